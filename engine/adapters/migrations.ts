@@ -1,0 +1,69 @@
+// Numbered SQL files, each applied once, in its own transaction, under an advisory lock, remembered with a checksum.
+
+import { createHash } from 'node:crypto';
+import { Failure } from '../failure.ts';
+import { type Postgres, quoteIdentifier } from './postgres.ts';
+
+export interface Migration {
+  /** From 1, without gaps. */
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** Any number; the same for every process, so that two starting at once take turns. */
+const LOCK = 7_305_001;
+
+/**
+ * Brings a schema up to date and returns the numbers applied now. `schema` must be a checked identifier; inside the
+ * files every name is unqualified (the search path is the schema). A file that changed after it was applied, or a
+ * database newer than this program, is refused.
+ */
+export async function migrate(
+  db: Postgres,
+  schema: string,
+  migrations: readonly Migration[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const quoted = quoteIdentifier(schema);
+  const sums = new Map(migrations.map((m) => [m.number, createHash('sha256').update(m.sql).digest('hex')]));
+  const applied: number[] = [];
+  await db.transaction(async (sql) => {
+    await sql.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    await sql.query(`create schema if not exists ${quoted}`);
+    await sql.query(`create table if not exists ${quoted}.migration (
+      number integer primary key, name text not null, checksum text not null, applied timestamptz not null default now())`);
+  }, signal);
+  for (const migration of migrations) {
+    await db.transaction(async (sql) => {
+      await sql.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      const [known] = await sql.query<{ checksum: string }>(
+        `select checksum from ${quoted}.migration where number = $1`,
+        [migration.number],
+      );
+      if (known) {
+        if (known.checksum !== sums.get(migration.number))
+          throw new Failure(
+            'defect',
+            `migration ${migration.number} (${migration.name}) of ${schema} changed after it was applied`,
+          );
+        return;
+      }
+      await sql.query("select set_config('search_path', $1, true)", [quoted]);
+      await sql.query(migration.sql);
+      await sql.query(`insert into ${quoted}.migration (number, name, checksum) values ($1, $2, $3)`, [
+        migration.number,
+        migration.name,
+        sums.get(migration.number),
+      ]);
+      applied.push(migration.number);
+    }, signal);
+  }
+  const [newest] = await db.query<{ number: number | null }>(`select max(number) as number from ${quoted}.migration`);
+  if ((newest?.number ?? 0) > migrations.length)
+    throw new Failure(
+      'rejected',
+      `schema ${schema} has migration ${newest?.number}; this program knows ${migrations.length}`,
+    );
+  return applied;
+}

@@ -1,0 +1,46 @@
+// The four kinds of failure. The kind, and nothing else, decides whether a job is tried again, whether a
+// message is acknowledged and which HTTP class answers. Never match on a message's text.
+//
+//   rejected   the user's data or request is at fault; trying again cannot help
+//   transient  something outside may be well again later; try again with back-off
+//   aborted    we stopped it ourselves (shutdown, lost lease, cancelled request); back to the queue
+//   defect     a bug of ours or of a plugin; recorded, not hidden
+
+export type FailureKind = 'rejected' | 'transient' | 'aborted' | 'defect';
+
+export interface FailureOptions {
+  readonly cause?: unknown;
+  /** A dependency was not reached at all (refused, breaker open): the job waits without using up a try. */
+  readonly unreachable?: boolean;
+}
+
+export class Failure extends Error {
+  readonly kind: FailureKind;
+  readonly unreachable: boolean;
+
+  constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Failure';
+    this.kind = kind;
+    this.unreachable = options.unreachable ?? false;
+  }
+}
+
+export const rejected = (message: string, options?: FailureOptions): Failure =>
+  new Failure('rejected', message, options);
+export const transient = (message: string, options?: FailureOptions): Failure =>
+  new Failure('transient', message, options);
+export const aborted = (message: string, options?: FailureOptions): Failure => new Failure('aborted', message, options);
+export const defect = (message: string, options?: FailureOptions): Failure => new Failure('defect', message, options);
+
+/** The kind of anything thrown. An abort error is `aborted`; whatever is not a {@link Failure} is a `defect`. */
+export function kindOf(error: unknown): FailureKind {
+  if (error instanceof Failure) return error.kind;
+  if (error instanceof Error && error.name === 'AbortError') return 'aborted';
+  return 'defect';
+}
+
+/** What a person should read of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

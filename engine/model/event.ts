@@ -1,0 +1,49 @@
+// Events and lanes. An event says that something about a dataset may need work; it carries no instruction, so
+// events may repeat, be late or coalesce without harm (design, From a change to a job).
+
+import type { DatasetId, UserId } from './ids.ts';
+
+/** Every lane, in the order in which pending jobs of one dataset run. */
+export const LANES = [
+  'softDelete',
+  'upload',
+  'import',
+  'updateMeta',
+  'install',
+  'sharing',
+  'reconciliation',
+  'hardDelete',
+] as const;
+export type LaneName = (typeof LANES)[number];
+
+/** Rank of a lane in that order; the lowest runs first. */
+export const laneRank = (lane: LaneName): number => LANES.indexOf(lane);
+
+/** Lanes fed by a channel of the event log; `upload` is fed by its job row alone. */
+export type EventLaneName = Exclude<LaneName, 'upload'>;
+
+export const EVENT_SOURCES = [
+  'object-store',
+  'full-reconciler',
+  'slim-reconciler',
+  'update-meta-lane',
+  'install-data-lane',
+  'upload-lane',
+  'api',
+  'admin',
+] as const;
+export type EventSource = (typeof EVENT_SOURCES)[number];
+
+/** The message on a lane's channel. `eventID` is an integer below 2^53 and follows the dataset through every lane. */
+export interface TriggerEvent {
+  readonly eventID: number;
+  readonly userID: UserId;
+  readonly datasetID: DatasetId;
+  readonly source: EventSource;
+}
+
+/** One change of the object store. */
+export interface ObjectChange {
+  readonly kind: 'created' | 'removed';
+  readonly key: string;
+}

@@ -1,0 +1,70 @@
+// Identifiers. Each is a branded string, so that a dataset id cannot be passed where a user id is meant.
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** 16 characters of `[0-9A-Za-z]`, time-ordered; a revision is `{root}_{n}`, n from 1 (contract 1, VdiId). */
+export type DatasetId = Branded<'DatasetId'>;
+/** A positive integer in decimal, kept as text because it may exceed 2^53 (contract 1, UserId). */
+export type UserId = Branded<'UserId'>;
+/** One of the configured install targets, 5..32 characters (contract 1, InstallTargetID). */
+export type TargetId = Branded<'TargetId'>;
+
+const DATASET_ID = /^[a-zA-Z0-9_-]{1,64}$/;
+const USER_ID = /^[1-9][0-9]{0,18}$/;
+/** Upper bound of a UserId as the contract prints it. */
+const USER_ID_MAX = 9223372036854776000n;
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 8 characters hold 62^8 ms, which is 6,900 years; the other 8 hold 47 random bits. */
+const TIME_CHARACTERS = 8;
+const RANDOM_CHARACTERS = 8;
+
+/** The text as a dataset id, or undefined when it is none. */
+export function parseDatasetId(text: string): DatasetId | undefined {
+  return DATASET_ID.test(text) ? (text as DatasetId) : undefined;
+}
+
+/** The text as a user id, or undefined when it is none (1..9223372036854776000). */
+export function parseUserId(text: string): UserId | undefined {
+  return USER_ID.test(text) && BigInt(text) <= USER_ID_MAX ? (text as UserId) : undefined;
+}
+
+/** For ids that the configuration has already checked. */
+export function targetId(text: string): TargetId {
+  return text as TargetId;
+}
+
+/**
+ * A new dataset id. Ids made later sort later (to the millisecond) as bytes; no coordination is needed.
+ * @param nowMs milliseconds since 1970
+ * @param random fills the given array with random bytes
+ */
+export function newDatasetId(nowMs: number, random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): DatasetId {
+  const bytes = random(new Uint8Array(RANDOM_CHARACTERS));
+  let id = '';
+  let rest = nowMs;
+  for (let i = 0; i < TIME_CHARACTERS; i++) {
+    id = ALPHABET.charAt(rest % 62) + id;
+    rest = Math.floor(rest / 62);
+  }
+  // A byte modulo 62 is biased by 4/256 towards the first letters: harmless for uniqueness, so no rejection loop.
+  for (const byte of bytes) id += ALPHABET.charAt(byte % 62);
+  return id as DatasetId;
+}
+
+/** The dataset that a revision belongs to; a dataset that is no revision is its own root. */
+export function rootOf(id: DatasetId): DatasetId {
+  const match = /^(.+)_[0-9]+$/.exec(id);
+  return (match?.[1] ?? id) as DatasetId;
+}
+
+/** 0 for an original, n for its n-th revision. */
+export function revisionNumber(id: DatasetId): number {
+  const match = /_([0-9]+)$/.exec(id);
+  return match ? Number(match[1]) : 0;
+}
+
+export function revisionOf(root: DatasetId, n: number): DatasetId {
+  return `${root}_${n}` as DatasetId;
+}

@@ -1,0 +1,211 @@
+// The dataset documents in the object store: metadata, manifest, upload error. Field names are those that existing
+// buckets and plugins rely on; the API's names are mapped in http/installer.
+
+import { Failure } from '../failure.ts';
+import type { DatasetId, TargetId, UserId } from './ids.ts';
+import { parseJson, stringifyJson } from './json.ts';
+import type { StoredVisibility } from './status.ts';
+
+export interface DatasetType {
+  /** Lower case; type names are case-insensitive. */
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface Dependency {
+  readonly resourceIdentifier: string;
+  readonly resourceDisplayName: string;
+  readonly resourceVersion: string;
+}
+export interface Publication {
+  readonly identifier: string;
+  readonly type: 'pmid' | 'doi';
+  readonly citation?: string;
+  readonly isPrimary: boolean;
+}
+export interface Contact {
+  readonly firstName?: string;
+  readonly middleName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly affiliation?: string;
+  readonly country?: string;
+  readonly isPrimary: boolean;
+}
+export interface LinkedDataset {
+  readonly datasetUri: string;
+  readonly sharesRecords: boolean;
+}
+export interface Organism {
+  readonly species: string;
+  readonly strain: string;
+}
+export interface DatasetCharacteristics {
+  readonly studyDesign?: string;
+  readonly studyType?: string;
+  readonly countries?: readonly string[];
+  readonly years?: { readonly start: number; readonly end: number };
+  readonly studySpecies?: readonly string[];
+  readonly outcomes?: readonly string[];
+  readonly associatedFactors?: readonly string[];
+  readonly participantAges?: string;
+  readonly sampleTypes?: readonly string[];
+}
+export interface ExternalIdentifiers {
+  readonly dois?: readonly { readonly doi: string; readonly description?: string }[];
+  readonly hyperlinks?: readonly { readonly url: string; readonly description?: string }[];
+  readonly bioprojectIds?: readonly { readonly id: string; readonly description?: string }[];
+}
+export interface Funding {
+  readonly agency: string;
+  readonly awardNumber: string;
+}
+export interface DatasetSource {
+  readonly url: string;
+  readonly version: string;
+}
+export interface Revision {
+  readonly action: 'create' | 'extend' | 'revise';
+  readonly timestamp: string;
+  readonly revisionId: DatasetId;
+  readonly revisionNote: string;
+}
+
+/** `vdi-meta.json`: everything that the owner said about the dataset. Optional fields are absent, never null. */
+export interface DatasetMetadata {
+  readonly type: DatasetType;
+  readonly installTargets: readonly TargetId[];
+  readonly visibility: StoredVisibility;
+  readonly owner: UserId;
+  readonly name: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly origin: string;
+  /** ISO 8601 UTC with milliseconds. */
+  readonly created: string;
+  readonly sourceUrl?: string;
+  readonly dependencies: readonly Dependency[];
+  readonly publications?: readonly Publication[];
+  readonly contacts?: readonly Contact[];
+  readonly shortAttribution?: string;
+  readonly projectName?: string;
+  readonly programName?: string;
+  readonly linkedDatasets?: readonly LinkedDataset[];
+  readonly experimentalOrganism?: Organism;
+  readonly hostOrganism?: Organism;
+  readonly datasetCharacteristics?: DatasetCharacteristics;
+  readonly externalIdentifiers?: ExternalIdentifiers;
+  readonly funding?: readonly Funding[];
+  readonly revisionHistory?: { readonly originalId: DatasetId; readonly revisions: readonly Revision[] };
+  readonly daysForApproval: number;
+  readonly dataDisclaimer?: string;
+  readonly datasetSources?: readonly DatasetSource[];
+  /** When the dataset first stopped being private; decides 410 against 404 after a deletion. */
+  readonly firstPublished?: string;
+}
+
+export interface FileEntry {
+  /** Relative path with `/`, or a plain name. */
+  readonly name: string;
+  readonly size: number;
+}
+
+/** `vdi-manifest.json`. Sizes are bytes before compression. */
+export interface Manifest {
+  readonly rawUploads: readonly FileEntry[];
+  readonly installReady: readonly FileEntry[];
+}
+
+/** `upload-error.json`: why an upload did not become a dataset. */
+export interface UploadError {
+  readonly status: 'rejected' | 'failed';
+  readonly message: string;
+}
+
+export function serialiseMetadata(metadata: DatasetMetadata): string {
+  const { revisionHistory, ...rest } = metadata;
+  // In stored documents the list inside the history carries the history's own name.
+  const history = revisionHistory && {
+    originalId: revisionHistory.originalId,
+    revisionHistory: revisionHistory.revisions,
+  };
+  return stringifyJson({ ...rest, ...(history ? { revisionHistory: history } : {}) }, 2);
+}
+
+/** Reads a metadata document that we or a compatible system wrote; a document we cannot use is a `rejected` failure. */
+export function parseMetadata(text: string, where: string): DatasetMetadata {
+  const raw = parseObject(text, where);
+  const type = raw.type as { name?: unknown; version?: unknown } | undefined;
+  const targets = raw.installTargets ?? raw.projects;
+  if (typeof type?.name !== 'string' || typeof type.version !== 'string')
+    throw new Failure('rejected', `${where}: 'type' must have a name and a version`);
+  if (!Array.isArray(targets)) throw new Failure('rejected', `${where}: 'installTargets' must be a list`);
+  if (typeof raw.owner !== 'string' || typeof raw.name !== 'string')
+    throw new Failure('rejected', `${where}: 'owner' and 'name' are required`);
+  const { projects: _projects, studyCharacteristics, revisionHistory, ...rest } = raw;
+  const history = revisionHistory as
+    | { originalId: DatasetId; revisionHistory?: Revision[]; revisions?: Revision[] }
+    | undefined;
+  const characteristics = raw.datasetCharacteristics ?? studyCharacteristics;
+  return {
+    summary: '',
+    origin: 'unknown',
+    visibility: 'private',
+    dependencies: [],
+    daysForApproval: -1,
+    ...rest,
+    type: { name: type.name.toLowerCase(), version: type.version },
+    installTargets: targets as TargetId[],
+    ...(characteristics ? { datasetCharacteristics: characteristics } : {}),
+    ...(history
+      ? {
+          revisionHistory: {
+            originalId: history.originalId,
+            revisions: history.revisionHistory ?? history.revisions ?? [],
+          },
+        }
+      : {}),
+  } as unknown as DatasetMetadata;
+}
+
+export function serialiseManifest(manifest: Manifest): string {
+  return stringifyJson(manifest, 2);
+}
+
+export function parseManifest(text: string, where: string): Manifest {
+  const raw = parseObject(text, where);
+  return {
+    rawUploads: fileEntries(raw.rawUploads ?? raw.inputFiles),
+    installReady: fileEntries(raw.installReady ?? raw.dataFiles),
+  };
+}
+
+export function parseUploadError(text: string, where: string): UploadError {
+  const raw = parseObject(text, where);
+  return { status: raw.status === 'rejected' ? 'rejected' : 'failed', message: String(raw.message ?? '') };
+}
+
+/** The first 20 characters of the name (contract 1, shortName 3..20); computed, never stored. */
+export function shortName(metadata: Pick<DatasetMetadata, 'name'>): string {
+  return [...metadata.name].slice(0, 20).join('').trim();
+}
+
+function parseObject(text: string, where: string): Record<string, unknown> {
+  let raw: unknown;
+  try {
+    raw = parseJson(text);
+  } catch (cause) {
+    throw new Failure('rejected', `${where}: not JSON`, { cause });
+  }
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
+    throw new Failure('rejected', `${where}: not a JSON object`);
+  return raw as Record<string, unknown>;
+}
+
+function fileEntries(raw: unknown): FileEntry[] {
+  if (!Array.isArray(raw)) return [];
+  return raw.map((entry: { name?: unknown; filename?: unknown; size?: unknown; fileSize?: unknown }) => ({
+    name: String(entry.name ?? entry.filename ?? ''),
+    size: Number(entry.size ?? entry.fileSize ?? 0),
+  }));
+}

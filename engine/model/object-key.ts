@@ -1,0 +1,73 @@
+// Object keys: built and parsed here and nowhere else (design, Ids and object layout).
+//   {ownerId}/{datasetId}/{name}         metadata, manifest, archives, flags
+//   {ownerId}/{datasetId}/raw/{file}     the untouched upload until import-ready.zip exists
+//   {ownerId}/{datasetId}/documents|datasetProperties/{file}
+//   {ownerId}/{datasetId}/shares/{recipientId}/share-offer.json|share-receipt.json
+//   reports/... and handler/...          other services' objects: never a dataset's
+
+import { type DatasetId, parseUserId, type UserId } from './ids.ts';
+
+export const DATASET_OBJECTS = [
+  'vdi-meta.json',
+  'vdi-manifest.json',
+  'upload-error.json',
+  'import-ready.zip',
+  'install-ready.zip',
+  'delete-flag',
+  'revised-flag',
+] as const;
+export type DatasetObject = (typeof DATASET_OBJECTS)[number];
+
+export const FILE_FOLDERS = ['raw', 'documents', 'datasetProperties'] as const;
+export type FileFolder = (typeof FILE_FOLDERS)[number];
+
+export const SHARE_OBJECTS = ['share-offer.json', 'share-receipt.json'] as const;
+export type ShareObject = (typeof SHARE_OBJECTS)[number];
+
+export interface DatasetAddress {
+  readonly owner: UserId;
+  readonly dataset: DatasetId;
+}
+
+export type ObjectKey = DatasetAddress &
+  (
+    | { readonly kind: 'object'; readonly object: DatasetObject }
+    | { readonly kind: 'file'; readonly folder: FileFolder; readonly name: string }
+    | { readonly kind: 'share'; readonly recipient: UserId; readonly object: ShareObject }
+    | { readonly kind: 'unknown'; readonly rest: string }
+  );
+
+/** Prefixes that belong to other services of the same bucket; router, listings and reconciler skip them. */
+const FOREIGN_PREFIXES = ['reports/', 'handler/'];
+/** Ids of buckets written by compatible systems may hold a dot. */
+const KEY_DATASET_ID = /^[\w.-]{1,64}$/;
+
+export const datasetPrefix = (at: DatasetAddress): string => `${at.owner}/${at.dataset}/`;
+export const objectKey = (at: DatasetAddress, object: DatasetObject): string => datasetPrefix(at) + object;
+export const fileKey = (at: DatasetAddress, folder: FileFolder, name: string): string =>
+  `${datasetPrefix(at)}${folder}/${name}`;
+export const shareKey = (at: DatasetAddress, recipient: UserId, object: ShareObject): string =>
+  `${datasetPrefix(at)}shares/${recipient}/${object}`;
+
+/**
+ * What a key names: a dataset's object, `'foreign'` for the other services' prefixes, or undefined for a key that is
+ * not below any dataset. A key below a dataset that we do not know is `kind: 'unknown'`, so the dataset still exists.
+ */
+export function parseKey(key: string): ObjectKey | 'foreign' | undefined {
+  if (FOREIGN_PREFIXES.some((prefix) => key.startsWith(prefix))) return 'foreign';
+  const [ownerText = '', datasetText = '', ...tail] = key.split('/');
+  const owner = parseUserId(ownerText);
+  if (!owner || !KEY_DATASET_ID.test(datasetText) || tail.length === 0) return undefined;
+  const at = { owner, dataset: datasetText as DatasetId };
+  const [first = '', second = '', third = ''] = tail;
+  if (tail.length === 1 && isOneOf(DATASET_OBJECTS, first)) return { ...at, kind: 'object', object: first };
+  if (tail.length === 2 && second !== '' && isOneOf(FILE_FOLDERS, first))
+    return { ...at, kind: 'file', folder: first, name: second };
+  const recipient = first === 'shares' && tail.length === 3 ? parseUserId(second) : undefined;
+  if (recipient && isOneOf(SHARE_OBJECTS, third)) return { ...at, kind: 'share', recipient, object: third };
+  return { ...at, kind: 'unknown', rest: tail.join('/') };
+}
+
+function isOneOf<Item extends string>(items: readonly Item[], text: string): text is Item {
+  return (items as readonly string[]).includes(text);
+}

@@ -1,0 +1,34 @@
+// Status words of the contract (contract 1, Status block), as values and as types.
+
+export const UPLOAD_STATUSES = ['running', 'success', 'rejected', 'failed'] as const;
+export type UploadStatus = (typeof UPLOAD_STATUSES)[number];
+
+export const IMPORT_STATUSES = ['queued', 'in-progress', 'complete', 'invalid', 'failed'] as const;
+export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+export const INSTALL_STATUSES = [
+  'queued',
+  'running',
+  'complete',
+  'failed-validation',
+  'failed-installation',
+  'ready-for-reinstall',
+  'missing-dependency',
+] as const;
+export type InstallStatus = (typeof INSTALL_STATUSES)[number];
+
+/** What is installed: the dataset's rows and properties (`meta`), or its files and data rows (`data`). */
+export const INSTALL_KINDS = ['meta', 'data'] as const;
+export type InstallKind = (typeof INSTALL_KINDS)[number];
+
+/** Life of a dataset in the cache DB; `isDeleted` is true from `deleting` on (design, Lanes). */
+export const DATASET_STATES = ['receiving', 'live', 'superseded', 'deleting', 'deleted', 'pruning'] as const;
+export type DatasetState = (typeof DATASET_STATES)[number];
+
+/** The stored visibility; `controlled` is computed: protected with zero days for approval (contract 1, Visibility). */
+export const STORED_VISIBILITIES = ['private', 'protected', 'public'] as const;
+export type StoredVisibility = (typeof STORED_VISIBILITIES)[number];
+export type Visibility = StoredVisibility | 'controlled';
+
+export const isDeleted = (state: DatasetState): boolean =>
+  state === 'deleting' || state === 'deleted' || state === 'pruning';

@@ -1,0 +1,18 @@
+// Profiles of people. A missing profile is never a failure: show empty strings.
+
+import type { UserId } from '../model/ids.ts';
+
+export interface Profile {
+  readonly userId: UserId;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly email: string;
+  readonly affiliation: string;
+}
+
+export interface Accounts {
+  /** Inserts or updates from verified claims; writes nothing when nothing changed. */
+  remember(profile: Profile, signal: AbortSignal): Promise<void>;
+  /** Known profiles among the ids (at most 1,000 asked for at once). */
+  find(ids: readonly UserId[], signal: AbortSignal): Promise<ReadonlyMap<UserId, Profile>>;
+}

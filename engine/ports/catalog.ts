@@ -1,0 +1,75 @@
+// The lanes' view of the cache DB: one record per dataset, written under the dataset's lease.
+// What the front ends read is ports/dataset-queries.ts; how a dataset enters is ports/uploads.ts.
+
+import type { DatasetId, TargetId } from '../model/ids.ts';
+import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
+import type { DatasetAddress } from '../model/object-key.ts';
+import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
+import type { Lease } from './leases.ts';
+
+/** Identity of an object's content; in sync = both equal. */
+export interface ObjectVersion {
+  readonly modified: Date;
+  readonly etag: string;
+}
+
+export const SYNC_PARTS = ['meta', 'data', 'shares'] as const;
+export type SyncPart = (typeof SYNC_PARTS)[number];
+
+export interface InstallRecord {
+  readonly target: TargetId;
+  readonly kind: InstallKind;
+  readonly status: InstallStatus;
+  readonly messages: readonly string[];
+}
+
+export interface DatasetRecord extends DatasetAddress {
+  readonly state: DatasetState;
+  readonly metadata: DatasetMetadata;
+  readonly upload: { readonly status: UploadStatus; readonly message: string | undefined };
+  /** Undefined until the upload succeeded. */
+  readonly import: { readonly status: ImportStatus; readonly messages: readonly string[] } | undefined;
+  /** The mirror of the install targets' own statuses. */
+  readonly installs: readonly InstallRecord[];
+  readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
+}
+
+export type CatalogChange =
+  | { readonly set: 'upload'; readonly status: UploadStatus; readonly message?: string }
+  | { readonly set: 'import'; readonly status: ImportStatus; readonly messages: readonly string[] }
+  | { readonly set: 'uploadFiles' | 'installFiles'; readonly files: readonly FileEntry[] }
+  | { readonly set: 'metadata'; readonly metadata: DatasetMetadata }
+  | ({ readonly set: 'install' } & InstallRecord)
+  | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
+  | { readonly set: 'state'; readonly state: DatasetState };
+
+/** One due step of an install: its own tries and next time (design, Lanes, install). */
+export interface InstallAttempt {
+  readonly target: TargetId;
+  readonly kind: InstallKind;
+  /** Tries that failed so far. */
+  readonly tries: number;
+  /** Not before this time; undefined = now. */
+  readonly notBefore: Date | undefined;
+  /** True from just before the plugin was called: an install may have begun. */
+  readonly started: boolean;
+}
+
+export interface Catalog {
+  find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined>;
+  /**
+   * Adds a dataset that the object store knows and the cache does not: state live, upload success, import queued
+   * unless the changes say otherwise. Does nothing when it exists.
+   */
+  register(at: DatasetAddress, metadata: DatasetMetadata, lease: Lease, signal: AbortSignal): Promise<void>;
+  /** All changes or none, only while the lease is ours: else an `aborted` failure 'lease lost'. */
+  write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void>;
+  attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]>;
+  /** Upserts one attempt, or removes it when `attempt` says it is over; guarded by the lease like `write`. */
+  writeAttempt(
+    dataset: DatasetId,
+    lease: Lease,
+    attempt: InstallAttempt | { readonly target: TargetId; readonly kind: InstallKind; readonly over: true },
+    signal: AbortSignal,
+  ): Promise<void>;
+}

@@ -1,0 +1,71 @@
+// What the front ends read from the cache DB. Nothing here writes.
+
+import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
+import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
+import type { DatasetRecord } from './catalog.ts';
+
+export type Ownership = 'any' | 'owned' | 'shared';
+
+export interface ListFilter {
+  readonly viewer: UserId;
+  /** owned = by the viewer; shared = offered to and accepted by the viewer; any = either (contract 1, GET /datasets). */
+  readonly ownership: Ownership;
+  /** Only datasets that name this target. */
+  readonly target?: TargetId;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export interface ShareRecord {
+  readonly recipient: UserId;
+  /** The owner's offer stands. */
+  readonly granted: boolean;
+  /** The recipient accepted. */
+  readonly accepted: boolean;
+}
+
+export interface ListedDataset extends DatasetRecord {
+  readonly fileCount: number;
+  readonly fileBytes: number;
+  readonly shares: readonly ShareRecord[];
+}
+
+export interface DatasetFiles {
+  readonly upload: readonly FileEntry[];
+  /** Empty until import is complete. */
+  readonly install: readonly FileEntry[];
+  readonly documents: readonly FileEntry[];
+  readonly properties: readonly FileEntry[];
+}
+
+export interface RelatedDataset {
+  readonly dataset: DatasetId;
+  readonly type: DatasetType;
+  readonly name: string;
+  readonly summary: string;
+  readonly created: string;
+  readonly relation:
+    | { readonly by: 'program-name' | 'project-name'; readonly identifier: string }
+    | { readonly by: 'publication'; readonly identifier: string; readonly type: 'pmid' | 'doi' };
+}
+
+export interface ViewedDataset extends DatasetRecord {
+  readonly shares: readonly ShareRecord[];
+  /** Newest revision of the same root that is live, when it is another one. */
+  readonly newest: DatasetId | undefined;
+}
+
+export interface DatasetQueries {
+  /** Live datasets only, newest `created` first, in constant memory. */
+  list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset>;
+  /** In any state but `receiving`. */
+  view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined>;
+  files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles>;
+  /** Live datasets related by project, program (same owner) or publication (that the viewer may see); at most 1,000. */
+  related(
+    dataset: DatasetId,
+    metadata: DatasetMetadata,
+    viewer: UserId,
+    signal: AbortSignal,
+  ): Promise<readonly RelatedDataset[]>;
+}

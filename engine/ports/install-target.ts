@@ -1,0 +1,57 @@
+// One install target: its control DB, where the site reads which datasets are installed for whom.
+// Every write carries the lease token of the dataset; a lower token than the stored one is refused (`aborted`).
+
+import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
+import type { DatasetMetadata } from '../model/metadata.ts';
+import type { DatasetAddress } from '../model/object-key.ts';
+import type { InstallKind, InstallStatus } from '../model/status.ts';
+import type { ObjectVersion, SyncPart } from './catalog.ts';
+
+export interface ControlDocument extends DatasetAddress {
+  readonly metadata: DatasetMetadata;
+  /** Display name of the type. */
+  readonly category: string;
+  /** False forces `private`: the dataset is not installed here yet. */
+  readonly showVisibility: boolean;
+}
+
+export interface InstallMessage {
+  readonly status: InstallStatus;
+  readonly message: string | undefined;
+  readonly updated: Date;
+}
+
+export interface ControlState {
+  /** The dataset has a row here. */
+  readonly present: boolean;
+  /** 0 live, 2 deleted but not uninstalled, 1 deleted and uninstalled. */
+  readonly deletedStatus: 0 | 1 | 2;
+  readonly messages: Readonly<Partial<Record<InstallKind, InstallMessage>>>;
+  readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
+}
+
+export interface InstallTarget {
+  readonly id: TargetId;
+  /** Replaces all rows of the dataset but its install messages and visibilities of others; adds the owner's visibility row. */
+  writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void>;
+  state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState>;
+  /** Needs the dataset's row (see writeDataset). `version` is stored with it when given. */
+  writeMessage(
+    dataset: DatasetId,
+    kind: InstallKind,
+    message: { readonly status: InstallStatus; readonly message?: string; readonly version?: ObjectVersion },
+    token: number,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Who may see the dataset besides its owner, as a whole. */
+  writeVisibility(
+    dataset: DatasetId,
+    recipients: readonly UserId[],
+    version: ObjectVersion,
+    token: number,
+    signal: AbortSignal,
+  ): Promise<void>;
+  setDeleted(dataset: DatasetId, deletedStatus: 0 | 1 | 2, token: number, signal: AbortSignal): Promise<void>;
+  /** Removes every row of the dataset. */
+  purge(dataset: DatasetId, token: number, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,47 @@
+// The object store: the truth about which datasets exist and what they say. Keys are built by model/object-key.ts.
+
+import type { Readable } from 'node:stream';
+
+export interface ObjectInfo {
+  readonly key: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Changes whenever the object is put again. Opaque, `[A-Za-z0-9-]+`. */
+  readonly etag: string;
+  /** Millisecond precision. */
+  readonly modified: Date;
+}
+
+/** Bytes from..to, both included; `to` absent = to the end. The caller has checked them against the size. */
+export interface ByteRange {
+  readonly from: number;
+  readonly to?: number;
+}
+
+/** What to store: bytes at hand, a stream (destroyed on failure), or a local file that may be moved into the store. */
+export type ObjectSource = Uint8Array | Readable | { readonly file: string };
+
+export interface PutOptions {
+  /** Bytes of a stream when known; a stream that ends sooner or later is a `rejected` failure and stores nothing. */
+  readonly size?: number;
+}
+
+export interface OpenObject {
+  readonly info: ObjectInfo;
+  /** Must be consumed or destroyed. */
+  readonly body: Readable;
+}
+
+export interface ObjectStore {
+  /** Stores whole or not at all; durable when it resolves. An abort or a failing source leaves no object. */
+  put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo>;
+  /** Undefined when there is no such object. */
+  get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined>;
+  head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined>;
+  /** Every object below the prefix in byte order of keys, in constant memory. `after` skips keys up to and including it. */
+  list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo>;
+  /** Removes in the given order; absent keys are fine. */
+  remove(keys: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Resolves when the store answers; fails with a `transient` failure that names it otherwise. */
+  probe(signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,85 @@
+// A plugin server: validates, installs and uninstalls datasets of its types. Codes and parts as in the wire protocol
+// (design, Plugin wire protocol). Calls stream; bodies are opened by the caller once per call.
+
+import type { Readable } from 'node:stream';
+import type { DatasetId, TargetId } from '../model/ids.ts';
+import type { DatasetMetadata, DatasetType } from '../model/metadata.ts';
+
+export interface PluginCall {
+  readonly eventId: number;
+  readonly dataset: DatasetId;
+}
+
+export interface StreamedFile {
+  readonly name: string;
+  /** Bytes; bodies are sent with a Content-Length. */
+  readonly size: number;
+  /** Opened lazily, at most once. */
+  readonly open: (signal: AbortSignal) => Promise<Readable>;
+}
+
+/** Messages of a plugin's script, for the dataset's owner. */
+export interface Validation {
+  readonly basic: readonly string[];
+  readonly community: readonly string[];
+}
+
+/** A plugin failed on its own side: 555 (script) or 500 (server). */
+export interface PluginFailure {
+  readonly kind: 'script-error' | 'server-error';
+  readonly message: string;
+}
+
+export type ImportReply =
+  /** The reply's zip (vdi-manifest.json, warnings.json, data.zip) was written to `replyFile`. */
+  | { readonly kind: 'success'; readonly replyFile: string }
+  | { readonly kind: 'invalid'; readonly validation: Validation }
+  | PluginFailure;
+
+export type InstallReply =
+  | { readonly kind: 'success'; readonly validation: Validation }
+  | { readonly kind: 'invalid'; readonly validation: Validation }
+  | { readonly kind: 'missing-dependency'; readonly messages: readonly string[] }
+  | PluginFailure;
+
+export type UninstallReply = { readonly kind: 'success' } | PluginFailure;
+
+/**
+ * Refused, reset, 502, 503 and time-outs are `transient` failures (refused: `unreachable`); an answer outside the
+ * protocol is a `defect`.
+ */
+export interface PluginClient {
+  /** Streams the reply to `replyFile` (created, replaced). */
+  import(
+    call: PluginCall & {
+      readonly metadata: DatasetMetadata;
+      readonly payload: StreamedFile;
+      readonly replyFile: string;
+    },
+    signal: AbortSignal,
+  ): Promise<ImportReply>;
+  installData(
+    call: PluginCall & {
+      readonly target: TargetId;
+      readonly metadata: DatasetMetadata;
+      readonly manifest: string;
+      readonly payload: StreamedFile;
+      readonly properties: readonly StreamedFile[];
+    },
+    signal: AbortSignal,
+  ): Promise<InstallReply>;
+  installMeta(
+    call: PluginCall & {
+      readonly target: TargetId;
+      readonly metadata: DatasetMetadata;
+      readonly properties: readonly StreamedFile[];
+    },
+    signal: AbortSignal,
+  ): Promise<InstallReply>;
+  uninstall(
+    call: PluginCall & { readonly target: TargetId; readonly type: DatasetType },
+    signal: AbortSignal,
+  ): Promise<UninstallReply>;
+  /** Resolves when the plugin server answers. */
+  probe(signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,50 @@
+// How a dataset enters: quota reservation, the upload row, and the one transaction that makes the 202 true.
+//
+// States of an upload row:
+//   receiving  from before the first byte; holds reserved quota; swept when its process died
+//   accepted   with the dataset's rows and the upload job (the 202); read by the upload lane
+//   stored     import-ready.zip exists and the status is written; parts under raw/ may be removed
+//   gone       abandoned before the 202, or swept
+
+import type { DatasetId, UserId } from '../model/ids.ts';
+import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
+import type { DatasetAddress } from '../model/object-key.ts';
+import type { ObjectVersion } from './catalog.ts';
+import type { Lease } from './leases.ts';
+
+/** What was received: data files under raw/, or a URL to fetch. */
+export type UploadSource =
+  | { readonly kind: 'files'; readonly files: readonly FileEntry[] }
+  | { readonly kind: 'url'; readonly url: string };
+
+export interface AcceptedUpload extends DatasetAddress {
+  readonly metadata: DatasetMetadata;
+  /** Version of the vdi-meta.json that was put. */
+  readonly metaVersion: ObjectVersion;
+  readonly source: UploadSource;
+  readonly documents: readonly FileEntry[];
+  readonly properties: readonly FileEntry[];
+  readonly eventId: number;
+}
+
+export interface Uploads {
+  /** Opens a `receiving` row with `bytes` reserved. False when the owner's quota (`limitBytes`) would be exceeded: no row. */
+  begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
+  /** Raises the reservation to `bytes` in all. False when the quota would be exceeded: the reservation stays. */
+  grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
+  /**
+   * In one transaction: dataset, metadata, target and publication rows, upload `running`, import `queued`, files of
+   * documents and properties, the reservation settled to the bytes really received, the upload job. Wakes the lane.
+   */
+  accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void>;
+  /** Forgets a `receiving` row and its reservation; the caller has removed its objects. */
+  abandon(dataset: DatasetId, signal: AbortSignal): Promise<void>;
+  /** The source of an accepted upload; undefined when there is none or it is stored. */
+  source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined>;
+  /** Marks the upload `stored` with the bytes that count against the quota. Guarded by the lease. */
+  settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
+  /** `receiving` rows whose process is dead, for the sweep: remove their objects, then {@link abandon}. */
+  orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
+  /** Bytes that count against the owner's quota: raw bytes of datasets that are not deleted, and reservations. */
+  usage(owner: UserId, signal: AbortSignal): Promise<number>;
+}

@@ -1,0 +1,42 @@
+// The one place that may read the clock or set a timer. Everything that waits takes a Clock, so that a test
+// can run an hour in a millisecond.
+
+import { setTimeout as sleepFor } from 'node:timers/promises';
+
+export interface Clock {
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  now(): number;
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `fire` once after `ms` milliseconds; the returned function cancels it. Does not keep the process alive. */
+  after(ms: number, fire: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  async sleep(ms, signal) {
+    try {
+      await sleepFor(ms, undefined, signal ? { signal } : {});
+    } catch (error) {
+      // The bare AbortError hides why: callers want the reason they aborted with.
+      throw signal?.aborted ? signal.reason : error;
+    }
+  },
+  after(ms, fire) {
+    const timer = setTimeout(fire, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** A signal that aborts with `reason()` after `ms`, or with the parent's reason; dispose it when the wait is over. */
+export function deadline(
+  clock: Clock,
+  ms: number,
+  parent: AbortSignal | undefined,
+  reason: () => Error,
+): { readonly signal: AbortSignal; [Symbol.dispose](): void } {
+  const own = new AbortController();
+  const cancel = clock.after(ms, () => own.abort(reason()));
+  const signal = parent ? AbortSignal.any([parent, own.signal]) : own.signal;
+  return { signal, [Symbol.dispose]: cancel };
+}

@@ -1,0 +1,59 @@
+import t, { type Test } from 'tap';
+import { migrate } from '../../../engine/adapters/migrations.ts';
+import { Postgres } from '../../../engine/adapters/postgres.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { testDatabase } from '../../support/database.ts';
+
+const signal = new AbortController().signal;
+const first = { number: 1, name: 'first', sql: 'create table thing (id integer primary key)' };
+const second = { number: 2, name: 'second', sql: 'alter table thing add column label text' };
+
+async function setup(t: Test) {
+  const at = await testDatabase(t);
+  const db = new Postgres(
+    { ...at, schema: 'cache', poolSize: 4, idleTimeoutMs: 1000, applicationName: 'test' },
+    silentLogger(),
+  );
+  t.teardown(() => db[Symbol.asyncDispose]());
+  return db;
+}
+
+t.test('each migration is applied once, in order', async (t) => {
+  const db = await setup(t);
+  t.same(await migrate(db, 'cache', [first], signal), [1]);
+  t.same(await migrate(db, 'cache', [first, second], signal), [2]);
+  t.same(await migrate(db, 'cache', [first, second], signal), []);
+  await db.query('insert into thing values ($1, $2)', [1, 'one']);
+  t.same(await db.query('select * from thing'), [{ id: 1, label: 'one' }]);
+});
+
+t.test('two processes that start at once apply each migration once', async (t) => {
+  const db = await setup(t);
+  const both = await Promise.all([
+    migrate(db, 'cache', [first, second], signal),
+    migrate(db, 'cache', [first, second], signal),
+  ]);
+  t.same(both.flat().sort(), [1, 2]);
+});
+
+t.test('a migration that fails leaves nothing of itself', async (t) => {
+  const db = await setup(t);
+  const broken = { number: 1, name: 'broken', sql: 'create table thing (id integer); select no_such_function()' };
+  await t.rejects(migrate(db, 'cache', [broken], signal), { kind: 'defect', message: /no_such_function/ });
+  t.same(await migrate(db, 'cache', [first], signal), [1]);
+});
+
+t.test('a migration that changed after it was applied is refused', async (t) => {
+  const db = await setup(t);
+  await migrate(db, 'cache', [first], signal);
+  await t.rejects(migrate(db, 'cache', [{ ...first, sql: `${first.sql} ` }], signal), {
+    kind: 'defect',
+    message: 'migration 1 (first) of cache changed after it was applied',
+  });
+});
+
+t.test('a database newer than the program is refused', async (t) => {
+  const db = await setup(t);
+  await migrate(db, 'cache', [first, second], signal);
+  await t.rejects(migrate(db, 'cache', [first], signal), { kind: 'rejected', message: /has migration 2/ });
+});

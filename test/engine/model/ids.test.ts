@@ -1,0 +1,40 @@
+import { webcrypto } from 'node:crypto';
+import t from 'tap';
+import {
+  newDatasetId,
+  parseDatasetId,
+  parseUserId,
+  revisionNumber,
+  revisionOf,
+  rootOf,
+} from '../../../engine/model/ids.ts';
+
+const random = (bytes: Uint8Array<ArrayBuffer>) => webcrypto.getRandomValues(bytes);
+
+t.test('a dataset id has 16 letters or digits and sorts by time', async (t) => {
+  const first = newDatasetId(1_700_000_000_000, random);
+  const second = newDatasetId(1_700_000_000_001, random);
+  t.match(first, /^[0-9A-Za-z]{16}$/);
+  t.equal(Buffer.compare(Buffer.from(first), Buffer.from(second)), -1);
+  t.not(newDatasetId(1, random), newDatasetId(1, random));
+});
+
+t.test('a revision knows its root and its number', async (t) => {
+  const root = newDatasetId(1_700_000_000_000, random);
+  const third = revisionOf(root, 3);
+  t.equal(rootOf(third), root);
+  t.equal(rootOf(root), root);
+  t.equal(revisionNumber(third), 3);
+  t.equal(revisionNumber(root), 0);
+  t.equal(parseDatasetId(third), third);
+});
+
+t.test('a user id is a whole number from 1 to 9223372036854776000', async (t) => {
+  for (const good of ['1', '42', '9223372036854775807', '9223372036854776000']) t.equal(parseUserId(good), good);
+  for (const bad of ['0', '-1', '01', '1.5', '9223372036854776001', '12345678901234567890', 'x', ''])
+    t.equal(parseUserId(bad), undefined);
+});
+
+t.test('a dataset id holds letters, digits, underscore and hyphen only', async (t) => {
+  for (const bad of ['', '..', 'a/b', 'a.b', 'a b', 'x'.repeat(65)]) t.equal(parseDatasetId(bad), undefined);
+});

@@ -1,0 +1,61 @@
+// An empty database for one test file, dropped with it. The server is the one of support/run.ts; a file run by hand
+// (`npx tap test/x.test.ts`) starts a server of its own.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { systemClock } from '../../engine/time.ts';
+import { freePort } from './ports.ts';
+
+export interface TestDatabase {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
+/** Creates an empty database; it is dropped by force when the test ends. */
+export async function testDatabase(t: Teardown): Promise<TestDatabase> {
+  const server = await testServer(t);
+  const database = `t_${randomBytes(6).toString('hex')}`;
+  await asAdmin(server, `create database ${database}`);
+  t.teardown(() => asAdmin(server, `drop database if exists ${database} with (force)`));
+  return { ...server, database };
+}
+
+async function testServer(t: Teardown): Promise<Omit<TestDatabase, 'database'>> {
+  const given = process.env.LONGSHORE_TEST_POSTGRES;
+  const password = process.env.LONGSHORE_TEST_PASSWORD ?? 'longshore-tests';
+  if (given !== undefined) return { host: '127.0.0.1', port: Number(given), user: 'postgres', password };
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  const server = await startEmbeddedPostgres(
+    { dir, port: await freePort(), password, unsafeFast: true },
+    systemClock,
+    silentLogger(),
+    new AbortController().signal,
+  );
+  t.teardown(async () => {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+  return { host: '127.0.0.1', port: server.port, user: 'postgres', password };
+}
+
+async function asAdmin(server: Omit<TestDatabase, 'database'>, sql: string): Promise<void> {
+  const client = new pg.Client({ ...server, database: 'postgres' });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,107 @@
+// Runs one suite under tap with one PostgreSQL server for all of it; the last line is `N passed, N failed`.
+//   node test/support/run.ts [--suite unit|e2e] [FILE ..]
+// Files are given their own databases on that server by support/database.ts.
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Parser } from 'tap-parser';
+import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { systemClock } from '../../engine/time.ts';
+import { freePort } from './ports.ts';
+
+const SUITES = {
+  unit: { folders: ['test'], exclude: ['test/e2e'], timeoutSeconds: 60, jobs: 3 },
+  e2e: { folders: ['test/e2e'], exclude: [], timeoutSeconds: 300, jobs: 1 },
+} as const;
+
+const root = join(import.meta.dirname, '..', '..');
+const { values, positionals } = parseArgs({
+  options: { suite: { type: 'string', default: 'unit' } },
+  allowPositionals: true,
+});
+const suite = SUITES[values.suite as keyof typeof SUITES];
+if (!suite) {
+  console.error(`unknown suite '${values.suite}'; one of: ${Object.keys(SUITES).join(', ')}`);
+  process.exit(2);
+}
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const tap = join(root, 'node_modules', '.bin', 'tap');
+  // tap must be built once with the plug-in set of .taprc; it keeps the result in .tap/plugins.
+  if (!existsSync(join(root, '.tap', 'plugins'))) await exitOf(tap, ['build'], 'ignore');
+
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  try {
+    await using server = await startEmbeddedPostgres(
+      { dir, port: await freePort(), password: 'longshore-tests', maxConnections: 200, unsafeFast: true },
+      systemClock,
+      silentLogger(),
+      stop.signal,
+    );
+    const files = positionals.length > 0 ? positionals : await testFiles();
+    return await runTap(tap, files, server.port);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function testFiles(): Promise<string[]> {
+  const { globSync } = await import('node:fs');
+  return (suite?.folders ?? [])
+    .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }))
+    .filter((file) => !suite?.exclude.some((folder) => file.startsWith(`${folder}/`)))
+    .sort();
+}
+
+async function runTap(tap: string, files: readonly string[], port: number): Promise<number> {
+  const args = ['--disable-coverage', '--reporter=tap', `--timeout=${suite?.timeoutSeconds}`, `--jobs=${suite?.jobs}`];
+  const child = spawn(tap, [...args, ...files], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, LONGSHORE_TEST_POSTGRES: String(port), LONGSHORE_TEST_PASSWORD: 'longshore-tests' },
+  });
+  let passed = 0;
+  let failed = 0;
+  const parser = new Parser();
+  const watch = (level: Parser): void => {
+    level.on('child', watch);
+    level.on('assert', (result) => {
+      // A parent's line repeats its children: count the leaves.
+      if (result.todo) return;
+      if (result.skip) {
+        console.log(`SKIP ${result.fullname} ${result.skip === true ? '' : result.skip}`);
+        return;
+      }
+    });
+  };
+  watch(parser);
+  parser.on('pass', () => passed++);
+  parser.on('fail', (result) => {
+    failed++;
+    console.log(`FAIL ${result.fullname}\n${JSON.stringify(result.diag, null, 1)}`);
+  });
+  child.stdout.pipe(parser);
+  const code = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve(status ?? 1));
+  });
+  if (passed + failed === 0 || (code !== 0 && failed === 0)) failed++;
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+function exitOf(program: string, args: readonly string[], stdio: 'ignore' | 'inherit'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: root, stdio });
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+}
