@@ -1,0 +1,108 @@
+// A circuit breaker: a dependency that failed several times in a row is left alone for a while.
+//
+//   closed     every call goes through; `failures` in a row open it
+//   open       calls fail at once as `transient`, unreachable; after `probeMs` the next call is the probe
+//   half-open  one probe is under way, the others fail at once; its success closes, its failure opens again
+//
+// An answer of a call that began before the breaker last opened or closed is old news and changes nothing.
+
+import { kindOf, transient } from './failure.ts';
+import type { Clock } from './time.ts';
+
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
+export interface BreakerOptions {
+  /** Failures in a row that open it. */
+  readonly failures: number;
+  readonly probeMs: number;
+  /** Called after each change of state, for logs and metrics. */
+  readonly changed?: (state: BreakerState) => void;
+}
+
+export const DEFAULT_BREAKER: BreakerOptions = { failures: 5, probeMs: 30_000 };
+
+export class Breaker {
+  readonly name: string;
+  readonly #options: BreakerOptions;
+  readonly #clock: Clock;
+  #state: BreakerState = 'closed';
+  #failures = 0;
+  #probeAt = 0;
+  /** Grows with each change of state; a call remembers the one it began in. */
+  #era = 0;
+
+  constructor(name: string, options: BreakerOptions, clock: Clock) {
+    this.name = name;
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  get state(): BreakerState {
+    return this.#state;
+  }
+
+  /** True while a call would fail at once; false when the probe is due. */
+  get blocked(): boolean {
+    return this.#state === 'half-open' || (this.#state === 'open' && this.#clock.now() < this.#probeAt);
+  }
+
+  /** Milliseconds until the next probe may go; 0 when calls go through. */
+  get retryInMs(): number {
+    return this.#state === 'open' ? Math.max(0, this.#probeAt - this.#clock.now()) : 0;
+  }
+
+  /**
+   * Runs `call` unless the breaker is open. `counts` says which errors mean that the dependency is not well (default:
+   * the transient ones); an aborted call says nothing, any other error is an answer and counts as success.
+   */
+  async run<T>(call: () => Promise<T>, counts = (error: unknown) => kindOf(error) === 'transient'): Promise<T> {
+    const era = this.#enter();
+    try {
+      const result = await call();
+      this.#succeeded(era);
+      return result;
+    } catch (error) {
+      if (counts(error)) this.#failed(era);
+      else if (kindOf(error) === 'aborted') this.#unknown(era);
+      else this.#succeeded(era);
+      throw error;
+    }
+  }
+
+  #enter(): number {
+    if (this.blocked) {
+      const wait =
+        this.#state === 'open' ? `next probe in ${Math.ceil(this.retryInMs / 1000)} s` : 'a probe is under way';
+      throw transient(`${this.name} did not answer ${this.#options.failures} times in a row; ${wait}`, {
+        unreachable: true,
+      });
+    }
+    if (this.#state === 'open') this.#become('half-open');
+    return this.#era;
+  }
+
+  #succeeded(era: number): void {
+    if (era !== this.#era) return;
+    this.#failures = 0;
+    if (this.#state === 'half-open') this.#become('closed');
+  }
+
+  #failed(era: number): void {
+    if (era !== this.#era) return;
+    this.#failures++;
+    if (this.#state === 'closed' && this.#failures < this.#options.failures) return;
+    this.#probeAt = this.#clock.now() + this.#options.probeMs;
+    this.#become('open');
+  }
+
+  /** An aborted probe: open again, and the next call may probe at once. */
+  #unknown(era: number): void {
+    if (era === this.#era && this.#state === 'half-open') this.#become('open');
+  }
+
+  #become(state: BreakerState): void {
+    this.#state = state;
+    this.#era++;
+    this.#options.changed?.(state);
+  }
+}

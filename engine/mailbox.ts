@@ -1,0 +1,85 @@
+// A bounded queue in memory: a ring of fixed slots.
+//   offer   puts one in; false when full or closed: the sender decides what that means
+//   take    waits for one; undefined once closed and empty
+//   close   refuses what comes, hands out what is there, then ends the takers
+
+export class Mailbox<T> {
+  readonly capacity: number;
+  readonly #slots: (T | undefined)[];
+  readonly #takers = new Set<(item: T | undefined) => void>();
+  #head = 0;
+  #size = 0;
+  #closed = false;
+
+  constructor(capacity: number) {
+    if (!Number.isInteger(capacity) || capacity < 1) {
+      throw new RangeError(`mailbox capacity must be a whole number of at least 1, not ${capacity}`);
+    }
+    this.capacity = capacity;
+    this.#slots = new Array(capacity);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  offer(item: T): boolean {
+    if (this.#closed) return false;
+    const [taker] = this.#takers;
+    if (taker) {
+      // Takers wait only while the ring is empty, so order is kept.
+      this.#takers.delete(taker);
+      taker(item);
+      return true;
+    }
+    if (this.#size === this.capacity) return false;
+    this.#slots[(this.#head + this.#size) % this.capacity] = item;
+    this.#size++;
+    return true;
+  }
+
+  /** The oldest item, or undefined when there is none just now. */
+  poll(): T | undefined {
+    if (this.#size === 0) return undefined;
+    const item = this.#slots[this.#head];
+    this.#slots[this.#head] = undefined;
+    this.#head = (this.#head + 1) % this.capacity;
+    this.#size--;
+    return item;
+  }
+
+  /** Waits for an item; undefined when closed and empty; rejects with the signal's reason. */
+  take(signal: AbortSignal): Promise<T | undefined> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#size > 0 || this.#closed) return Promise.resolve(this.poll());
+    return new Promise((resolve, reject) => {
+      const settle = (item: T | undefined): void => {
+        signal.removeEventListener('abort', abort);
+        resolve(item);
+      };
+      const abort = (): void => {
+        this.#takers.delete(settle);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      this.#takers.add(settle);
+    });
+  }
+
+  /** Takes everything out at once, oldest first. */
+  drain(): T[] {
+    const items: T[] = [];
+    while (this.#size > 0) items.push(this.poll() as T);
+    return items;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const taker of this.#takers) taker(undefined);
+    this.#takers.clear();
+  }
+}

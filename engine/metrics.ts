@@ -1,0 +1,87 @@
+// Metrics of one process in the Prometheus text format. Names get the prefix `longshore_` and follow its conventions:
+// base units (seconds, bytes), counters end in `_total`. Asking again for a metric gives the same one, so that a
+// restarted child goes on counting. Label values come from configuration or from our code, never from users: their
+// number must be bounded.
+
+import * as prometheus from 'prom-client';
+import { defect } from './failure.ts';
+
+export type Labels<L extends string> = { readonly [K in L]: string };
+
+export interface Counter<L extends string> {
+  inc(labels: Labels<L>, by?: number): void;
+}
+
+export interface Gauge<L extends string> {
+  set(labels: Labels<L>, value: number): void;
+}
+
+export interface Histogram<L extends string> {
+  observe(labels: Labels<L>, value: number): void;
+}
+
+/** Upper bounds in seconds from a thread's answer to an hour's import. */
+export const DURATION_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 3600];
+
+const PREFIX = 'longshore_';
+
+export class Metrics {
+  /** For metrics that are not ours alone (process-metrics.ts); everybody else uses the factories. */
+  readonly registry = new prometheus.Registry();
+  readonly #collectors = new Set<() => void>();
+  readonly #shapes = new Map<string, string>();
+
+  readonly contentType: string = this.registry.contentType;
+
+  /** The text a scrape is answered with. */
+  async text(): Promise<string> {
+    for (const collect of this.#collectors) collect();
+    return await this.registry.metrics();
+  }
+
+  /** Calls `collect` before every scrape, to set gauges that are cheaper to read than to keep. */
+  onScrape(collect: () => void): () => void {
+    this.#collectors.add(collect);
+    return () => this.#collectors.delete(collect);
+  }
+
+  counter<const L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {
+    if (!name.endsWith('_total')) throw defect(`counter '${name}' must end with _total`);
+    const counter = this.#once(name, 'counter', labelNames, (full) => {
+      return new prometheus.Counter({ name: full, help, labelNames: [...labelNames], registers: [this.registry] });
+    });
+    return { inc: (labels, by = 1) => counter.inc(labels, by) };
+  }
+
+  gauge<const L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> {
+    if (name.endsWith('_total')) throw defect(`gauge '${name}' must not end with _total`);
+    const gauge = this.#once(name, 'gauge', labelNames, (full) => {
+      return new prometheus.Gauge({ name: full, help, labelNames: [...labelNames], registers: [this.registry] });
+    });
+    return { set: (labels, value) => gauge.set(labels, value) };
+  }
+
+  histogram<const L extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly L[] = [],
+    buckets: readonly number[] = DURATION_BUCKETS,
+  ): Histogram<L> {
+    const histogram = this.#once(name, 'histogram', labelNames, (full) => {
+      const options = { name: full, help, labelNames: [...labelNames], buckets: [...buckets] };
+      return new prometheus.Histogram({ ...options, registers: [this.registry] });
+    });
+    return { observe: (labels, value) => histogram.observe(labels, value) };
+  }
+
+  #once<M extends object>(name: string, type: string, labelNames: readonly string[], create: (full: string) => M): M {
+    if (!/^[a-z][a-z0-9_]*$/.test(name)) throw defect(`metric name '${name}' must be lower snake case`);
+    const full = PREFIX + name;
+    const shape = `${type}(${[...labelNames].sort().join()})`;
+    const known = this.#shapes.get(full);
+    if (known !== undefined && known !== shape) throw defect(`metric '${full}' is already a ${known}, not a ${shape}`);
+    this.#shapes.set(full, shape);
+    // The shape says that what is there was made by the same kind of `create`.
+    return known === undefined ? create(full) : (this.registry.getSingleMetric(full) as unknown as M);
+  }
+}

@@ -1,0 +1,75 @@
+// Owned resources: opened in order, closed in reverse, each within a time limit, all of them whatever happens to one.
+// Closing twice waits for the same end; a resource added after the end began is closed at once.
+
+import { aborted, messageOf } from './failure.ts';
+import type { Logger } from './log.ts';
+import type { Clock } from './time.ts';
+import { settledWithin } from './wait.ts';
+
+export interface ScopeOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long each resource may take to close; default 5 s. */
+  readonly closeMs?: number;
+}
+
+interface Owned {
+  readonly name: string;
+  readonly close: () => unknown;
+}
+
+export class Scope implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #closeMs: number;
+  readonly #owned: Owned[] = [];
+  #end: Promise<void> | undefined;
+
+  constructor(options: ScopeOptions) {
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#closeMs = options.closeMs ?? 5000;
+  }
+
+  /** Waits for the resource and owns it. When it cannot be opened, the caller's `await using` closes the earlier ones. */
+  async open<T extends AsyncDisposable | Disposable>(name: string, opening: Promise<T>): Promise<T> {
+    return this.use(name, await opening);
+  }
+
+  /** Owns what is open already. */
+  use<T extends AsyncDisposable | Disposable>(name: string, resource: T): T {
+    this.defer(name, () => {
+      return Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose]();
+    });
+    return resource;
+  }
+
+  /** Owns anything that `close` ends. */
+  defer(name: string, close: () => unknown): void {
+    const owned = { name, close };
+    if (this.#end === undefined) {
+      this.#owned.push(owned);
+      return;
+    }
+    void this.#close(owned);
+    throw aborted(`'${name}' was opened after its scope was closed`);
+  }
+
+  /** Never rejects: what does not close well is logged. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#end ??= this.#closeAll();
+    return this.#end;
+  }
+
+  async #closeAll(): Promise<void> {
+    for (let owned = this.#owned.pop(); owned; owned = this.#owned.pop()) await this.#close(owned);
+  }
+
+  async #close(owned: Owned): Promise<void> {
+    const closing = (async () => owned.close())().catch((error: unknown) => {
+      this.#log.warn({ resource: owned.name, err: messageOf(error) }, 'a resource failed to close');
+    });
+    if (await settledWithin(this.#clock, this.#closeMs, closing)) return;
+    this.#log.warn({ resource: owned.name, closeMs: this.#closeMs }, 'a resource did not close in time');
+  }
+}

@@ -1,0 +1,35 @@
+// Waiting for promises that take no signal, or for no longer than allowed.
+
+import type { Clock } from './time.ts';
+
+/** The promise's result, or a rejection with the signal's reason, whichever comes first. Does not stop the work. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    const free = (): void => signal.removeEventListener('abort', abort);
+    void promise.finally(free).then(resolve, reject);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** Waits until the promise settled or `ms` passed; true when it settled, either way. */
+export function settledWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, () => resolve(false));
+    const settled = (): void => {
+      cancel();
+      resolve(true);
+    };
+    void promise.then(settled, settled);
+  });
+}
+
+/** Waits until the promise settled or the signal aborted; true when it settled, either way. */
+export async function settledUnless(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  return await unlessAborted(settled, signal).catch(() => false);
+}
