@@ -1,0 +1,131 @@
+// Collects what a script prints, in bounded memory. Lines are cut as bytes and decoded whole, so that a character
+// that was split over two reads survives.
+
+const LF = 0x0a;
+const CR = 0x0d;
+const MAX_LINES = 10_000;
+const MAX_LINE_BYTES = 16 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
+const TAIL_BYTES = 64 * 1024;
+
+/** Splits bytes into lines, without their ends; a line over 16 KiB is cut there and said to be. */
+export class LineSplitter {
+  readonly #emit: (line: string, cut: boolean) => void;
+  #parts: Buffer[] = [];
+  #held = 0;
+  #cut = false;
+  #open = false;
+
+  constructor(emit: (line: string, cut: boolean) => void) {
+    this.#emit = emit;
+  }
+
+  write(chunk: Buffer): void {
+    let from = 0;
+    for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, from)) {
+      this.#hold(chunk.subarray(from, at));
+      this.#line();
+      from = at + 1;
+    }
+    if (from < chunk.length) this.#hold(chunk.subarray(from));
+  }
+
+  /** The last line needs no line end. */
+  end(): void {
+    if (this.#open) this.#line();
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#open = true;
+    const room = MAX_LINE_BYTES - this.#held;
+    if (bytes.length > room) this.#cut = true;
+    const kept = bytes.subarray(0, room);
+    if (kept.length === 0) return;
+    // A copy: a short rest of a line must not keep the whole read buffer alive.
+    this.#parts.push(Buffer.from(kept));
+    this.#held += kept.length;
+  }
+
+  #line(): void {
+    let bytes = this.#parts.length === 1 ? (this.#parts[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#parts);
+    if (this.#cut) bytes = bytes.subarray(0, wholeCharacters(bytes));
+    else if (bytes.at(-1) === CR) bytes = bytes.subarray(0, -1);
+    const cut = this.#cut;
+    this.#parts = [];
+    this.#held = 0;
+    this.#cut = false;
+    this.#open = false;
+    this.#emit(bytes.toString('utf8'), cut);
+  }
+}
+
+/** Keeps the first lines: 10,000 lines, 16 KiB a line, 4 MiB in all; then a note instead. */
+export class CappedLines {
+  readonly #lines: string[] = [];
+  readonly #splitter = new LineSplitter((line, cut) => this.#keep(line, cut));
+  #bytes = 0;
+  #dropped = 0;
+  #shortened = 0;
+
+  write(chunk: Buffer): void {
+    this.#splitter.write(chunk);
+  }
+
+  end(): readonly string[] {
+    this.#splitter.end();
+    if (this.#dropped === 0 && this.#shortened === 0) return this.#lines;
+    const note = [
+      ...(this.#dropped > 0 ? [`${this.#dropped} more lines left out`] : []),
+      ...(this.#shortened > 0 ? [`${this.#shortened} lines cut at ${MAX_LINE_BYTES} bytes`] : []),
+    ];
+    return [...this.#lines, `[output cut: ${note.join(', ')}]`];
+  }
+
+  #keep(line: string, cut: boolean): void {
+    const size = Buffer.byteLength(line) + 1;
+    if (this.#dropped > 0 || this.#lines.length >= MAX_LINES || this.#bytes + size > MAX_BYTES) {
+      this.#dropped++;
+      return;
+    }
+    if (cut) this.#shortened++;
+    this.#bytes += size;
+    this.#lines.push(line);
+  }
+}
+
+/** Keeps the last 64 KiB. */
+export class Tail {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  write(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    // Joined now and then, so that a script that prints byte by byte does not make a long list.
+    if (this.#bytes > 2 * TAIL_BYTES || this.#chunks.length > 256) {
+      const kept = Buffer.concat(this.#chunks).subarray(-TAIL_BYTES);
+      this.#chunks = [Buffer.from(kept)];
+      this.#bytes = kept.length;
+    }
+  }
+
+  end(): string {
+    const all = Buffer.concat(this.#chunks);
+    if (all.length <= TAIL_BYTES && this.#bytes < TAIL_BYTES) return all.toString('utf8');
+    const tail = all.subarray(-TAIL_BYTES);
+    let from = 0;
+    while (from < 4 && isContinuation(tail[from])) from++;
+    return tail.subarray(from).toString('utf8');
+  }
+}
+
+/** Length without a character that was cut in the middle. */
+function wholeCharacters(bytes: Buffer): number {
+  let start = bytes.length - 1;
+  while (start > 0 && bytes.length - start < 4 && isContinuation(bytes[start])) start--;
+  const lead = bytes[start] ?? 0;
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return start + length > bytes.length ? start : bytes.length;
+}
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

@@ -1,0 +1,237 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type ChildProcessOptions, ChildProcessRunner } from '../../../engine/adapters/child-process.ts';
+import { CappedLines, LineSplitter, Tail } from '../../../engine/adapters/child-process-output.ts';
+import { endLeftoverScripts } from '../../../engine/adapters/child-process-records.ts';
+import { processFacts } from '../../../engine/adapters/child-process-table.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import type { ScriptSpec } from '../../../engine/ports/script-runner.ts';
+import { systemClock } from '../../../engine/time.ts';
+import { scriptRunnerConformance } from '../../conformance/script-runner.ts';
+import { type FakeScript, FakeScriptRunner } from '../../fakes/fake-script-runner.ts';
+
+const SCRIPTS = join(import.meta.dirname, '..', '..', 'fixtures', 'scripts');
+const script = (name: string): string => join(SCRIPTS, `${name}.sh`);
+const signal = new AbortController().signal;
+
+async function setup(t: Test, options: Partial<ChildProcessOptions> = {}) {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-scripts-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const workspace = join(dir, 'workspace');
+  const stateDir = join(dir, 'state');
+  await mkdir(workspace);
+  const log = silentLogger();
+  const runner = new ChildProcessRunner({ stateDir, graceMs: 100, drainMs: 50, ...options }, systemClock, log);
+  t.teardown(() => runner[Symbol.asyncDispose]());
+  const spec = (name: string, more: Partial<ScriptSpec> = {}): ScriptSpec => ({
+    program: script(name),
+    args: [],
+    cwd: workspace,
+    env: { PATH: '/usr/bin:/bin' },
+    maxDurationMs: 20_000,
+    runId: `test-${process.pid}`,
+    ...more,
+  });
+  return { runner, workspace, stateDir, spec, log };
+}
+
+/** Run ids on record. */
+async function recorded(stateDir: string): Promise<string[]> {
+  const lines: string[] = [];
+  for (const file of await readdir(stateDir)) lines.push(...(await readFile(join(stateDir, file), 'utf8')).split('\n'));
+  return lines.filter((line) => line.trim() !== '').map((line) => (JSON.parse(line) as { runId: string }).runId);
+}
+
+t.test('child processes', (t) => {
+  scriptRunnerConformance(t, async (t) => ({ ...(await setup(t)), program: script }));
+  t.end();
+});
+
+t.test('the fake', (t) => {
+  const programs: Record<string, FakeScript | 'not-executable'> = {
+    'echo-args': async ({ spec, out, err }) => {
+      for (const arg of spec.args) out(`${arg}\n`);
+      err('first of two\n');
+      err('no line end');
+      return 0;
+    },
+    'exit-with': async ({ spec, out }) => {
+      out('bye\n');
+      return Number(spec.args[0]);
+    },
+    'copy-stdin': async ({ stdin, out }) => {
+      out(stdin);
+      return 0;
+    },
+    'print-env': async ({ spec, out }) => {
+      for (const [name, value] of Object.entries(spec.env).sort()) out(`${name}=${value}\n`);
+      out(`${spec.cwd}\n`);
+      return 0;
+    },
+    hang: async ({ signal, out, err }) => {
+      out('started\n');
+      err('0\n');
+      await once(signal, 'abort');
+      return 'SIGTERM';
+    },
+    'kill-self': async ({ out }) => {
+      out('last words\n');
+      return 'SIGKILL';
+    },
+    flood: async ({ spec, out }) => {
+      const [lines = '0', width = '0'] = spec.args;
+      for (let i = 0; i < Number(lines); i++) out(`${'x'.repeat(Number(width))}\n`);
+      return 0;
+    },
+    'ignore-stdin': async () => 0,
+    'not-executable': 'not-executable',
+  };
+  scriptRunnerConformance(t, async () => ({
+    runner: new FakeScriptRunner(programs, systemClock),
+    workspace: '/workspace',
+    program: (name) => name,
+  }));
+  t.end();
+});
+
+t.test('a name without folder is looked up on the PATH of the call', async (t) => {
+  const { runner, spec } = await setup(t);
+  const found = await runner.run(spec('', { program: 'echo-args.sh', args: ['x'], env: { PATH: SCRIPTS } }), signal);
+  t.same(found.stdout, ['x']);
+  const missing = await runner.run(spec('', { program: 'echo-args.sh', env: { PATH: '/usr/bin' } }), signal);
+  t.same(missing.end, { kind: 'not-found', program: 'echo-args.sh' });
+});
+
+t.test('a script whose interpreter is missing counts as not found', async (t) => {
+  const { runner, spec, stateDir } = await setup(t);
+  const { end } = await runner.run(spec('no-interpreter'), signal);
+  t.same(end, { kind: 'not-found', program: script('no-interpreter') });
+  t.same(await recorded(stateDir), []);
+});
+
+t.test('a missing workspace is a defect that names it', async (t) => {
+  const { runner, spec } = await setup(t);
+  await t.rejects(runner.run(spec('echo-args', { cwd: '/nowhere/at/all' }), signal), {
+    kind: 'defect',
+    message: /workspace \/nowhere\/at\/all/,
+  });
+});
+
+t.test('a script that ignores SIGTERM is killed after the grace', async (t) => {
+  const { runner, spec } = await setup(t);
+  const { end } = await runner.run(spec('stubborn', { maxDurationMs: 100 }), signal);
+  t.same(end, { kind: 'timed-out', afterMs: 100 });
+});
+
+t.test('a grandchild that holds the pipes does not hold the run, and is ended', async (t) => {
+  const { runner, spec } = await setup(t);
+  const { end, stdout } = await runner.run(spec('leave-grandchild'), signal);
+  t.same(end, { kind: 'exited', code: 0 });
+  t.equal(await processFacts(Number(stdout[0])), undefined);
+});
+
+t.test('a process that left the group is found by its variable and ended', async (t) => {
+  const { runner, spec } = await setup(t);
+  const { end, stdout } = await runner.run(spec('leave-escapee'), signal);
+  t.same(end, { kind: 'exited', code: 0 });
+  t.match(stdout[0], /^[0-9]+$/);
+  t.equal(await processFacts(Number(stdout[0])), undefined);
+});
+
+t.test('limits are set where there is a program for it', async (t) => {
+  const { runner, spec, workspace } = await setup(t);
+  const burnt = await runner.run(spec('burn-cpu', { limits: { cpuSeconds: 1 } }), signal);
+  t.equal(burnt.end.kind, 'killed');
+  const written = await runner.run(spec('write-file', { args: ['100000'], limits: { fileSizeBytes: 4096 } }), signal);
+  t.not(written.end, { kind: 'exited', code: 0 });
+  t.equal((await stat(join(workspace, 'big'))).size, 4096);
+});
+
+t.test('without that program scripts run unlimited', async (t) => {
+  const { runner, spec, workspace } = await setup(t, { prlimit: null });
+  const { end } = await runner.run(spec('write-file', { args: ['100000'], limits: { fileSizeBytes: 4096 } }), signal);
+  t.same(end, { kind: 'exited', code: 0 });
+  t.equal((await stat(join(workspace, 'big'))).size, 100_000);
+});
+
+t.test('a run is on record while it lasts and forgotten after', async (t) => {
+  const { runner, spec, stateDir } = await setup(t);
+  const stop = new AbortController();
+  const running = Promise.withResolvers<void>();
+  const run = runner.run(spec('hang', { runId: 'one', onStderr: () => running.resolve() }), stop.signal);
+  await running.promise;
+  t.same(await recorded(stateDir), ['one']);
+  t.equal(await endLeftoverScripts(stateDir, silentLogger(), systemClock), 0, 'a living owner keeps its scripts');
+  stop.abort();
+  await t.rejects(run, { kind: 'aborted', message: /hang/ });
+  t.same(await recorded(stateDir), []);
+  await t.rejects(runner.run(spec('echo-args', { runId: '../x' }), signal), { kind: 'defect', message: /run id/ });
+});
+
+t.test('scripts of a process that was killed are ended at the next start', async (t) => {
+  for (const name of ['hang', 'leave-escapee']) {
+    const { stateDir, workspace, log } = await setup(t);
+    const owner = spawn(
+      process.execPath,
+      [join(SCRIPTS, 'runner-process.ts'), stateDir, workspace, script(name === 'hang' ? 'hang' : 'escape-and-hang')],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const [said] = (await once(owner.stdout, 'data')) as [Buffer];
+    const pid = Number(said.toString().trim());
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+    t.ok(await processFacts(pid), 'the script lives on');
+    t.ok((await endLeftoverScripts(stateDir, log, systemClock)) >= 1);
+    t.equal(await processFacts(pid), undefined);
+    t.same(await readdir(stateDir), []);
+  }
+});
+
+t.test('a state folder that does not exist yet holds no leftovers', async (t) => {
+  const { stateDir, log } = await setup(t);
+  t.equal(await endLeftoverScripts(stateDir, log, systemClock), 0);
+});
+
+t.test('a character that is split over two reads survives', async (t) => {
+  const lines: string[] = [];
+  const splitter = new LineSplitter((line) => lines.push(line));
+  for (const byte of Buffer.from('Größe 🧬\r\n\nλ')) splitter.write(Buffer.from([byte]));
+  splitter.end();
+  t.same(lines, ['Größe 🧬', '', 'λ']);
+});
+
+t.test('a line is never cut inside a character', async (t) => {
+  const capped = new CappedLines();
+  capped.write(Buffer.from(`${'x'.repeat(16_383)}é\n`));
+  t.same(capped.end(), ['x'.repeat(16_383), '[output cut: 1 lines cut at 16384 bytes]']);
+});
+
+t.test('bytes that are no UTF-8 become replacement characters', async (t) => {
+  const capped = new CappedLines();
+  capped.write(Buffer.from([0x61, 0xff, 0x62, 0x0a]));
+  t.same(capped.end(), ['a\ufffdb']);
+});
+
+t.test('of standard error the last 64 KiB are kept, from a whole character on', async (t) => {
+  const tail = new Tail();
+  for (let i = 0; i < 3_000; i++) tail.write(Buffer.from(`${'é'.repeat(40)}${String(i).padStart(4, '0')}`));
+  const text = tail.end();
+  t.ok(Buffer.byteLength(text) > 65_000 && Buffer.byteLength(text) <= 65_536);
+  t.match(text, /^é/);
+  t.ok(text.endsWith('2999'));
+  const short = new Tail();
+  short.write(Buffer.from('short'));
+  t.equal(short.end(), 'short');
+});
+
+t.test('the records are gone when the runner is disposed of', async (t) => {
+  const { runner, spec, stateDir } = await setup(t);
+  await Promise.all([1, 2, 3].map((n) => runner.run(spec('exit-with', { args: ['0'], runId: `run-${n}` }), signal)));
+  t.equal((await readdir(stateDir)).length, 1);
+  await runner[Symbol.asyncDispose]();
+  t.same(await readdir(stateDir), []);
+});
