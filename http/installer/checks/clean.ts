@@ -1,0 +1,33 @@
+// Clean-up of a JSON body before it is validated: text is trimmed, blank text and nulls count as absent. Text that no
+// database can store (U+0000, half surrogates) is a fault. Written without trust in depth: bodies come from anybody.
+
+import type { Faults, FieldPath } from './faults.ts';
+
+/** The deepest field of the contract is four steps down (`externalIdentifiers.dois[0].doi`). */
+const MAX_DEPTH = 16;
+
+/** A cleaned copy; undefined when nothing is left of the value. Lists keep the order of what remains. */
+export function clean(value: unknown, faults: Faults, path: FieldPath = []): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'string') return cleanText(value, faults, path);
+  if (typeof value !== 'object') return value;
+  if (path.length >= MAX_DEPTH) {
+    faults.add(path, `is nested deeper than ${MAX_DEPTH} levels`);
+    return undefined;
+  }
+  if (Array.isArray(value)) {
+    return value.map((item, i) => clean(item, faults, [...path, i])).filter((item) => item !== undefined);
+  }
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, item]) => [key, clean(item, faults, [...path, key])] as const)
+      .filter(([, item]) => item !== undefined),
+  );
+}
+
+function cleanText(value: string, faults: Faults, path: FieldPath): string | undefined {
+  if (value.includes('\u0000')) faults.add(path, 'holds the character U+0000, which cannot be stored');
+  if (!value.isWellFormed()) faults.add(path, 'holds half of a surrogate pair, which is no character');
+  const text = value.trim();
+  return text === '' ? undefined : text;
+}

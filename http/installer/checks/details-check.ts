@@ -1,0 +1,96 @@
+// Everything that a `details` part must satisfy before its dataset is accepted. All faults are reported at once; only
+// the targets' own schemas wait until the rest is sound, because they judge the metadata document made from it.
+
+import type { DataTypes } from '../../../engine/model/data-types.ts';
+import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import type { ApiVersion } from '../api-version.ts';
+import type { InstallTargets } from '../install-targets.ts';
+import { CreateDetails } from '../schema/details.ts';
+import { clean } from './clean.ts';
+import { checkRules } from './details-rules.ts';
+import { Faults } from './faults.ts';
+import { compileForeignSchema, compileSchema, type SchemaCheck } from './json-schema.ts';
+import { checkTargets, checkType } from './target-rules.ts';
+
+/** Version 1.7.0's name of a field that 1.8.0 calls `datasetCharacteristics`. */
+const OLD_CHARACTERISTICS = 'studyCharacteristics';
+
+export type CheckedDetails =
+  | { readonly kind: 'sound'; readonly details: CreateDetails }
+  | { readonly kind: 'faulty'; readonly faults: Faults };
+
+export class DetailsCheck {
+  readonly #targets: InstallTargets;
+  readonly #dataTypes: DataTypes;
+  readonly #schema: SchemaCheck = compileSchema(CreateDetails);
+  readonly #targetSchemas: ReadonlyMap<string, SchemaCheck>;
+
+  /** Throws when a target's `metaValidation` is no JSON Schema, naming the target. */
+  constructor(targets: InstallTargets, dataTypes: DataTypes) {
+    this.#targets = targets;
+    this.#dataTypes = dataTypes;
+    this.#targetSchemas = compileTargetSchemas(targets);
+  }
+
+  /** @param version whose field names the faults use, unless the body already uses the others */
+  check(body: unknown, version: ApiVersion): CheckedDetails {
+    const faults = new Faults(renamed(body, version));
+    const cleaned = clean(body, faults);
+    if (typeof cleaned !== 'object' || cleaned === null || Array.isArray(cleaned)) {
+      faults.add([], 'details must be a JSON object');
+      return { kind: 'faulty', faults };
+    }
+    const details = underNewNames(cleaned as Record<string, unknown>, faults);
+    this.#schema(details, faults);
+    this.#checkAcrossFields(details, faults);
+    return faults.empty ? { kind: 'sound', details: details as CreateDetails } : { kind: 'faulty', faults };
+  }
+
+  /** The targets' own schemas over the metadata document as it will be stored. */
+  checkDocument(metadata: DatasetMetadata, faults: Faults): void {
+    const document: unknown = JSON.parse(serialiseMetadata(metadata));
+    for (const id of metadata.installTargets) {
+      const add: Faults['add'] = (path, sentence) => faults.add(path, `${sentence} (by install target ${id})`);
+      this.#targetSchemas.get(id)?.(document, { add });
+    }
+  }
+
+  #checkAcrossFields(body: Record<string, unknown>, faults: Faults): void {
+    const faulty = new Set(Object.keys(body).filter((field) => faults.touches(field)));
+    const sound = Object.entries(body).filter(([field]) => !faulty.has(field));
+    const details: Partial<CreateDetails> = Object.fromEntries(sound);
+    const ids = details.installTargets ?? [];
+    const categories = new Set(ids.flatMap((id) => this.#targets.find(id)?.category ?? []));
+    checkRules({ details, faulty, categories }, faults);
+    checkTargets(ids, this.#targets, faults);
+    if (details.type) checkType(details.type, ids, this.#dataTypes, this.#targets, faults);
+  }
+}
+
+/** For {@link Faults}: our field names as the caller spells them. */
+export function renamed(body: unknown, version: ApiVersion): ReadonlyMap<string, string> {
+  const keys = typeof body === 'object' && body !== null ? Object.keys(body) : [];
+  const old = keys.includes(OLD_CHARACTERISTICS) || (version === '1.7.0' && !keys.includes('datasetCharacteristics'));
+  return new Map(old ? [['datasetCharacteristics', OLD_CHARACTERISTICS]] : []);
+}
+
+function underNewNames(body: Record<string, unknown>, faults: Faults): Record<string, unknown> {
+  const { [OLD_CHARACTERISTICS]: old, ...rest } = body;
+  if (old === undefined) return body;
+  if (rest.datasetCharacteristics !== undefined)
+    faults.add([OLD_CHARACTERISTICS], 'is the old name of datasetCharacteristics; only one of them may be given');
+  return { datasetCharacteristics: old, ...rest };
+}
+
+function compileTargetSchemas(targets: InstallTargets): ReadonlyMap<string, SchemaCheck> {
+  const checks = new Map<string, SchemaCheck>();
+  for (const { id, metaValidation } of targets.all()) {
+    if (!metaValidation) continue;
+    try {
+      checks.set(id, compileForeignSchema(metaValidation));
+    } catch (cause) {
+      throw new Error(`metaValidation of install target '${id}' is not a JSON Schema`, { cause });
+    }
+  }
+  return checks;
+}

@@ -1,0 +1,110 @@
+// JSON Schema over a cleaned body, every fault as a sentence that says what was found and what is allowed.
+
+import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { describeSchema, describeValue, quote } from './describe.ts';
+import type { Faults, FieldPath } from './faults.ts';
+import { firstRepeat } from './repeats.ts';
+
+/** Adds the faults of `value`, each below `path`. */
+export type SchemaCheck = (value: unknown, faults: Pick<Faults, 'add'>) => void;
+
+/** Compiles one of our own schemas. */
+export function compileSchema(schema: object): SchemaCheck {
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: true, strictRequired: false });
+  return compileWith(ajv, schema);
+}
+
+/**
+ * Compiles a schema of the configuration: JSON Schema 2020-12, or draft-07 when its `$schema` says so. Keywords that
+ * the dialect does not know are ignored, as the standard asks. Throws what Ajv throws when it is no schema.
+ */
+export function compileForeignSchema(schema: object): SchemaCheck {
+  const dialect = (schema as { $schema?: unknown }).$schema;
+  const options = { allErrors: true, verbose: true, strict: false, logger: false } as const;
+  const ajv = typeof dialect === 'string' && dialect.includes('draft-07') ? new Ajv(options) : new Ajv2020(options);
+  // The package's default export is typed as a namespace under nodenext.
+  (formats as unknown as (ajv: Ajv) => void)(ajv);
+  return compileWith(ajv, schema);
+}
+
+function compileWith(ajv: Ajv, schema: object): SchemaCheck {
+  // Ajv compares every item with every other; a long list of objects would then hold up the whole server.
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (unique: boolean, list: readonly unknown[]) => !unique || firstRepeat(list) === undefined,
+  });
+  const validate = ajv.compile(schema);
+  return (value, faults) => {
+    if (validate(value)) return;
+    for (const error of validate.errors ?? []) report(error, value, faults);
+  };
+}
+
+function report(error: ErrorObject, root: unknown, faults: Pick<Faults, 'add'>): void {
+  const path = toPath(error.instancePath, root);
+  const schema = (error.parentSchema ?? {}) as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'required': {
+      const field = String(error.params.missingProperty);
+      const properties = schema.properties as Record<string, object> | undefined;
+      faults.add([...path, field], `is missing; ${describeSchema(properties?.[field] ?? {})} is required`);
+      return;
+    }
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const field = String(error.params.additionalProperty ?? error.params.unevaluatedProperty);
+      const known = Object.keys((schema.properties as object | undefined) ?? {});
+      faults.add([...path, field], `is not a known field; known are ${known.join(', ')}`);
+      return;
+    }
+    case 'uniqueItems': {
+      const [first, second] = firstRepeat(error.data as readonly unknown[]) ?? [0, 0];
+      faults.add(path, `holds the same item at ${first} and ${second}; each item may stand once`);
+      return;
+    }
+    case 'type':
+      faults.add(path, `is ${describeValue(error.data)}; ${describeSchema(schema)} is required`);
+      return;
+    case 'enum':
+      faults.add(
+        path,
+        `is ${describeValue(error.data)}; allowed are ${(schema.enum as unknown[]).map(quote).join(', ')}`,
+      );
+      return;
+    case 'minLength':
+    case 'maxLength':
+      faults.add(path, `has ${[...String(error.data)].length} characters; ${describeSchema(schema)} is required`);
+      return;
+    case 'minItems':
+    case 'maxItems':
+      faults.add(path, `has ${(error.data as unknown[]).length} items; ${describeSchema(schema)} is required`);
+      return;
+    case 'minimum':
+    case 'maximum':
+      faults.add(path, `is ${describeValue(error.data)}; ${describeSchema(schema)} is required`);
+      return;
+    // These only repeat that one of the schemas below them failed.
+    case 'if':
+    case 'allOf':
+      return;
+    default:
+      faults.add(path, `is ${describeValue(error.data)}; it ${error.message ?? `must satisfy '${error.keyword}'`}`);
+  }
+}
+
+/** A JSON pointer as a path; steps into lists become numbers. */
+function toPath(pointer: string, root: unknown): FieldPath {
+  const path: (string | number)[] = [];
+  let at = root;
+  for (const escaped of pointer.split('/').slice(1)) {
+    const step = escaped.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(Array.isArray(at) ? Number(step) : step);
+    at = (at as Record<string, unknown> | undefined)?.[step];
+  }
+  return path;
+}

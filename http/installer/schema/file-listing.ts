@@ -1,0 +1,27 @@
+// GET /datasets/{id}/files (contract 1, File listing). Version 1.7.0 says `variableProperties`.
+
+import { type Static, Type } from 'typebox';
+
+export const FileDetails = Type.Object({
+  fileName: Type.String(),
+  fileSize: Type.Integer({ minimum: 0, format: 'int64' }),
+});
+export type FileDetails = Static<typeof FileDetails>;
+
+export const ZipDetails = Type.Object({
+  /** -1 before the import: the size cannot be shown yet. */
+  zipSize: Type.Integer({ minimum: -1, format: 'int64' }),
+  contents: Type.Array(FileDetails),
+});
+
+const common = {
+  upload: ZipDetails,
+  install: Type.Optional(ZipDetails),
+  documents: Type.Array(FileDetails),
+};
+
+export const FileListing = Type.Object({ ...common, datasetProperties: Type.Array(FileDetails) });
+export type FileListing = Static<typeof FileListing>;
+
+export const OldFileListing = Type.Object({ ...common, variableProperties: Type.Array(FileDetails) });
+export type OldFileListing = Static<typeof OldFileListing>;

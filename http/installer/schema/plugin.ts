@@ -1,0 +1,21 @@
+// GET /plugins (contract 1, Plugin info).
+
+import { type Static, Type } from 'typebox';
+import { DatasetTypeOutput, InstallTargetIds } from './dataset-terms.ts';
+
+export const PluginOutput = Type.Object({
+  pluginName: Type.String(),
+  dataTypes: Type.Array(
+    Type.Object({
+      ...DatasetTypeOutput.properties,
+      maxFileSize: Type.Integer({ minimum: 0, format: 'int64' }),
+      usesDataProperties: Type.Boolean(),
+      allowedFileExtensions: Type.Array(Type.String()),
+    }),
+  ),
+  /** Absent = usable on any project. */
+  installTargets: Type.Optional(InstallTargetIds),
+});
+export type PluginOutput = Static<typeof PluginOutput>;
+
+export const Plugins = Type.Array(PluginOutput);
