@@ -55,12 +55,15 @@ export class Postgres implements Sql, AsyncDisposable {
     this.#pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
   }
 
+  /** With a `name` the statement is planned once per connection; one name stands for one text. */
   async query<Row extends object = Record<string, unknown>>(
     text: string,
     values: readonly unknown[] = [],
+    name?: string,
   ): Promise<Row[]> {
     try {
-      return (await this.#pool.query(text, values as unknown[])).rows as Row[];
+      const statement = { text, values: values as unknown[], ...(name === undefined ? {} : { name }) };
+      return (await this.#pool.query(statement)).rows as Row[];
     } catch (error) {
       throw this.#failure(error);
     }

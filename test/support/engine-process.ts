@@ -1,0 +1,50 @@
+// Processes on one cache database, as the engine's adapters see them, for tests.
+
+import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
+import { migrate } from '../../engine/adapters/migrations.ts';
+import { Postgres } from '../../engine/adapters/postgres.ts';
+import { type InstanceGap, PostgresInstance } from '../../engine/adapters/postgres-instance.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { systemClock } from '../../engine/time.ts';
+import { type TestDatabase, testDatabase } from './database.ts';
+
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
+export interface EngineProcess {
+  readonly db: Postgres;
+  readonly instance: PostgresInstance;
+}
+
+const signal = new AbortController().signal;
+
+/** An empty, migrated cache database; it is gone when the test ends. */
+export async function cacheDatabase(t: Teardown): Promise<TestDatabase> {
+  const at = await testDatabase(t);
+  const db = connect(at);
+  await migrate(db, 'cache', await cacheMigrations(), signal);
+  await db[Symbol.asyncDispose]();
+  return at;
+}
+
+/** A process with a pool of its own and an instance; closed when the test ends. */
+export async function engineProcess(
+  t: Teardown,
+  at: TestDatabase,
+  onGap: (gap: InstanceGap) => void = () => undefined,
+): Promise<EngineProcess> {
+  const db = connect(at);
+  const instance = await PostgresInstance.open(db, { onGap }, systemClock, silentLogger(), signal);
+  t.teardown(async () => {
+    await instance[Symbol.asyncDispose]();
+    await db[Symbol.asyncDispose]();
+  });
+  return { db, instance };
+}
+
+const connect = (at: TestDatabase): Postgres =>
+  new Postgres(
+    { ...at, schema: 'cache', poolSize: 4, idleTimeoutMs: 10_000, applicationName: 'longshore-test' },
+    silentLogger(),
+  );
