@@ -1,0 +1,124 @@
+// The reading half of the directory store. Worker threads open this one: they have no database, so no journal.
+
+import type { BigIntStats } from 'node:fs';
+import { constants, type FileHandle, open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { defect } from '../failure.ts';
+import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../ports/object-store.ts';
+import { codeOf, storeFault } from './directory-store-fault.ts';
+import { walkObjects } from './directory-store-walk.ts';
+
+export type ObjectReader = Pick<ObjectStore, 'get' | 'head' | 'list'>;
+
+const MAX_KEY_BYTES = 1024;
+const READ_BYTES = 256 * 1024;
+/** Stat calls under way at once while listing. */
+const STATS_AT_ONCE = 32;
+
+/** Reads the store at `path`, which need not exist yet. */
+export function openDirectoryReader(path: string): ObjectReader {
+  return new DirectoryReader(join(path, 'objects'));
+}
+
+export class DirectoryReader implements ObjectReader {
+  readonly #objects: string;
+
+  constructor(objects: string) {
+    this.#objects = objects;
+  }
+
+  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {
+    const path = objectPath(this.#objects, key);
+    signal.throwIfAborted();
+    const handle = await openIfPresent(path);
+    try {
+      const stats = await handle?.stat({ bigint: true });
+      if (!handle || !stats?.isFile()) {
+        await handle?.close();
+        return undefined;
+      }
+      const body = handle.createReadStream({
+        start: range?.from ?? 0,
+        ...(range?.to === undefined ? {} : { end: range.to }),
+        highWaterMark: READ_BYTES,
+        signal,
+      });
+      return { info: toInfo(key, stats), body };
+    } catch (error) {
+      await handle?.close();
+      throw storeFault(error, `reading ${key}`);
+    }
+  }
+
+  async head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined> {
+    const path = objectPath(this.#objects, key);
+    signal.throwIfAborted();
+    return statObject(key, path);
+  }
+
+  async *list(
+    prefix: string,
+    options: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncGenerator<ObjectInfo, void, undefined> {
+    try {
+      for await (const keys of walkObjects(this.#objects, { prefix, ...options, batch: STATS_AT_ONCE }, signal)) {
+        // Removed between the listing and the look at it: not there.
+        const infos = await Promise.all(keys.map((key) => statObject(key, join(this.#objects, key))));
+        signal.throwIfAborted();
+        for (const info of infos) if (info) yield info;
+      }
+    } catch (error) {
+      throw storeFault(error, `listing ${prefix}`);
+    }
+  }
+}
+
+/**
+ * The file of a key. Keys are relative, of non-empty segments other than `.` and `..`, at most 1,024 bytes, without NUL;
+ * a backslash is a letter like any other here. Anything else is a bug of the caller.
+ */
+export function objectPath(objects: string, key: string): string {
+  const segments = key.split('/');
+  const clean = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+  // A lone surrogate would become another character on disk and so another key.
+  if (!clean || key.includes('\0') || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
+    throw defect(`object key ${JSON.stringify(key)} is not allowed`);
+  return join(objects, key);
+}
+
+/** Identifies the content: the rename into place keeps all three, and a new put changes at least the time. */
+export function etagOf(stats: BigIntStats): string {
+  return [stats.ino, stats.mtimeNs, stats.size].map((part) => part.toString(16)).join('-');
+}
+
+function toInfo(key: string, stats: BigIntStats): ObjectInfo {
+  return { key, size: Number(stats.size), etag: etagOf(stats), modified: modifiedOf(stats) };
+}
+
+export const modifiedOf = (stats: BigIntStats): Date => new Date(Number(stats.mtimeNs / 1_000_000n));
+
+async function statObject(key: string, path: string): Promise<ObjectInfo | undefined> {
+  try {
+    const stats = await stat(path, { bigint: true });
+    return stats.isFile() ? toInfo(key, stats) : undefined;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw storeFault(error, `reading ${key}`);
+  }
+}
+
+async function openIfPresent(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw storeFault(error, `reading ${path}`);
+  }
+}
+
+/** ENOTDIR: part of the key is an object. */
+function isAbsent(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG';
+}

@@ -1,0 +1,226 @@
+// What every object store must do, whichever it is. Run over each adapter and over the fake.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
+import t, { type Test } from 'tap';
+import type { ObjectChange } from '../../engine/model/event.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+
+export interface StoreUnderTest {
+  /** Empty. */
+  readonly store: ObjectStore;
+  /** What the store has announced so far; absent when it cannot be seen. */
+  readonly changes?: () => readonly ObjectChange[];
+}
+
+const signal = new AbortController().signal;
+
+export function objectStoreConformance(name: string, open: (t: Test) => Promise<StoreUnderTest>): void {
+  t.test(`${name} is an object store`, async (t) => {
+    t.test('gives back what was put, from bytes, a stream and a file', async (t) => {
+      const { store } = await open(t);
+      const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+      t.teardown(() => rm(dir, { recursive: true }));
+      await writeFile(join(dir, 'source'), 'from a file');
+      await store.put('1/a/bytes', Buffer.from('from bytes'), {}, signal);
+      await store.put('1/a/stream', Readable.from([Buffer.from('from '), Buffer.from('a stream')]), {}, signal);
+      await store.put('1/a/file', { file: join(dir, 'source') }, {}, signal);
+      await store.put('1/a/empty', new Uint8Array(), {}, signal);
+      t.strictSame(await contents(store), {
+        '1/a/bytes': 'from bytes',
+        '1/a/empty': '',
+        '1/a/file': 'from a file',
+        '1/a/stream': 'from a stream',
+      });
+    });
+
+    t.test('tells the same of an object by put, head, get and list', async (t) => {
+      const { store } = await open(t);
+      const put = await store.put('1/a/x', Buffer.from('hello'), {}, signal);
+      t.match(put, { key: '1/a/x', size: 5, etag: /^[A-Za-z0-9-]+$/, modified: Date });
+      t.strictSame(await store.head('1/a/x', signal), put);
+      const opened = await store.get('1/a/x', undefined, signal);
+      opened?.body.destroy();
+      t.strictSame(opened?.info, put);
+      t.strictSame(await Array.fromAsync(store.list('', {}, signal)), [put]);
+    });
+
+    t.test('has a new etag after every put', async (t) => {
+      const { store } = await open(t);
+      const etags = new Set<string>();
+      for (let i = 0; i < 8; i++) {
+        etags.add((await store.put('1/a/x', Buffer.from('same'), {}, signal)).etag);
+        if (i % 3 === 2) await store.remove(['1/a/x'], signal);
+      }
+      t.equal(etags.size, 8);
+    });
+
+    t.test('replaces an object while its old content is being read', async (t) => {
+      const { store } = await open(t);
+      await store.put('1/a/x', Buffer.alloc(300_000, 'o'), {}, signal);
+      const old = await store.get('1/a/x', undefined, signal);
+      await store.put('1/a/x', Buffer.from('new'), {}, signal);
+      t.equal((await buffer(old?.body ?? Readable.from([]))).toString(), 'o'.repeat(300_000));
+      t.strictSame(await contents(store), { '1/a/x': 'new' });
+    });
+
+    t.test('reads ranges, both ends included', async (t) => {
+      const { store } = await open(t);
+      await store.put('1/a/x', Buffer.from('0123456789'), {}, signal);
+      const read = async (range: { from: number; to?: number }): Promise<string> =>
+        text((await store.get('1/a/x', range, signal))?.body ?? Readable.from(['absent']));
+      t.equal(await read({ from: 0, to: 0 }), '0');
+      t.equal(await read({ from: 3, to: 6 }), '3456');
+      t.equal(await read({ from: 8 }), '89');
+    });
+
+    t.test('has no object where none was put', async (t) => {
+      const { store } = await open(t);
+      await store.put('1/a/x', Buffer.from('x'), {}, signal);
+      for (const key of ['1/a', '1/a/y', '1/a/x/z', '2/a/x']) {
+        t.equal(await store.head(key, signal), undefined, key);
+        t.equal(await store.get(key, undefined, signal), undefined, key);
+      }
+      t.strictSame(await keysOf(store, '2/'), []);
+    });
+
+    t.test('stores nothing of a stream that is longer or shorter than announced', async (t) => {
+      const { store, changes } = await open(t);
+      for (const size of [2, 4]) {
+        const source = Readable.from([Buffer.from('abc')]);
+        await t.rejects(store.put('1/a/x', source, { size }, signal), { kind: 'rejected', message: /1\/a\/x/ });
+        t.ok(source.destroyed);
+      }
+      await store.put('1/a/right', Readable.from([Buffer.from('abc')]), { size: 3 }, signal);
+      t.strictSame(await contents(store), { '1/a/right': 'abc' });
+      if (changes) t.strictSame(changes(), [{ kind: 'created', key: '1/a/right' }]);
+    });
+
+    t.test('stores nothing of a source that fails or closes early, and keeps what was there', async (t) => {
+      const { store, changes } = await open(t);
+      await store.put('1/a/x', Buffer.from('old'), {}, signal);
+      const failing = Readable.from(
+        (async function* () {
+          yield Buffer.from('half');
+          throw new Error('the sender broke off');
+        })(),
+      );
+      await t.rejects(store.put('1/a/x', failing, {}, signal), new Error('the sender broke off'));
+      const closing = new Readable({ read: () => {} });
+      closing.push(Buffer.from('half'));
+      const put = store.put('1/a/x', closing, {}, signal);
+      setImmediate(() => closing.destroy());
+      await t.rejects(put, { kind: 'aborted', message: /1\/a\/x/ });
+      t.strictSame(await contents(store), { '1/a/x': 'old' });
+      if (changes) t.strictSame(changes(), [{ kind: 'created', key: '1/a/x' }]);
+    });
+
+    t.test('stores nothing of a put that is aborted', async (t) => {
+      const { store, changes } = await open(t);
+      const stop = new AbortController();
+      const endless = new Readable({ read: () => {} });
+      endless.push(Buffer.from('half'));
+      const put = store.put('1/a/x', endless, {}, stop.signal);
+      setImmediate(() => stop.abort(new Error('enough')));
+      await t.rejects(put, new Error('enough'));
+      t.ok(endless.destroyed);
+      await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, stop.signal), new Error('enough'));
+      t.strictSame(await contents(store), {});
+      if (changes) t.strictSame(changes(), []);
+    });
+
+    t.test('ends a body whose signal aborts', async (t) => {
+      const { store } = await open(t);
+      await store.put('1/a/x', Buffer.alloc(3_000_000), {}, signal);
+      const stop = new AbortController();
+      const opened = await store.get('1/a/x', undefined, stop.signal);
+      stop.abort(new Error('enough'));
+      await t.rejects(buffer(opened?.body ?? Readable.from([])));
+    });
+
+    t.test('lists in byte order of keys', async (t) => {
+      const { store } = await open(t);
+      // Between `-` and `0` stands the slash; UTF-16 would put the last two the other way round.
+      const keys = [
+        'a!/x',
+        'a-',
+        'a-b/c',
+        'a/b',
+        'a/b-/c',
+        'a/b/c'.replace('b', 'bb'),
+        'a0',
+        'aä',
+        'a\uffee',
+        'a\u{1f600}',
+      ];
+      for (const key of keys.toReversed()) await store.put(key, Buffer.from(key), {}, signal);
+      t.strictSame(await keysOf(store, ''), keys);
+      for (const after of keys)
+        t.strictSame(await keysOf(store, '', after), keys.slice(keys.indexOf(after) + 1), after);
+      t.strictSame(await keysOf(store, '', 'a/'), keys.slice(3));
+      t.strictSame(await keysOf(store, '', 'a/b'), keys.slice(4));
+      t.strictSame(await keysOf(store, '', 'a/b0'), ['a/bb/c', ...keys.slice(6)]);
+    });
+
+    t.test('lists what is below a prefix, which may end inside a name', async (t) => {
+      const { store } = await open(t);
+      const keys = ['1/ab/x', '1/abc/raw/y', '1/abc/x', '1/b/x', '10/abc/x'];
+      for (const key of keys) await store.put(key, Buffer.from(''), {}, signal);
+      t.strictSame(await keysOf(store, '1/'), keys.slice(0, 4));
+      t.strictSame(await keysOf(store, '1'), keys);
+      t.strictSame(await keysOf(store, '1/ab'), keys.slice(0, 3));
+      t.strictSame(await keysOf(store, '1/abc/'), keys.slice(1, 3));
+      t.strictSame(await keysOf(store, '1/abc/x'), ['1/abc/x']);
+      t.strictSame(await keysOf(store, '1/abc/', '1/abc/raw/y'), ['1/abc/x']);
+      t.strictSame(await keysOf(store, '1/abc/x/'), []);
+      t.strictSame(await keysOf(store, '../'), []);
+    });
+
+    t.test('removes objects, absent ones too, in the order given', async (t) => {
+      const { store, changes } = await open(t);
+      for (const key of ['1/a/x', '1/a/raw/y', '1/b/z']) await store.put(key, Buffer.from(key), {}, signal);
+      await store.remove(['1/a/raw/y', '1/a/none', '1/a/x', '9/9/9'], signal);
+      await store.remove([], signal);
+      t.strictSame(await contents(store), { '1/b/z': '1/b/z' });
+      if (!changes) return;
+      t.strictSame(changes().slice(3), [
+        { kind: 'removed', key: '1/a/raw/y' },
+        { kind: 'removed', key: '1/a/x' },
+      ]);
+    });
+
+    t.test('puts into a folder that is being emptied', async (t) => {
+      const { store } = await open(t);
+      await Promise.all(
+        Array.from({ length: 20 }, async (_, i) => {
+          await store.put(`1/a/raw/${i}`, Buffer.from('x'), {}, signal);
+          if (i % 2 === 0) await store.remove([`1/a/raw/${i}`], signal);
+        }),
+      );
+      const odd = Array.from({ length: 10 }, (_, i) => `1/a/raw/${i * 2 + 1}`);
+      t.strictSame(await keysOf(store, ''), odd.sort());
+    });
+
+    t.test('answers a probe', async (t) => {
+      const { store } = await open(t);
+      await t.resolves(store.probe(signal));
+    });
+  });
+}
+
+async function keysOf(store: ObjectStore, prefix: string, after?: string): Promise<string[]> {
+  const infos = await Array.fromAsync(store.list(prefix, after === undefined ? {} : { after }, signal));
+  return infos.map((info) => info.key);
+}
+
+async function contents(store: ObjectStore): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for await (const { key } of store.list('', {}, signal)) {
+    const opened = await store.get(key, undefined, signal);
+    found[key] = opened ? await text(opened.body) : 'absent';
+  }
+  return found;
+}

@@ -1,0 +1,346 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import t, { type Test } from 'tap';
+import { type DirectoryStore, openDirectoryStore } from '../../../engine/adapters/directory-store.ts';
+import { openDirectoryReader } from '../../../engine/adapters/directory-store-reader.ts';
+import { walkObjects } from '../../../engine/adapters/directory-store-walk.ts';
+import { transient } from '../../../engine/failure.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { systemClock } from '../../../engine/time.ts';
+import { objectStoreConformance } from '../../conformance/object-store.ts';
+import { FakeChangeJournal } from '../../fakes/fake-change-journal.ts';
+import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+
+const signal = new AbortController().signal;
+/** Of the conformance suite. */
+const journals: FakeChangeJournal[] = [];
+
+objectStoreConformance('the directory', async (t) => {
+  const { store, journal } = await setup(t);
+  journals.push(journal);
+  return { store, changes: () => journal.delivered };
+});
+
+t.test('whatever was put, refused or aborted, nothing stays pending in the journal', async (t) => {
+  t.strictSame(
+    journals.flatMap((journal) => journal.pending),
+    [],
+  );
+});
+
+objectStoreConformance('the fake', async () => {
+  const store = new FakeObjectStore();
+  return { store, changes: () => store.changes };
+});
+
+t.test('a crash at any step of a put', async (t) => {
+  for (const at of ['note', 'noted', 'release', 'released'] as const)
+    t.test(`at '${at}' announces the new object if and only if it is there`, async (t) => {
+      const { store, journal, reopen } = await setup(t);
+      await store.put('1/a/x', Buffer.from('old'), {}, signal);
+      journal.delivered.length = 0;
+      await haltedAt(journal, at, () => store.put('1/a/x', Buffer.from('newer'), {}, signal));
+      const again = await reopen();
+      const isThere = at === 'release' || at === 'released';
+      t.equal((await again.head('1/a/x', signal))?.size, isThere ? 5 : 3);
+      t.strictSame(journal.delivered, isThere ? [{ kind: 'created', key: '1/a/x' }] : []);
+      t.strictSame(journal.pending, []);
+    });
+});
+
+t.test('a crash at any step of a removal', async (t) => {
+  for (const at of ['note', 'noted', 'release', 'released'] as const)
+    t.test(`at '${at}' announces the removal if and only if it happened`, async (t) => {
+      const { store, journal, reopen } = await setup(t);
+      await store.put('1/a/x', Buffer.from('old'), {}, signal);
+      journal.delivered.length = 0;
+      await haltedAt(journal, at, () => store.remove(['1/a/x'], signal));
+      const again = await reopen();
+      const isGone = at === 'release' || at === 'released';
+      t.equal((await again.head('1/a/x', signal)) === undefined, isGone);
+      t.strictSame(journal.delivered, isGone ? [{ kind: 'removed', key: '1/a/x' }] : []);
+      t.strictSame(journal.pending, []);
+    });
+});
+
+t.test('a crash between two removals announces the one that happened', async (t) => {
+  const { store, journal, path, reopen } = await setup(t);
+  for (const key of ['1/a/x', '1/a/y']) await store.put(key, Buffer.from(key), {}, signal);
+  journal.delivered.length = 0;
+  await haltedAt(journal, 'noted', () => store.remove(['1/a/x', '1/a/y'], signal));
+  await rm(join(path, 'objects/1/a/x'));
+  await reopen();
+  t.strictSame(journal.delivered, [{ kind: 'removed', key: '1/a/x' }]);
+});
+
+t.test('a put that was overtaken before it was settled is not announced twice', async (t) => {
+  const { store, journal, reopen } = await setup(t);
+  await haltedAt(journal, 'release', () => store.put('1/a/x', Buffer.from('first'), {}, signal));
+  journal.onStep = () => {};
+  await store.put('1/a/x', Buffer.from('second'), {}, signal);
+  await reopen();
+  t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/x' }]);
+});
+
+t.test('more orphans than one call gives are all settled', async (t) => {
+  const { journal, reopen } = await setup(t);
+  const change = { kind: 'removed', key: '1/a/none' } as const;
+  await journal.note(
+    Array.from({ length: 2500 }, () => ({ change, etag: undefined })),
+    signal,
+  );
+  await reopen();
+  t.equal(journal.delivered.length, 2500);
+});
+
+t.test('a journal that is away', async (t) => {
+  t.test('when noting: nothing is stored', async (t) => {
+    const { store, journal, path } = await setup(t);
+    journal.onStep = away('note');
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), { kind: 'transient', message: 'database away' });
+    t.equal(await store.head('1/a/x', signal), undefined);
+    t.strictSame(await readdir(join(path, 'staging')), []);
+  });
+
+  t.test('when releasing: the put fails, and the change is announced once the journal is back', async (t) => {
+    const { store, journal } = await setup(t);
+    journal.onStep = away('release');
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), { kind: 'transient', message: 'database away' });
+    t.equal((await store.head('1/a/x', signal))?.size, 1);
+    await t.rejects(store.settleOrphans(signal), { kind: 'transient', message: 'database away' });
+    journal.onStep = () => {};
+    await store.settleOrphans(signal);
+    t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/x' }]);
+    t.strictSame(journal.pending, []);
+  });
+
+  t.test('when dropping: the reason for dropping is what the caller sees', async (t) => {
+    const { store, journal } = await setup(t);
+    const stop = new AbortController();
+    journal.onStep = (step, done) => {
+      if (step === 'note' && done) stop.abort(new Error('enough'));
+      away('drop')(step);
+    };
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, stop.signal), new Error('enough'));
+    journal.onStep = () => {};
+    await store.settleOrphans(signal);
+    t.strictSame([journal.delivered, journal.pending], [[], []]);
+  });
+});
+
+t.test('opening removes what a killed process was writing, and nothing else', async (t) => {
+  const { store, path, reopen } = await setup(t);
+  const child = spawnWriter(path);
+  t.teardown(() => child.kill('SIGKILL'));
+  await once(child.stdout ?? child, 'data');
+  const open = new Readable({ read: () => {} });
+  const put = store.put('1/a/live', open, {}, signal);
+  open.push(Buffer.from('live'));
+  t.equal((await readdir(join(path, 'staging'))).length, 2);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await reopen();
+  t.equal((await readdir(join(path, 'staging'))).length, 1);
+  open.push(null);
+  t.equal((await put).size, 4);
+});
+
+t.test('staged files of other machines are removed when a day old', async (t) => {
+  const { path, reopen } = await setup(t);
+  const now = systemClock.now() / 1000;
+  await writeFile(join(path, 'staging', 'ffffffffffff.1.1.young'), '');
+  await writeFile(join(path, 'staging', 'ffffffffffff.1.1.old'), '');
+  await utimes(join(path, 'staging', 'ffffffffffff.1.1.young'), now, now - 23 * 3600);
+  await utimes(join(path, 'staging', 'ffffffffffff.1.1.old'), now, now - 25 * 3600);
+  await reopen();
+  t.strictSame(await readdir(join(path, 'staging')), ['ffffffffffff.1.1.young']);
+});
+
+t.test('a local file is moved in, and comes back when the put fails', async (t) => {
+  const { store, journal, path } = await setup(t);
+  const file = join(path, 'scratch-file');
+  await writeFile(file, 'content');
+  const { ino } = await stat(file);
+  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), {
+    kind: 'rejected',
+    message: /7 bytes, not the 3/,
+  });
+  journal.onStep = away('note');
+  await t.rejects(store.put('1/a/x', { file }, {}, signal), { kind: 'transient', message: 'database away' });
+  journal.onStep = () => {};
+  await store.put('1/a/x', { file }, { size: 7 }, signal);
+  t.equal((await stat(join(path, 'objects/1/a/x'))).ino, ino);
+  await t.rejects(stat(file), { code: 'ENOENT' });
+  await symlink(join(path, 'objects/1/a/x'), file);
+  await t.rejects(store.put('1/a/y', { file }, {}, signal), { kind: 'defect', message: /not a plain file/ });
+});
+
+t.test('folders go with their last object', async (t) => {
+  const { store, path } = await setup(t);
+  for (const key of ['1/a/raw/x', '1/a/y']) await store.put(key, Buffer.from('x'), {}, signal);
+  await store.remove(['1/a/raw/x'], signal);
+  t.strictSame(await readdir(join(path, 'objects/1/a')), ['y']);
+  await store.remove(['1/a/y'], signal);
+  t.strictSame(await readdir(join(path, 'objects')), []);
+});
+
+t.test('keys that could leave the store are refused', async (t) => {
+  const { store } = await setup(t);
+  const keys = ['', '/a', 'a/', 'a//b', '.', 'a/./b', '../a', 'a/../b', 'a\0b', '\ud800', 'x'.repeat(1025)];
+  for (const key of keys) {
+    const refused = { kind: 'defect', message: /object key .* is not allowed/ };
+    const source = Readable.from([Buffer.from('x')]);
+    await t.rejects(store.put(key, source, {}, signal), refused, key);
+    t.ok(source.destroyed);
+    await t.rejects(store.get(key, undefined, signal), refused, key);
+    await t.rejects(store.head(key, signal), refused, key);
+    await t.rejects(store.remove([key], signal), refused, key);
+  }
+  await store.put('a\\..\\b', Buffer.from('x'), {}, signal);
+  t.strictSame(
+    (await Array.fromAsync(store.list('', {}, signal))).map((info) => info.key),
+    ['a\\..\\b'],
+  );
+});
+
+t.test('a key below another object is a defect that names it', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a', Buffer.from('x'), {}, signal);
+  await t.rejects(store.put('1/a/b', Buffer.from('x'), {}, signal), { kind: 'defect', message: /putting 1\/a\/b/ });
+  await store.put('1/c/d', Buffer.from('x'), {}, signal);
+  await t.rejects(store.put('1/c', Buffer.from('x'), {}, signal), { kind: 'defect', message: /putting 1\/c/ });
+  t.strictSame(await readdir(join(path, 'staging')), []);
+});
+
+t.test('links and special files in the store are no objects', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  await symlink(join(path, 'objects/1'), join(path, 'objects/2'));
+  t.strictSame(
+    (await Array.fromAsync(store.list('', {}, signal))).map((info) => info.key),
+    ['1/a/x'],
+  );
+});
+
+t.test('a reader without a journal reads the same store, even before it exists', async (t) => {
+  const { store, path } = await setup(t);
+  const reader = openDirectoryReader(path);
+  const put = await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  t.strictSame(await reader.head('1/a/x', signal), put);
+  t.strictSame(await Array.fromAsync(reader.list('', {}, signal)), [put]);
+  const early = openDirectoryReader(join(path, 'nowhere'));
+  t.equal(await early.get('1/a/x', undefined, signal), undefined);
+  t.strictSame(await Array.fromAsync(early.list('', {}, signal)), []);
+});
+
+t.test('a probe names the directory that is gone', async (t) => {
+  const { store, path } = await setup(t);
+  await rm(path, { recursive: true });
+  await t.rejects(store.probe(signal), { kind: 'transient', message: new RegExp(path) });
+  await mkdir(path);
+});
+
+const mayWriteAll = process.getuid?.() === 0 && 'root may write everywhere';
+t.test('a store that may not be written fails transient and says where', { skip: mayWriteAll }, async (t) => {
+  const { store, path } = await setup(t);
+  await chmod(join(path, 'objects'), 0o500);
+  await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), { kind: 'transient', message: /putting 1\/a\/x/ });
+});
+
+t.test('a folder with more names than the window is listed whole, in order', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const keys: string[] = [];
+  for (let i = 0; i < 300; i++) {
+    const name = (i * 7919).toString(36);
+    if (i % 3 === 0) {
+      await mkdir(join(dir, name));
+      await writeFile(join(dir, name, 'f'), '');
+      keys.push(`${name}/f`);
+    } else {
+      await writeFile(join(dir, name), '');
+      keys.push(name);
+    }
+  }
+  keys.sort();
+  for (const window of [1, 7, 299, 300, 1000]) {
+    const found = await Array.fromAsync(walkObjects(dir, { prefix: '', batch: 5, window }, signal));
+    t.strictSame(found.flat(), keys, `window of ${window}`);
+    t.ok(found.every((batch) => batch.length <= 5));
+  }
+  const after = keys[100] ?? '';
+  const rest = await Array.fromAsync(walkObjects(dir, { prefix: '', after, batch: 5, window: 10 }, signal));
+  t.strictSame(rest.flat(), keys.slice(101));
+});
+
+interface Setup {
+  readonly store: DirectoryStore;
+  readonly journal: FakeChangeJournal;
+  readonly path: string;
+  /** Opens the store as the next process would: what is pending belongs to a dead one. */
+  readonly reopen: () => Promise<DirectoryStore>;
+}
+
+async function setup(t: Test): Promise<Setup> {
+  const path = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(path, { recursive: true, force: true }));
+  const journal = new FakeChangeJournal();
+  const open = (): Promise<DirectoryStore> =>
+    openDirectoryStore({ path, journal, clock: systemClock, log: silentLogger() }, signal);
+  const store = await open();
+  const reopen = (): Promise<DirectoryStore> => {
+    journal.crash();
+    return open();
+  };
+  return { store, journal, path, reopen };
+}
+
+/** Starts the change and returns when it has stopped for ever at the step. */
+async function haltedAt(
+  journal: FakeChangeJournal,
+  at: 'note' | 'noted' | 'release' | 'released',
+  change: () => Promise<unknown>,
+): Promise<void> {
+  const reached = Promise.withResolvers<void>();
+  journal.onStep = (step, done) => {
+    if (at !== (step === 'note' ? (done ? 'noted' : 'note') : done ? 'released' : 'release')) return;
+    reached.resolve();
+    return new Promise(() => {});
+  };
+  change().then(
+    () => reached.reject(new Error(`went past '${at}'`)),
+    (error: unknown) => reached.reject(error),
+  );
+  await reached.promise;
+}
+
+function away(broken: string): (step: string) => void {
+  return (step) => {
+    if (step === broken) throw transient('database away');
+  };
+}
+
+/** A process that says so when it is in the middle of a put. */
+function spawnWriter(path: string): ChildProcess {
+  const root = join(import.meta.dirname, '..', '..', '..');
+  const script = `
+    const { openDirectoryStore } = await import(${JSON.stringify(join(root, 'engine/adapters/directory-store.ts'))});
+    const { FakeChangeJournal } = await import(${JSON.stringify(join(root, 'test/fakes/fake-change-journal.ts'))});
+    const { silentLogger } = await import(${JSON.stringify(join(root, 'engine/log.ts'))});
+    const { systemClock } = await import(${JSON.stringify(join(root, 'engine/time.ts'))});
+    const { Readable } = await import('node:stream');
+    const signal = new AbortController().signal;
+    const options = { path: ${JSON.stringify(path)}, journal: new FakeChangeJournal(), clock: systemClock, log: silentLogger() };
+    const store = await openDirectoryStore(options, signal);
+    async function* halfAnObject() {
+      yield Buffer.from('half');
+      process.stdout.write('writing');
+      await new Promise(() => setInterval(() => {}, 60_000));
+    }
+    await store.put('1/a/dead', Readable.from(halfAnObject()), {}, signal);`;
+  return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
