@@ -1,6 +1,7 @@
 // What a command is: parsed arguments in, exit code out. Progress and faults go to stderr, results to stdout.
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, configuration: 3, unreachable: 4 } as const;
+/** `refusedData` is for the scripts of the sample plugins alone (plugin wire protocol). */
+export const EXIT = { ok: 0, failed: 1, usage: 2, configuration: 3, unreachable: 4, refusedData: 99 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface CommandIo {

@@ -1,0 +1,43 @@
+// Two-line programs that start this program again as a script of a sample plugin, for the plugin host to run.
+
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ScriptKind } from './run-sample.ts';
+import { SAMPLE_NAMES, type SampleName } from './samples.ts';
+
+/** Key of each script in the configuration (`plugins.*.scripts`). */
+const CONFIG_KEYS = {
+  import: 'dataCleaning',
+  'check-compatibility': 'checkCompatibility',
+  'install-data': 'dataInstall',
+  'install-meta': 'metaUpdate',
+  uninstall: 'uninstall',
+} as const satisfies Record<ScriptKind, string>;
+type ConfigKey = (typeof CONFIG_KEYS)[ScriptKind];
+
+/** Paths of the scripts by configuration key; absolute when `dir` is. */
+export type SampleLaunchers = Readonly<Record<SampleName, Readonly<Record<ConfigKey, string>>>>;
+
+/**
+ * Writes `{dir}/{sample}/{kind}` for every sample and kind; existing ones are replaced whole, so that one that runs is
+ * not disturbed. `runtimeArgv` starts this program: `[node, entry]`, or the single executable alone.
+ */
+export async function writeSampleLaunchers(dir: string, runtimeArgv: readonly string[]): Promise<SampleLaunchers> {
+  const launchers = {} as Record<SampleName, Record<ConfigKey, string>>;
+  for (const sample of SAMPLE_NAMES) {
+    const folder = join(dir, sample);
+    await mkdir(folder, { recursive: true });
+    const paths = {} as Record<ConfigKey, string>;
+    for (const [kind, key] of Object.entries(CONFIG_KEYS)) {
+      const path = join(folder, kind);
+      const command = [...runtimeArgv, 'sample-script', sample, kind].map(quote).join(' ');
+      await writeFile(`${path}.new`, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+      await rename(`${path}.new`, path);
+      paths[key] = path;
+    }
+    launchers[sample] = paths;
+  }
+  return launchers;
+}
+
+const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

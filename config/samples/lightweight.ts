@@ -1,0 +1,27 @@
+// Any files, kept as they are: no format, no rows of their own.
+
+import { exportFiles, installFiles, listFiles } from './dataset-files.ts';
+import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
+import { Refusal, type SamplePlugin } from './sample.ts';
+
+export const lightweight: SamplePlugin = {
+  async import(inputDir, outputDir) {
+    const files = await listFiles(inputDir);
+    if (files.length === 0) throw new Refusal(['the upload holds no file']);
+    await exportFiles(inputDir, files, outputDir);
+  },
+
+  async checkCompatibility() {
+    // Files that nobody interprets fit everywhere.
+  },
+
+  async installData(_dataset, dataDir, io) {
+    await installFiles(dataDir, io.dataFiles);
+  },
+
+  installMeta: installMetaRow,
+
+  async uninstall(dataset, io) {
+    await removeMetaRow(dataset, io);
+  },
+};

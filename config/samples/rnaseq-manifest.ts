@@ -1,0 +1,88 @@
+// manifest.txt of an RNA-Seq upload: which file belongs to which sample, and how its library was made.
+//   SAMPLE <TAB> FILE <TAB> unstranded|sense|antisense [<TAB> BIGWIG FILE]
+
+import { basename } from 'node:path';
+import { Faults, Refusal, shown } from './sample.ts';
+
+export const MANIFEST = 'manifest.txt';
+
+const STRANDS = ['unstranded', 'sense', 'antisense'];
+const FORM = 'SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE';
+
+export interface ManifestEntry {
+  readonly sample: string;
+  /** Path of the table below the upload's top. */
+  readonly file: string;
+  readonly strand: string;
+  readonly bigWig: string | undefined;
+}
+
+/** Path of the one manifest among the files; it may stand in a folder. */
+export function findManifest(files: readonly string[]): string {
+  const found = files.filter((file) => basename(file) === MANIFEST);
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  if (found.length > 1)
+    throw new Refusal([
+      `there must be one ${MANIFEST}; found ${found.length}: ${found.slice(0, 5).map(shown).join(', ')}`,
+    ]);
+  const example = basename(files[0] ?? 'M1.tabular');
+  throw new Refusal([
+    `${MANIFEST} is missing: add a text file named ${MANIFEST} to the upload with one line per sample`,
+    `each line of ${MANIFEST} must be: ${FORM}`,
+    `for example: ${example.replace(/\.[^.]*$/, '')}<TAB>${example}<TAB>unstranded`,
+  ]);
+}
+
+/**
+ * The entries, with their files found among `files` by path (from the top or from the manifest's folder) or by a base
+ * name that only one file has. Every file must be listed and every listed one be there.
+ */
+export async function readManifest(
+  lines: AsyncIterable<string>,
+  manifest: string,
+  files: readonly string[],
+): Promise<readonly ManifestEntry[]> {
+  const faults = new Faults();
+  const samples = new Set<string>();
+  const unlisted = new Set(files.filter((file) => file !== manifest));
+  const find = finder(files, manifest.slice(0, -MANIFEST.length));
+  const entries: ManifestEntry[] = [];
+  let line = 0;
+  for await (const text of lines) {
+    line++;
+    if (text.trim() === '') continue;
+    const where = `${MANIFEST}, line ${line}`;
+    const [sample = '', listed = '', strand = '', listedBigWig] = text.split('\t').map((cell) => cell.trim());
+    const cells = text.split('\t').length;
+    if (cells < 3 || cells > 4 || sample === '' || listed === '') {
+      faults.add(`${where}: ${shown(text)} is not of the form ${FORM}`);
+      continue;
+    }
+    if (!STRANDS.includes(strand)) faults.add(`${where}: strand ${shown(strand)} must be one of ${STRANDS.join(', ')}`);
+    if (samples.has(sample)) faults.add(`${where}: sample ${shown(sample)} stands twice`);
+    samples.add(sample);
+    const file = find(listed);
+    const bigWig = listedBigWig === undefined || listedBigWig === '' ? undefined : find(listedBigWig);
+    if (file === undefined) faults.add(`${where}: file ${shown(listed)} is not in the upload`);
+    if (listedBigWig && bigWig === undefined) faults.add(`${where}: file ${shown(listedBigWig)} is not in the upload`);
+    for (const used of [file, bigWig]) {
+      if (used !== undefined && !unlisted.delete(used)) faults.add(`${where}: file ${shown(used)} is listed twice`);
+    }
+    if (file !== undefined) entries.push({ sample, file, strand, bigWig });
+  }
+  for (const file of unlisted) faults.add(`file ${shown(file)} is not listed in ${MANIFEST}`);
+  faults.check();
+  if (entries.length === 0) throw new Refusal([`${MANIFEST} is empty; each line must be: ${FORM}`]);
+  return entries;
+}
+
+function finder(files: readonly string[], folder: string): (listed: string) => string | undefined {
+  const paths = new Set(files);
+  const names = new Map<string, string | undefined>();
+  for (const file of files) names.set(basename(file), names.has(basename(file)) ? undefined : file);
+  return (listed) => {
+    if (paths.has(folder + listed)) return folder + listed;
+    return paths.has(listed) ? listed : names.get(listed);
+  };
+}

@@ -1,0 +1,80 @@
+// One script of a sample plugin as a program: arguments in, lines and an exit code out.
+
+import { messageOf } from '../../engine/failure.ts';
+import { Refusal, type SampleDependency, type SampleIo, type SamplePlugin } from './sample.ts';
+import { SAMPLES, type SampleName } from './samples.ts';
+
+/** Arguments of each kind, as the plugin host gives them. */
+export const SCRIPT_KINDS = {
+  import: ['INPUT_DIR', 'OUTPUT_DIR'],
+  'check-compatibility': [],
+  'install-data': ['DATASET_ID', 'DATA_DIR'],
+  'install-meta': ['DATASET_ID', 'META_FILE', 'PROPERTIES_DIR'],
+  uninstall: ['DATASET_ID'],
+} as const;
+export type ScriptKind = keyof typeof SCRIPT_KINDS;
+
+export const isScriptKind = (text: string): text is ScriptKind => Object.hasOwn(SCRIPT_KINDS, text);
+
+/** Exit codes that the plugin host knows; any other is a script error. */
+export const SCRIPT_EXIT = { ok: 0, failed: 1, refused: 99 } as const;
+export type ScriptExit = (typeof SCRIPT_EXIT)[keyof typeof SCRIPT_EXIT];
+
+/** Runs the script. `stdin` is read for the dependencies only; the number of `args` was checked. */
+export async function runSample(
+  name: SampleName,
+  kind: ScriptKind,
+  args: readonly string[],
+  stdin: AsyncIterable<string | Buffer>,
+  io: SampleIo,
+): Promise<ScriptExit> {
+  try {
+    await runKind(await SAMPLES[name].load(), kind, args, stdin, io);
+    return SCRIPT_EXIT.ok;
+  } catch (error) {
+    if (error instanceof Refusal) {
+      for (const message of error.messages) io.say(message);
+      return SCRIPT_EXIT.refused;
+    }
+    io.log(`${name} ${kind}: ${messageOf(error)}`);
+    return SCRIPT_EXIT.failed;
+  }
+}
+
+async function runKind(
+  plugin: SamplePlugin,
+  kind: ScriptKind,
+  args: readonly string[],
+  stdin: AsyncIterable<string | Buffer>,
+  io: SampleIo,
+): Promise<void> {
+  const [first = '', second = '', third = ''] = args;
+  switch (kind) {
+    case 'import':
+      return plugin.import(first, second, io);
+    case 'check-compatibility':
+      return plugin.checkCompatibility(await readDependencies(stdin), io);
+    case 'install-data':
+      return plugin.installData(first, second, io);
+    case 'install-meta':
+      return plugin.installMeta(first, second, third, io);
+    case 'uninstall':
+      return plugin.uninstall(first, io);
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** One line per dependency: identifier TAB version. */
+async function readDependencies(stdin: AsyncIterable<string | Buffer>): Promise<readonly SampleDependency[]> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of stdin) text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return lines.map((line) => {
+    const [identifier = '', version = ''] = line.split('\t').map((cell) => cell.trim());
+    if (identifier === '' || version === '')
+      throw new Refusal([`dependency '${line}' must be an identifier, a tab and a version`]);
+    return { identifier, version };
+  });
+}

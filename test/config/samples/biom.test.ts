@@ -1,0 +1,93 @@
+import t from 'tap';
+import { biomTable } from '../../fixtures/datasets.ts';
+import { sampleDatabase, sampleRun } from './sample-run.ts';
+
+const db = await sampleDatabase(t);
+const count = async (dataset: string): Promise<unknown> =>
+  (await db.query('select count(*)::int as n, sum(value) as sum from biom where dataset_id = $1', [dataset]))[0];
+
+t.test('the non-zero cells of a dense table are installed', async (t) => {
+  const sample = await sampleRun(t, 'biom', db);
+  const { exit, output } = await sample.import([
+    { name: 'a.biom', text: biomTable({ rows: 781, columns: 10, nonZero: 919, form: 'dense' }) },
+  ]);
+  t.equal(exit, 0);
+  t.same(Object.keys(output).sort(), ['data.tsv', 'metadata.json']);
+  t.equal(output['data.tsv']?.split('\n').length, 919 + 1);
+  t.ok(output['data.tsv']?.startsWith('seq1\tS1\t1\nseq1\tS2\t2\n'));
+  const { rows, columns } = JSON.parse(output['metadata.json'] ?? '');
+  t.same([rows.length, columns.length, rows[0]], [781, 10, { id: 'seq1', metadata: { taxonomy: ['Bacteria', 't0'] } }]);
+  for (let time = 0; time < 2; time++)
+    t.same(await sample.run('install-data', ['dense', sample.dataDir]), { exit: 0, said: [] });
+  t.same(await count('dense'), { n: 919, sum: (919 * 920) / 2 });
+  t.same(await sample.run('uninstall', ['dense']), { exit: 0, said: [] });
+  t.same(await count('dense'), { n: 0, sum: null });
+});
+
+t.test('a sparse table says the same as a dense one', async (t) => {
+  const sample = await sampleRun(t, 'biom', db);
+  const shape = { rows: 30, columns: 7, nonZero: 100 };
+  const dense = await sample.import([{ name: 'a.biom', text: biomTable({ ...shape, form: 'dense' }) }]);
+  const sparse = await sample.import([{ name: 'a.biom', text: biomTable({ ...shape, form: 'sparse' }) }]);
+  t.same(sparse, dense);
+});
+
+t.test('a table that contradicts itself is refused with the place', async (t) => {
+  const sample = await sampleRun(t, 'biom', db);
+  const good = JSON.parse(biomTable({ rows: 2, columns: 2, nonZero: 3, form: 'dense' }));
+  const refused = async (text: string) => {
+    const { exit, said } = await sample.import([{ name: 'a.biom', text }]);
+    t.equal(exit, 99, said.join());
+    return said;
+  };
+  const changed = (change: object) => refused(JSON.stringify({ ...good, ...change }));
+  t.match(await refused('{"id":'), [/^the file is not JSON/]);
+  t.same(await refused('[]'), ['the file is JSON but no object; a BIOM 1.0 file is needed']);
+  t.same(await refused('{}'), ["'format' is missing; it must be 'Biological Observation Matrix 1.0.0'"]);
+  t.same(await changed({ shape: [2] }), [
+    "'shape' is '[2]'; it must be the numbers of rows and columns, each at least 1",
+  ]);
+  t.same(await changed({ shape: [3, 2] }), ["'rows' has 2 entries; 'shape' says 3"]);
+  t.same(await changed({ data: [[1, 2], [3]] }), ["'data[1]' has 1 cells; 'shape' says 2"]);
+  t.same(
+    await changed({
+      data: [
+        [1, 2],
+        [3, 'x'],
+      ],
+    }),
+    ["'data[1][1]' is '\"x\"'; it must be a whole number"],
+  );
+  t.same(
+    await changed({
+      data: [
+        [1, 2],
+        [3, 0.5],
+      ],
+    }),
+    ["'data[1][1]' is '0.5'; it must be a whole number"],
+  );
+  t.same(
+    await changed({
+      matrix_type: 'sparse',
+      data: [
+        [0, 0, 1],
+        [0, 2, 1],
+        [0, 0, 2],
+      ],
+    }),
+    [
+      "'data[1]' is '[0,2,1]'; it must be [row below 2, column below 2, value]",
+      "'data[2]': the cell 0, 0 stands twice",
+    ],
+  );
+  t.same(await changed({ matrix_type: 'other' }), ["'matrix_type' is '\"other\"'; it must be 'dense' or 'sparse'"]);
+  t.same(await changed({ matrix_element_type: 'unicode' }), [
+    "'matrix_element_type' is '\"unicode\"'; it must be 'int' or 'float'",
+  ]);
+  t.same(await changed({ columns: [{ id: 'S1' }, { id: 'S1' }] }), ["'columns[1].id' 'S1' stands twice"]);
+  t.same(await changed({ rows: [null, { id: 'a\tb' }] }), [
+    "'rows[0].id' is missing; it must be text of 1 to 1000 characters without tabs or line ends",
+    "'rows[1].id' is '\"a\\tb\"'; it must be text of 1 to 1000 characters without tabs or line ends",
+  ]);
+});

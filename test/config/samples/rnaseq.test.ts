@@ -1,0 +1,125 @@
+import t from 'tap';
+import { rnaSeqManifest, rnaSeqTables } from '../../fixtures/datasets.ts';
+import { sampleDatabase, sampleRun } from './sample-run.ts';
+
+const db = await sampleDatabase(t);
+const FOLDER = 'HTSeqCountToTPM on collection 54: gene expression';
+
+t.test('tables in a folder with a manifest are kept in their folder and installed', async (t) => {
+  const sample = await sampleRun(t, 'rnaseq', db);
+  const files = [...rnaSeqTables({ genes: 500, folder: FOLDER }), rnaSeqManifest('')];
+  const { exit, said, output } = await sample.import(files);
+  t.same({ exit, said }, { exit: 0, said: [] });
+  t.same(output, Object.fromEntries(files.map((file) => [file.name, file.text])));
+  for (let time = 0; time < 2; time++)
+    t.same(await sample.run('install-data', ['rna', sample.dataDir]), { exit: 0, said: [] });
+  t.same(Object.keys(await sample.installed()).sort(), [...files.map((file) => file.name), 'vdi-meta.json'].sort());
+  t.same(
+    await db.query(
+      "select sample, unit, count(*)::int as n from rnaseq where dataset_id = 'rna' group by 1, 2 order by 1",
+    ),
+    ['F1', 'F2', 'F3', 'M1', 'M2', 'M3'].map((name) => ({ sample: name, unit: 'TPM', n: 500 })),
+  );
+  t.same(await sample.run('uninstall', ['rna']), { exit: 0, said: [] });
+  t.same(await db.query('select * from rnaseq'), []);
+});
+
+t.test('files may be named by base name, by path, or from the folder of the manifest', async (t) => {
+  const sample = await sampleRun(t, 'rnaseq', db);
+  const table = 'gene_id\tFPKM\ng1\t1.5\n';
+  const cufflinks = `tracking_id\tc\tn\tgene_id\ts\tt\tl\tle\tco\tFPKM\tlo\thi\tst\nx\t-\t-\tg1\t-\t-\t-\t-\t-\t2e3\t0\t1\tOK\n`;
+  const { exit, said } = await sample.import([
+    { name: 'deep/manifest.txt', text: 'A\tsub/a.txt\tsense\r\n\r\nB\tdeep/b.txt\tantisense\nC\tc.txt\tunstranded' },
+    { name: 'deep/sub/a.txt', text: table },
+    { name: 'deep/b.txt', text: cufflinks },
+    { name: 'other/c.txt', text: table },
+  ]);
+  t.same({ exit, said }, { exit: 0, said: [] });
+  t.same(await sample.run('install-data', ['named', sample.dataDir]), { exit: 0, said: [] });
+  t.same(await db.query("select sample, gene_id, unit, value from rnaseq where dataset_id = 'named' order by sample"), [
+    { sample: 'A', gene_id: 'g1', unit: 'FPKM', value: 1.5 },
+    { sample: 'B', gene_id: 'g1', unit: 'FPKM', value: 2_000 },
+    { sample: 'C', gene_id: 'g1', unit: 'FPKM', value: 1.5 },
+  ]);
+});
+
+t.test('without manifest the upload is refused, with what to add', async (t) => {
+  const sample = await sampleRun(t, 'rnaseq', db);
+  const { exit, said } = await sample.import(rnaSeqTables({ genes: 3, folder: FOLDER }));
+  t.same(
+    { exit, said },
+    {
+      exit: 99,
+      said: [
+        'manifest.txt is missing: add a text file named manifest.txt to the upload with one line per sample',
+        'each line of manifest.txt must be: SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE',
+        'for example: F1<TAB>F1.tabular<TAB>unstranded',
+      ],
+    },
+  );
+});
+
+t.test('a manifest that does not fit the files is refused line by line', async (t) => {
+  const sample = await sampleRun(t, 'rnaseq', db);
+  const { exit, said } = await sample.import([
+    {
+      name: 'manifest.txt',
+      text: 'A a.txt sense\nA\tnone.txt\tsense\nA\ta.txt\tboth\nB\ta.txt\tsense\nC\tc.txt\tsense\tc.bw\n',
+    },
+    { name: 'a.txt', text: 'gene_id\tTPM\ng\t1\n' },
+    { name: 'extra.txt', text: 'x' },
+    { name: 'x/c.txt', text: 'x' },
+    { name: 'y/c.txt', text: 'x' },
+  ]);
+  t.same(
+    { exit, said },
+    {
+      exit: 99,
+      said: [
+        "manifest.txt, line 1: 'A a.txt sense' is not of the form SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE",
+        "manifest.txt, line 2: file 'none.txt' is not in the upload",
+        "manifest.txt, line 3: strand 'both' must be one of unstranded, sense, antisense",
+        "manifest.txt, line 3: sample 'A' stands twice",
+        "manifest.txt, line 4: file 'a.txt' is listed twice",
+        "manifest.txt, line 5: file 'c.txt' is not in the upload",
+        "manifest.txt, line 5: file 'c.bw' is not in the upload",
+        "file 'extra.txt' is not listed in manifest.txt",
+        "file 'x/c.txt' is not listed in manifest.txt",
+        "file 'y/c.txt' is not listed in manifest.txt",
+      ],
+    },
+  );
+});
+
+t.test('a table that is none is refused with file, line and reason', async (t) => {
+  const sample = await sampleRun(t, 'rnaseq', db);
+  const refused = async (text: string) => {
+    const { exit, said } = await sample.import([
+      { name: 'manifest.txt', text: 'A\ta.txt\tsense\n' },
+      { name: 'a.txt', text },
+    ]);
+    t.equal(exit, 99, said.join());
+    return said;
+  };
+  t.same(await refused('gene\tcount\ng\t1\n'), [
+    "'a.txt': header 'gene count' must be gene_id<TAB>TPM, gene_id<TAB>FPKM or the 13 columns of Cufflinks",
+  ]);
+  t.same(await refused('gene_id\tTPM\ng\t1\ng\t-1\n\tNaN\n'), [
+    "'a.txt', line 3: gene 'g' stands twice",
+    "'a.txt', line 3: '-1' is not a number of 0 or more",
+    "'a.txt', line 4: no gene id",
+    "'a.txt', line 4: 'NaN' is not a number of 0 or more",
+  ]);
+  t.same(await refused('gene_id\tTPM\ng\t1\t2\n'), ["'a.txt', line 2: 3 columns; the header has 2"]);
+  t.same(await refused('gene_id\tTPM\n'), ["'a.txt' has a header but no gene"]);
+  t.same(await refused(''), ["'a.txt' is empty"]);
+});
+
+t.test('RNA-Seq data belong to exactly one genome', async (t) => {
+  const sample = await sampleRun(t, 'rnaseq', db);
+  t.same(await sample.run('check-compatibility', [], 'a\t1\n'), { exit: 0, said: [] });
+  t.same(await sample.run('check-compatibility', [], 'a\t1\nb\t2\n'), {
+    exit: 99,
+    said: ['RNA-Seq data belong to exactly one genome; the dataset names 2'],
+  });
+});

@@ -1,0 +1,103 @@
+// Runs scripts of a sample plugin as the plugin host would: folders in, lines and an exit code out, a real data DB.
+
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Test } from 'tap';
+import { runSample, type ScriptKind } from '../../../config/samples/run-sample.ts';
+import type { SampleName } from '../../../config/samples/samples.ts';
+import { Postgres } from '../../../engine/adapters/postgres.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import type { TextFile } from '../../fixtures/datasets.ts';
+import { testDatabase } from '../../support/database.ts';
+
+export interface SampleOutcome {
+  readonly exit: number;
+  readonly said: readonly string[];
+}
+
+export interface SampleRun {
+  readonly dataFiles: string;
+  /** Imports the files and returns what was written, by relative path. */
+  import(files: readonly TextFile[]): Promise<SampleOutcome & { readonly output: Readonly<Record<string, string>> }>;
+  /** Any other kind, on the files of the last import. */
+  run(kind: ScriptKind, args: readonly string[], stdin?: string): Promise<SampleOutcome>;
+  /** Argument for the second parameter of install-data: the last import's output with its metadata. */
+  readonly dataDir: string;
+  readonly metaFile: string;
+  readonly propertiesDir: string;
+  installed(): Promise<Readonly<Record<string, string>>>;
+}
+
+/** One data DB for a whole test file. */
+export async function sampleDatabase(t: Test): Promise<Postgres> {
+  const db = new Postgres(
+    { ...(await testDatabase(t)), schema: 'public', poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' },
+    silentLogger(),
+  );
+  t.teardown(() => db[Symbol.asyncDispose]());
+  return db;
+}
+
+export async function sampleRun(t: Test, name: SampleName, db: Postgres): Promise<SampleRun> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-sample-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const place = (part: string): string => join(dir, part);
+  await mkdir(place('properties'));
+  const meta = JSON.stringify({
+    type: { name, version: '1.0' },
+    installTargets: ['AlphaDB'],
+    visibility: 'private',
+    owner: 42,
+    name: 'A dataset',
+  });
+  await writeFile(place('vdi-meta.json'), meta);
+
+  const run: SampleRun['run'] = async (kind, args, stdin = '') => {
+    const said: string[] = [];
+    const exit = await runSample(name, kind, args, chunks(stdin), {
+      dataFiles: place('site'),
+      say: (line) => said.push(line),
+      log: (line) => t.comment(line),
+      database: async () => db,
+      signal: new AbortController().signal,
+    });
+    return { exit, said };
+  };
+  return {
+    dataFiles: place('site'),
+    dataDir: place('output'),
+    metaFile: place('vdi-meta.json'),
+    propertiesDir: place('properties'),
+    run,
+    async import(files) {
+      for (const part of ['input', 'output']) {
+        await rm(place(part), { recursive: true, force: true });
+        await mkdir(place(part));
+      }
+      for (const file of [...files, { name: 'vdi-meta.json', text: meta }]) {
+        const path = join(dir, 'input', file.name);
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, file.text);
+      }
+      const outcome = await run('import', [place('input'), place('output')]);
+      const output = await readTree(place('output'));
+      await writeFile(join(dir, 'output', 'vdi-meta.json'), meta);
+      return { ...outcome, output };
+    },
+    installed: () => readTree(place('site')),
+  };
+}
+
+async function readTree(dir: string): Promise<Record<string, string>> {
+  const tree: Record<string, string> = {};
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile()) tree[path.slice(dir.length + 1)] = await readFile(path, 'utf8');
+  }
+  return tree;
+}
+
+async function* chunks(text: string): AsyncGenerator<string> {
+  yield text;
+}
