@@ -1,0 +1,60 @@
+// Profiles of people in the cache DB.
+
+import { defect } from '../failure.ts';
+import type { UserId } from '../model/ids.ts';
+import type { Accounts, Profile } from '../ports/accounts.ts';
+import type { Sql } from './postgres.ts';
+import { storableText } from './storable-text.ts';
+
+const MAX_IDS = 1_000;
+
+interface AccountRow {
+  readonly user_id: UserId;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string;
+  readonly affiliation: string;
+}
+
+export class PostgresAccounts implements Accounts {
+  readonly #db: Sql;
+
+  constructor(db: Sql) {
+    this.#db = db;
+  }
+
+  async remember(profile: Profile, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const texts = [profile.firstName, profile.lastName, profile.email, profile.affiliation].map(storableText);
+    // The check comes before the insert: an upsert locks, and so writes, the row even when it updates nothing.
+    await this.#db.query(
+      `insert into account (user_id, first_name, last_name, email, affiliation)
+       select $1::numeric, $2::text, $3::text, $4::text, $5::text
+       where not exists (select from account
+         where user_id = $1::numeric and (first_name, last_name, email, affiliation) = ($2, $3, $4, $5))
+       on conflict (user_id) do update set first_name = excluded.first_name, last_name = excluded.last_name,
+         email = excluded.email, affiliation = excluded.affiliation, updated = excluded.updated`,
+      [profile.userId, ...texts],
+    );
+  }
+
+  async find(ids: readonly UserId[], signal: AbortSignal): Promise<ReadonlyMap<UserId, Profile>> {
+    if (ids.length > MAX_IDS) throw defect(`${ids.length} profiles asked for at once; at most ${MAX_IDS}`);
+    if (ids.length === 0) return new Map();
+    signal.throwIfAborted();
+    const rows = await this.#db.query<AccountRow>(
+      `select user_id::text as user_id, first_name, last_name, email, affiliation from account
+       where user_id = any ($1::numeric[])`,
+      [ids],
+    );
+    return new Map(rows.map((row) => [row.user_id, profileOf(row)]));
+  }
+}
+
+const profileOf = (row: AccountRow): Profile => ({
+  userId: row.user_id,
+  firstName: row.first_name,
+  lastName: row.last_name,
+  email: row.email,
+  affiliation: row.affiliation,
+});

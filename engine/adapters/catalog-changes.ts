@@ -1,0 +1,111 @@
+// The changes of one catalog write as pieces of one statement: an update of the dataset that hangs on the fence, and
+// CTEs that hang on the update.
+
+import type { DatasetId } from '../model/ids.ts';
+import type { CatalogChange } from '../ports/catalog.ts';
+import { type Assignments, documentColumns, replaceLinks } from './dataset-document.ts';
+import { type FileFolderName, replaceFiles } from './dataset-files.ts';
+import type { SqlParameters } from './sql-parameters.ts';
+import { storableText } from './storable-text.ts';
+
+/** CTEs after `fence`. A statement cannot touch a row twice: of two changes of the same thing the last counts. */
+export function changeCtes(
+  dataset: DatasetId,
+  changes: readonly CatalogChange[],
+  parameters: SqlParameters,
+): readonly string[] {
+  const distinct = [...new Map(changes.map((change) => [keyOf(change), change])).values()];
+  let columns: Assignments = {};
+  const ctes: string[] = [];
+  for (const change of distinct) {
+    const parts = changeParts(dataset, change, parameters);
+    columns = { ...columns, ...parts.columns };
+    ctes.push(...parts.ctes);
+  }
+  // Without columns to set, the update still proves that the dataset is there.
+  const assignments = Object.keys(columns).length > 0 ? columns : { row_version: 'row_version' };
+  const set = Object.entries(assignments).map(([column, expression]) => `${column} = ${expression}`);
+  return [
+    `changed as (
+      update dataset d set ${set.join(', ')} from fence f where d.dataset_id = f.dataset_id returning d.dataset_id)`,
+    ...ctes,
+  ];
+}
+
+interface ChangeParts {
+  readonly columns: Assignments;
+  readonly ctes: readonly string[];
+}
+
+function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlParameters): ChangeParts {
+  switch (change.set) {
+    case 'upload':
+      return columnsOnly({
+        upload_status: parameters.add(change.status, 'text'),
+        upload_message: parameters.add(change.message === undefined ? null : storableText(change.message), 'text'),
+      });
+    case 'import':
+      return columnsOnly({
+        import_status: parameters.add(change.status, 'text'),
+        import_messages: parameters.add(change.messages.map(storableText), 'text[]'),
+      });
+    case 'state':
+      return columnsOnly({ state: parameters.add(change.state, 'text'), row_version: 'd.row_version + 1' });
+    case 'metadata':
+      return {
+        columns: { ...documentColumns(dataset, change.metadata, parameters), row_version: 'd.row_version + 1' },
+        ctes: replaceLinks(change.metadata, 'changed', parameters),
+      };
+    case 'uploadFiles':
+    case 'installFiles':
+      return fileParts(dataset, change, parameters);
+    case 'install':
+      return childOnly(`install_${parameters.values.length} as (
+        insert into install_status as i (dataset_id, target_id, kind, status, messages)
+        select f.dataset_id, ${parameters.add(change.target, 'text')}, ${parameters.add(change.kind, 'text')},
+          ${parameters.add(change.status, 'text')}, ${parameters.add(change.messages.map(storableText), 'text[]')}
+        from changed f on conflict (dataset_id, target_id, kind)
+        do update set status = excluded.status, messages = excluded.messages, updated = excluded.updated)`);
+    case 'sync':
+      return childOnly(`sync_${parameters.values.length} as (
+        insert into dataset_sync (dataset_id, part, modified, etag)
+        select f.dataset_id, ${parameters.add(change.part, 'text')},
+          ${parameters.add(change.version.modified, 'timestamptz')}, ${parameters.add(change.version.etag, 'text')}
+        from changed f on conflict (dataset_id, part)
+        do update set modified = excluded.modified, etag = excluded.etag)`);
+    default:
+      throw change satisfies never;
+  }
+}
+
+function fileParts(
+  dataset: DatasetId,
+  change: Extract<CatalogChange, { set: 'uploadFiles' | 'installFiles' }>,
+  parameters: SqlParameters,
+): ChangeParts {
+  const folder: FileFolderName = change.set === 'uploadFiles' ? 'upload' : 'install';
+  const ctes = replaceFiles(folder, change.files, 'changed', parameters);
+  if (folder === 'install') return { columns: {}, ctes };
+  const bytes = parameters.add(
+    change.files.reduce((sum, file) => sum + file.size, 0),
+    'bigint',
+  );
+  return {
+    columns: {
+      upload_file_count: parameters.add(change.files.length, 'integer'),
+      upload_file_bytes: bytes,
+      // A dataset known from the store alone has no upload row: its manifest is the best measure of what came in.
+      raw_bytes: `case when exists (select from upload u where u.dataset_id = ${parameters.add(dataset, 'text')})
+        then d.raw_bytes else ${bytes} end`,
+    },
+    ctes,
+  };
+}
+
+const columnsOnly = (columns: Assignments): ChangeParts => ({ columns, ctes: [] });
+const childOnly = (cte: string): ChangeParts => ({ columns: {}, ctes: [cte] });
+
+function keyOf(change: CatalogChange): string {
+  if (change.set === 'install') return `install ${change.kind} ${change.target}`;
+  return change.set === 'sync' ? `sync ${change.part}` : change.set;
+}

@@ -1,0 +1,123 @@
+// The catalog in the cache DB. Each write is one statement that checks the dataset's lease and changes rows, or neither.
+
+import { defect } from '../failure.ts';
+import type { DatasetId, TargetId } from '../model/ids.ts';
+import type { DatasetMetadata } from '../model/metadata.ts';
+import type { DatasetAddress } from '../model/object-key.ts';
+import type { InstallKind } from '../model/status.ts';
+import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt } from '../ports/catalog.ts';
+import type { Lease } from '../ports/leases.ts';
+import { changeCtes } from './catalog-changes.ts';
+import { insertDataset } from './dataset-document.ts';
+import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.ts';
+import { fence, leaseLost } from './lease-fence.ts';
+import type { Sql } from './postgres.ts';
+import { SqlParameters } from './sql-parameters.ts';
+
+interface AttemptRow {
+  readonly target_id: TargetId;
+  readonly kind: InstallKind;
+  readonly tries: number;
+  readonly not_before: Date | null;
+  readonly started: boolean;
+}
+
+export class PostgresCatalog implements Catalog {
+  readonly #db: Sql;
+
+  constructor(db: Sql) {
+    this.#db = db;
+  }
+
+  async find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<DatasetRow>(`select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`, [
+      dataset,
+    ]);
+    return row && datasetRecord(row);
+  }
+
+  /** A dataset that is being received counts as known: its metadata is put before it is accepted. */
+  async register(at: DatasetAddress, metadata: DatasetMetadata, lease: Lease, signal: AbortSignal): Promise<void> {
+    const parameters = new SqlParameters();
+    const ctes = [
+      fence(at.dataset, lease, parameters),
+      ...insertDataset(
+        at,
+        metadata,
+        { state: `'live'`, upload_status: `'success'`, import_status: `'queued'` },
+        `fence f where not exists (
+          select from upload u where u.dataset_id = f.dataset_id and u.state = 'receiving')`,
+        parameters,
+      ),
+    ];
+    await this.#fenced(at.dataset, ctes, 'true', parameters, signal);
+  }
+
+  async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+    if (changes.length === 0) return;
+    const parameters = new SqlParameters();
+    const ctes = [fence(dataset, lease, parameters), ...changeCtes(dataset, changes, parameters)];
+    await this.#fenced(dataset, ctes, 'exists (select from changed)', parameters, signal);
+  }
+
+  async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<AttemptRow>(
+      `select target_id, kind, tries, not_before, started from install_attempt
+       where dataset_id = $1 order by target_id, kind`,
+      [dataset],
+    );
+    return rows.map((row) => ({
+      target: row.target_id,
+      kind: row.kind,
+      tries: row.tries,
+      notBefore: row.not_before ?? undefined,
+      started: row.started,
+    }));
+  }
+
+  async writeAttempt(
+    dataset: DatasetId,
+    lease: Lease,
+    attempt: InstallAttempt | { readonly target: TargetId; readonly kind: InstallKind; readonly over: true },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const parameters = new SqlParameters();
+    const ctes = [fence(dataset, lease, parameters)];
+    const target = parameters.add(attempt.target, 'text');
+    const kind = parameters.add(attempt.kind, 'text');
+    if ('over' in attempt)
+      ctes.push(`ended as (
+        delete from install_attempt a using fence f
+        where a.dataset_id = f.dataset_id and a.target_id = ${target} and a.kind = ${kind})`);
+    else
+      ctes.push(`attempted as (
+        insert into install_attempt (dataset_id, target_id, kind, tries, not_before, started)
+        select d.dataset_id, ${target}, ${kind}, ${parameters.add(attempt.tries, 'integer')},
+          ${parameters.add(attempt.notBefore ?? null, 'timestamptz')}, ${parameters.add(attempt.started, 'boolean')}
+        from fence f join dataset d on d.dataset_id = f.dataset_id
+        on conflict (dataset_id, target_id, kind) do update
+          set tries = excluded.tries, not_before = excluded.not_before, started = excluded.started
+        returning dataset_id)`);
+    const done = 'over' in attempt ? 'true' : 'exists (select from attempted)';
+    await this.#fenced(dataset, ctes, done, parameters, signal);
+  }
+
+  /** Runs the CTEs as one statement; `done` is the condition that tells a dataset that is not in the catalog. */
+  async #fenced(
+    dataset: DatasetId,
+    ctes: readonly string[],
+    done: string,
+    parameters: SqlParameters,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ ours: boolean; done: boolean }>(
+      `with ${ctes.join(',\n')} select exists (select from fence) as ours, ${done} as done`,
+      parameters.values,
+    );
+    if (!row?.ours) throw leaseLost(dataset);
+    if (!row.done) throw defect(`dataset ${dataset} is not in the catalog`);
+  }
+}

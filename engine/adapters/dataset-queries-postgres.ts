@@ -1,0 +1,91 @@
+// What the front ends read from the cache DB.
+
+import type { DatasetId, UserId } from '../model/ids.ts';
+import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
+import type {
+  DatasetFiles,
+  DatasetQueries,
+  ListedDataset,
+  ListFilter,
+  RelatedDataset,
+  ViewedDataset,
+} from '../ports/dataset-queries.ts';
+import type { FileFolderName } from './dataset-files.ts';
+import { type ListRow, listStatement } from './dataset-list.ts';
+import { DATASET_COLUMNS, type DatasetRow, datasetRecord, SHARES_COLUMN, type SharesRow } from './dataset-row.ts';
+import type { Postgres } from './postgres.ts';
+import { type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
+
+/** Rows fetched at once: enough to hide the round trips, few enough to keep the event loop free between batches. */
+const LIST_BATCH = 100;
+
+interface ViewRow extends DatasetRow, SharesRow {
+  readonly newest: DatasetId | null;
+}
+
+interface FileRow extends FileEntry {
+  readonly folder: FileFolderName;
+}
+
+export class PostgresDatasetQueries implements DatasetQueries {
+  readonly #db: Pick<Postgres, 'query' | 'stream'>;
+
+  constructor(db: Pick<Postgres, 'query' | 'stream'>) {
+    this.#db = db;
+  }
+
+  async *list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset> {
+    const { text, values } = listStatement(filter);
+    for await (const row of this.#db.stream<ListRow>(text, values, LIST_BATCH, signal))
+      yield {
+        ...datasetRecord(row),
+        fileCount: row.upload_file_count,
+        fileBytes: row.upload_file_bytes,
+        shares: row.shares ?? [],
+      };
+  }
+
+  async view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<ViewRow>(
+      `select ${DATASET_COLUMNS}, ${SHARES_COLUMN},
+         (select n.dataset_id from dataset n
+          where n.root_id = d.root_id and n.owner_id = d.owner_id and n.state = 'live'
+          order by n.revision desc limit 1) as newest
+       from dataset d where d.dataset_id = $1 and d.state <> 'receiving'`,
+      [dataset],
+    );
+    if (!row) return undefined;
+    const newest = row.newest === null || row.newest === dataset ? undefined : row.newest;
+    return { ...datasetRecord(row), shares: row.shares ?? [], newest };
+  }
+
+  async files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<FileRow>(
+      `select f.folder, f.name, f.size from dataset_file f join dataset d on d.dataset_id = f.dataset_id
+       where f.dataset_id = $1 and (f.folder <> 'install' or d.import_status = 'complete')
+       order by f.folder, f.name collate "C"`,
+      [dataset],
+    );
+    const inFolder = (folder: FileFolderName): FileEntry[] =>
+      rows.filter((row) => row.folder === folder).map(({ name, size }) => ({ name, size }));
+    return {
+      upload: inFolder('upload'),
+      install: inFolder('install'),
+      documents: inFolder('document'),
+      properties: inFolder('property'),
+    };
+  }
+
+  async related(
+    dataset: DatasetId,
+    metadata: DatasetMetadata,
+    viewer: UserId,
+    signal: AbortSignal,
+  ): Promise<readonly RelatedDataset[]> {
+    signal.throwIfAborted();
+    const { text, values } = relatedStatement(dataset, metadata, viewer);
+    return (await this.#db.query<RelatedRow>(text, values)).map(relatedDataset);
+  }
+}

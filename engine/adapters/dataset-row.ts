@@ -1,0 +1,58 @@
+// One dataset of the cache DB as a record: the columns to select, children aggregated in the same row, and its reading.
+
+import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
+import { type DatasetMetadata, parseMetadata } from '../model/metadata.ts';
+import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
+import type { DatasetRecord, SyncPart } from '../ports/catalog.ts';
+import type { ShareRecord } from '../ports/dataset-queries.ts';
+
+/** To select from `dataset d`. Metadata comes as text, because JSON numbers of the driver would lose digits of ids. */
+export const DATASET_COLUMNS = `
+  d.dataset_id, d.owner_id::text as owner_id, d.state, d.metadata::text as metadata,
+  d.upload_status, d.upload_message, d.import_status, d.import_messages,
+  (select json_agg(json_build_object('target', i.target_id, 'kind', i.kind, 'status', i.status, 'messages', i.messages)
+      order by i.target_id, i.kind) from install_status i where i.dataset_id = d.dataset_id) as installs,
+  (select json_agg(json_build_object('part', s.part, 'etag', s.etag,
+      'modified', (extract(epoch from s.modified) * 1000)::bigint))
+    from dataset_sync s where s.dataset_id = d.dataset_id) as syncs`;
+
+/** Also from `dataset d`: who the dataset was offered to. */
+export const SHARES_COLUMN = `
+  (select json_agg(json_build_object('recipient', s.recipient_id::text,
+      'granted', s.offer is not distinct from 'grant', 'accepted', s.receipt is not distinct from 'accept')
+      order by s.recipient_id) from dataset_share s where s.dataset_id = d.dataset_id) as shares`;
+
+export interface DatasetRow {
+  readonly dataset_id: DatasetId;
+  readonly owner_id: UserId;
+  readonly state: DatasetState;
+  readonly metadata: string;
+  readonly upload_status: UploadStatus;
+  readonly upload_message: string | null;
+  readonly import_status: ImportStatus;
+  readonly import_messages: string[];
+  readonly installs: { target: TargetId; kind: InstallKind; status: InstallStatus; messages: string[] }[] | null;
+  readonly syncs: { part: SyncPart; etag: string; modified: number }[] | null;
+}
+
+export interface SharesRow {
+  readonly shares: ShareRecord[] | null;
+}
+
+export function datasetRecord(row: DatasetRow): DatasetRecord {
+  return {
+    owner: row.owner_id,
+    dataset: row.dataset_id,
+    state: row.state,
+    metadata: storedMetadata(row.dataset_id, row.metadata),
+    upload: { status: row.upload_status, message: row.upload_message ?? undefined },
+    import: row.upload_status === 'success' ? { status: row.import_status, messages: row.import_messages } : undefined,
+    installs: row.installs ?? [],
+    sync: Object.fromEntries(
+      (row.syncs ?? []).map(({ part, etag, modified }) => [part, { modified: new Date(modified), etag }]),
+    ),
+  };
+}
+
+export const storedMetadata = (dataset: DatasetId, text: string): DatasetMetadata =>
+  parseMetadata(text, `metadata of dataset ${dataset} in the catalog`);

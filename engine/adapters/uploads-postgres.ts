@@ -1,0 +1,188 @@
+// Uploads in the cache DB: reservations against the owner's quota, and the transaction behind the 202.
+//
+// A row is `receiving` from begin, `accepted` from accept, `stored` from settle; abandon removes it. What an owner uses
+// is one counter row that triggers keep exact (0002-catalog.sql); begin and grow lock it, so of two uploads at once
+// that do not both fit the second sees the first. Locks are taken in the order upload, dataset, counter.
+
+import { rejected, transient } from '../failure.ts';
+import type { DatasetId, UserId } from '../model/ids.ts';
+import type { DatasetAddress } from '../model/object-key.ts';
+import type { JobRequest } from '../ports/jobs.ts';
+import type { Lease } from '../ports/leases.ts';
+import type { AcceptedUpload, UploadSource, Uploads } from '../ports/uploads.ts';
+import { insertDataset } from './dataset-document.ts';
+import { insertFiles } from './dataset-files.ts';
+import { fence, leaseLost } from './lease-fence.ts';
+import type { Postgres, Sql } from './postgres.ts';
+import { SqlParameters } from './sql-parameters.ts';
+import { storableJson } from './storable-text.ts';
+
+export interface UploadsOptions {
+  /** This process's instance id: while its session lock is held, its `receiving` rows are nobody's orphans. */
+  readonly instance: number;
+  /** Puts jobs into the job table within the caller's transaction and wakes the lane after its commit. */
+  readonly enqueueJobs: (sql: Sql, requests: readonly JobRequest[]) => Promise<void>;
+}
+
+export class PostgresUploads implements Uploads {
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  readonly #options: UploadsOptions;
+
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>, options: UploadsOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  async begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ fits: boolean; opened: boolean }>(
+      `with used as (
+         insert into owner_usage as u (owner_id, bytes) values ($2::numeric, 0)
+         on conflict (owner_id) do update set bytes = u.bytes returning u.bytes),
+       opened as (
+         insert into upload (dataset_id, owner_id, state, holder, reserved_bytes)
+         select $1::text, $2::numeric, 'receiving', $5::integer, $3::bigint from used
+         where used.bytes + $3::bigint <= $4::bigint
+           and not exists (select from dataset d where d.dataset_id = $1::text)
+         on conflict (dataset_id) do nothing returning dataset_id)
+       select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`,
+      [at.dataset, at.owner, bytes, limitBytes, this.#options.instance],
+    );
+    if (row?.fits && !row.opened) throw rejected(`dataset ${at.dataset} exists or is being uploaded already`);
+    return row?.fits ?? false;
+  }
+
+  /** Also for an accepted upload, whose URL the upload lane fetches. */
+  async grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    for (const statement of [GROW_RECEIVING, GROW_ACCEPTED]) {
+      const [row] = await this.#db.query<{ fits: boolean }>(statement, [dataset, bytes, limitBytes]);
+      if (row) return row.fits;
+    }
+    throw gone(dataset);
+  }
+
+  async accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void> {
+    await this.#db.transaction(async (sql) => {
+      const parameters = new SqlParameters();
+      const rows = await sql.query(acceptStatement(upload, parameters), parameters.values);
+      if (rows.length === 0) throw gone(upload.dataset);
+      const { dataset, owner, eventId } = upload;
+      await this.#options.enqueueJobs(sql, [{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
+    }, signal);
+  }
+
+  async abandon(dataset: DatasetId, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query(`delete from upload where dataset_id = $1 and state = 'receiving'`, [dataset]);
+  }
+
+  async source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ source: UploadSource }>(
+      `select source from upload where dataset_id = $1 and state = 'accepted'`,
+      [dataset],
+    );
+    return row?.source;
+  }
+
+  async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const parameters = new SqlParameters();
+    const [row] = await this.#db.query<{ ours: boolean }>(
+      `with ${fence(dataset, lease, parameters)},
+       stored as (
+         update upload u set state = 'stored', source = null from fence f
+         where u.accepted_id = f.dataset_id returning u.accepted_id),
+       counted as (
+         update dataset d set raw_bytes = ${parameters.add(rawBytes, 'bigint')} from stored s
+         where d.dataset_id = s.accepted_id)
+       select exists (select from fence) as ours`,
+      parameters.values,
+    );
+    if (!row?.ours) throw leaseLost(dataset);
+  }
+
+  async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
+    signal.throwIfAborted();
+    return await this.#db.query<{ owner: UserId; dataset: DatasetId }>(
+      `select owner_id::text as owner, dataset_id as dataset from upload
+       where state = 'receiving' and not instance_alive(holder) order by created, dataset_id`,
+    );
+  }
+
+  async usage(owner: UserId, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ bytes: number }>(
+      'select bytes from owner_usage where owner_id = $1::numeric',
+      [owner],
+    );
+    return row?.bytes ?? 0;
+  }
+}
+
+/** @param held locks one row {dataset_id, owner_id, bytes}; no row of the result: nothing to grow */
+const growStatement = (held: string, table: string, column: string): string => `
+  with held as (${held}),
+  used as (
+    insert into owner_usage as u (owner_id, bytes) select owner_id, 0 from held
+    on conflict (owner_id) do update set bytes = u.bytes returning u.bytes),
+  fitting as (
+    select held.dataset_id, held.bytes, $2::bigint <= held.bytes or used.bytes - held.bytes + $2::bigint <= $3::bigint as fits
+    from held, used),
+  grown as (
+    update ${table} t set ${column} = $2::bigint from fitting f
+    where t.dataset_id = f.dataset_id and f.fits and $2::bigint > f.bytes)
+  select fits from fitting`;
+
+const GROW_RECEIVING = growStatement(
+  `select dataset_id, owner_id, reserved_bytes as bytes from upload
+   where dataset_id = $1 and state = 'receiving' for update`,
+  'upload',
+  'reserved_bytes',
+);
+
+const GROW_ACCEPTED = growStatement(
+  `select d.dataset_id, d.owner_id, d.raw_bytes as bytes from upload u join dataset d on d.dataset_id = u.dataset_id
+   where u.dataset_id = $1 and u.state = 'accepted' for update of d`,
+  'dataset',
+  'raw_bytes',
+);
+
+/** The dataset's rows, made from its `receiving` row, which becomes `accepted`; returns no row when that is gone. */
+function acceptStatement(upload: AcceptedUpload, parameters: SqlParameters): string {
+  const received =
+    upload.source.kind === 'files'
+      ? parameters.add(
+          upload.source.files.reduce((sum, file) => sum + file.size, 0),
+          'bigint',
+        )
+      : // Nothing has come yet: what was reserved stays counted until the lane has fetched it.
+        'r.reserved_bytes';
+  const ctes = [
+    `received as materialized (
+      select dataset_id, reserved_bytes from upload
+      where dataset_id = ${parameters.add(upload.dataset, 'text')} and state = 'receiving' for update)`,
+    ...insertDataset(
+      upload,
+      upload.metadata,
+      { state: `'live'`, upload_status: `'running'`, import_status: `'queued'`, raw_bytes: received },
+      'received r',
+      parameters,
+    ),
+    insertFiles('document', upload.documents, 'added', parameters),
+    insertFiles('property', upload.properties, 'added', parameters),
+    `synced as (
+      insert into dataset_sync (dataset_id, part, modified, etag)
+      select a.dataset_id, 'meta', ${parameters.add(upload.metaVersion.modified, 'timestamptz')},
+        ${parameters.add(upload.metaVersion.etag, 'text')} from added a)`,
+    `accepted as (
+      update upload u set state = 'accepted', reserved_bytes = 0,
+        source = ${parameters.add(storableJson(JSON.stringify(upload.source)), 'jsonb')}
+      from added a where u.dataset_id = a.dataset_id)`,
+  ];
+  return `with ${ctes.join(',\n')} select dataset_id from added`;
+}
+
+const gone = (dataset: DatasetId): Error =>
+  transient(`the upload of dataset ${dataset} was given up: its reservation is gone`);

@@ -1,0 +1,196 @@
+// What every Catalog does.
+
+import type { Test } from 'tap';
+import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import { fullMetadataOf, metadataOf, newAddress, PLASMO, TOXO } from '../support/dataset-samples.ts';
+
+export interface CatalogSetup {
+  readonly catalog: Catalog;
+  /** The lease of that name, taken from its holder if it has one. */
+  readonly grant: (name: string) => Promise<Lease>;
+  readonly release: (lease: Lease) => Promise<void>;
+}
+
+export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogSetup>): void {
+  const signal = new AbortController().signal;
+
+  /** A registered dataset under our lease. */
+  const open = async (t: Test, metadataFor: typeof fullMetadataOf = (owner) => metadataOf(owner)) => {
+    const { catalog, grant, release } = await setup(t);
+    const at = newAddress();
+    const metadata = metadataFor(at.owner, at.dataset);
+    const lease = await grant(at.dataset);
+    await catalog.register(at, metadata, lease, signal);
+    const record: DatasetRecord = {
+      ...at,
+      state: 'live',
+      metadata,
+      upload: { status: 'success', message: undefined },
+      import: { status: 'queued', messages: [] },
+      installs: [],
+      sync: {},
+    };
+    const write = (...changes: CatalogChange[]) => catalog.write(at.dataset, lease, changes, signal);
+    const found = () => catalog.find(at.dataset, signal);
+    return { catalog, grant, release, at, lease, record, write, found };
+  };
+
+  t.test('knows nothing of a dataset that was never registered', async (t) => {
+    const { catalog } = await setup(t);
+    t.equal(await catalog.find(newAddress().dataset, signal), undefined);
+    t.same(await catalog.attempts(newAddress().dataset, signal), []);
+  });
+
+  t.test('a registered dataset is live and uploaded, with its metadata to the last digit', async (t) => {
+    const { record, found } = await open(t, fullMetadataOf);
+    t.strictSame(await found(), record);
+  });
+
+  t.test('registering a known dataset changes nothing', async (t) => {
+    const { catalog, at, lease, record, write, found } = await open(t);
+    await write({ set: 'import', status: 'complete', messages: ['fine'] });
+    await catalog.register(at, metadataOf(at.owner, { name: 'Another name' }), lease, signal);
+    t.strictSame(await found(), { ...record, import: { status: 'complete', messages: ['fine'] } });
+  });
+
+  t.test('writes many changes at once', async (t) => {
+    const { at, record, write, found } = await open(t);
+    const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc-1' };
+    const metadata = fullMetadataOf(at.owner, at.dataset);
+    await write(
+      { set: 'metadata', metadata },
+      { set: 'import', status: 'invalid', messages: ['line 2: no gene', 'line 1: no gene'] },
+      { set: 'uploadFiles', files: [{ name: 'a.txt', size: 3 }] },
+      { set: 'installFiles', files: [{ name: 'b/c.txt', size: 4 }] },
+      { set: 'install', target: TOXO, kind: 'meta', status: 'complete', messages: [] },
+      { set: 'install', target: PLASMO, kind: 'meta', status: 'complete', messages: [] },
+      { set: 'install', target: PLASMO, kind: 'data', status: 'missing-dependency', messages: ['no build 68'] },
+      { set: 'sync', part: 'meta', version },
+      { set: 'sync', part: 'data', version },
+      { set: 'state', state: 'superseded' },
+    );
+    t.strictSame(await found(), {
+      ...record,
+      metadata,
+      state: 'superseded',
+      import: { status: 'invalid', messages: ['line 2: no gene', 'line 1: no gene'] },
+      installs: [
+        { target: PLASMO, kind: 'data', status: 'missing-dependency', messages: ['no build 68'] },
+        { target: PLASMO, kind: 'meta', status: 'complete', messages: [] },
+        { target: TOXO, kind: 'meta', status: 'complete', messages: [] },
+      ],
+      sync: { meta: version, data: version },
+    });
+  });
+
+  t.test('a later value replaces the earlier, also within one write', async (t) => {
+    const { record, write, found } = await open(t);
+    const version = (etag: string) => ({ modified: new Date('2026-03-04T05:06:07.089Z'), etag });
+    await write(
+      { set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: [] },
+      { set: 'install', target: PLASMO, kind: 'data', status: 'failed-installation', messages: ['try 1'] },
+      { set: 'sync', part: 'shares', version: version('one') },
+      { set: 'import', status: 'in-progress', messages: [] },
+      { set: 'import', status: 'complete', messages: [] },
+    );
+    await write(
+      { set: 'install', target: PLASMO, kind: 'data', status: 'complete', messages: [] },
+      { set: 'sync', part: 'shares', version: version('two') },
+    );
+    t.strictSame(await found(), {
+      ...record,
+      import: { status: 'complete', messages: [] },
+      installs: [{ target: PLASMO, kind: 'data', status: 'complete', messages: [] }],
+      sync: { shares: version('two') },
+    });
+  });
+
+  t.test('the import shows only once the upload succeeded', async (t) => {
+    const { record, write, found } = await open(t);
+    await write({ set: 'upload', status: 'rejected', message: 'zip: encrypted' });
+    t.strictSame(await found(), {
+      ...record,
+      upload: { status: 'rejected', message: 'zip: encrypted' },
+      import: undefined,
+    });
+    await write({ set: 'upload', status: 'success' });
+    t.strictSame(await found(), record);
+  });
+
+  t.test('refuses every write once another holder took the lease, and changes nothing', async (t) => {
+    const { catalog, grant, at, lease, record, write, found } = await open(t);
+    const attempt = { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: true } as const;
+    await grant(at.dataset);
+    const lost = { kind: 'aborted', message: /lease lost/ };
+    await t.rejects(write({ set: 'state', state: 'deleting' }), lost);
+    await t.rejects(write({ set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: [] }), lost);
+    await t.rejects(catalog.writeAttempt(at.dataset, lease, attempt, signal), lost);
+    await t.rejects(catalog.register(at, record.metadata, lease, signal), lost);
+    t.strictSame(await found(), record);
+    t.same(await catalog.attempts(at.dataset, signal), []);
+  });
+
+  t.test('a lease that was released writes no more', async (t) => {
+    const { release, lease, record, write, found } = await open(t);
+    await release(lease);
+    await t.rejects(write({ set: 'state', state: 'deleting' }), { kind: 'aborted', message: /lease lost/ });
+    t.strictSame(await found(), record);
+  });
+
+  t.test('the lease of one dataset does not open another', async (t) => {
+    const { catalog, grant, at, record, found } = await open(t);
+    const other = await grant(newAddress().dataset);
+    await t.rejects(catalog.write(at.dataset, other, [{ set: 'state', state: 'deleted' }], signal), {
+      kind: 'aborted',
+      message: /lease lost/,
+    });
+    t.strictSame(await found(), record);
+  });
+
+  t.test('writing to a dataset that is not there names it', async (t) => {
+    const { catalog, grant } = await setup(t);
+    const { dataset } = newAddress();
+    const lease = await grant(dataset);
+    const missing = { kind: 'defect', message: `dataset ${dataset} is not in the catalog` };
+    await t.rejects(catalog.write(dataset, lease, [{ set: 'state', state: 'deleted' }], signal), missing);
+    await t.rejects(
+      catalog.write(dataset, lease, [{ set: 'installFiles', files: [{ name: 'a', size: 1 }] }], signal),
+      missing,
+    );
+    await t.rejects(
+      catalog.writeAttempt(
+        dataset,
+        lease,
+        { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: false },
+        signal,
+      ),
+      missing,
+    );
+  });
+
+  t.test('keeps one attempt per target and kind until it is over', async (t) => {
+    const { catalog, at, lease } = await open(t);
+    const notBefore = new Date('2026-05-06T07:08:09.010Z');
+    const data = { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: false } as const;
+    const meta = { target: PLASMO, kind: 'meta', tries: 1, notBefore, started: true } as const;
+    const toxo = { target: TOXO, kind: 'data', tries: 0, notBefore: undefined, started: true } as const;
+    for (const attempt of [toxo, meta, data]) await catalog.writeAttempt(at.dataset, lease, attempt, signal);
+    t.strictSame(await catalog.attempts(at.dataset, signal), [data, meta, toxo]);
+
+    const again = { ...data, tries: 1, notBefore, started: true };
+    await catalog.writeAttempt(at.dataset, lease, again, signal);
+    await catalog.writeAttempt(at.dataset, lease, { target: PLASMO, kind: 'meta', over: true }, signal);
+    await catalog.writeAttempt(at.dataset, lease, { target: TOXO, kind: 'meta', over: true }, signal);
+    t.strictSame(await catalog.attempts(at.dataset, signal), [again, toxo]);
+  });
+
+  t.test('an aborted signal writes nothing', async (t) => {
+    const { catalog, at, lease, record, found } = await open(t);
+    const stopped = AbortSignal.abort();
+    await t.rejects(catalog.write(at.dataset, lease, [{ set: 'state', state: 'deleted' }], stopped), {
+      name: 'AbortError',
+    });
+    t.strictSame(await found(), record);
+  });
+}

@@ -1,0 +1,338 @@
+// What every DatasetQueries reads from what a Catalog and an Uploads wrote.
+
+import type { Test } from 'tap';
+import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { DatasetMetadata } from '../../engine/model/metadata.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
+import type { DatasetQueries, ListFilter } from '../../engine/ports/dataset-queries.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import type { Uploads } from '../../engine/ports/uploads.ts';
+import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
+
+export interface DatasetQueriesSetup {
+  readonly queries: DatasetQueries;
+  readonly catalog: Catalog;
+  readonly uploads: Uploads;
+  readonly grant: (name: string) => Promise<Lease>;
+  /** Puts the share's two words as the sharing lane would; undefined = not said. */
+  readonly share: (
+    dataset: DatasetId,
+    recipient: UserId,
+    offer: 'grant' | 'revoke' | undefined,
+    receipt: 'accept' | 'reject' | undefined,
+  ) => Promise<void>;
+}
+
+export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<DatasetQueriesSetup>): void {
+  const signal = new AbortController().signal;
+
+  const open = async (t: Test) => {
+    const { queries, catalog, uploads, grant, share } = await setup(t);
+    const add = async (at: DatasetAddress, more: Partial<DatasetMetadata> = {}, ...changes: CatalogChange[]) => {
+      const lease = await grant(at.dataset);
+      await catalog.register(at, metadataOf(at.owner, more), lease, signal);
+      await catalog.write(at.dataset, lease, changes, signal);
+      return at.dataset;
+    };
+    const list = async (filter: ListFilter) => {
+      const ids: DatasetId[] = [];
+      for await (const item of queries.list(filter, signal)) ids.push(item.dataset);
+      return ids;
+    };
+    const related = (dataset: DatasetId, metadata: DatasetMetadata, viewer: UserId) =>
+      queries.related(dataset, metadata, viewer, signal);
+    return { queries, catalog, uploads, grant, share, add, list, related };
+  };
+  const day = (n: number): string => `2026-01-${String(n).padStart(2, '0')}T00:00:00.000Z`;
+
+  t.test('lists a whole dataset with its children', async (t) => {
+    const { queries, catalog, add, share } = await open(t);
+    const at = newAddress();
+    const metadata = fullMetadataOf(at.owner, at.dataset);
+    const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc' };
+    await add(
+      at,
+      metadata,
+      { set: 'import', status: 'complete', messages: ['a note'] },
+      {
+        set: 'uploadFiles',
+        files: [
+          { name: 'b', size: 2 ** 40 },
+          { name: 'a', size: 1 },
+        ],
+      },
+      { set: 'install', target: PLASMO, kind: 'meta', status: 'complete', messages: [] },
+      { set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: ['try 1', 'try 2'] },
+      { set: 'sync', part: 'data', version },
+    );
+    const [ann, bob] = [newUser(), newUser()].sort() as [UserId, UserId];
+    await share(at.dataset, ann, 'grant', undefined);
+    await share(at.dataset, bob, 'revoke', 'accept');
+    const items = [];
+    for await (const item of queries.list({ viewer: at.owner, ownership: 'any' }, signal)) items.push(item);
+    const record = await catalog.find(at.dataset, signal);
+    t.strictSame(record?.metadata, metadata);
+    t.strictSame(items, [
+      {
+        ...record,
+        fileCount: 2,
+        fileBytes: 2 ** 40 + 1,
+        shares: [
+          { recipient: ann, granted: true, accepted: false },
+          { recipient: bob, granted: false, accepted: true },
+        ],
+      },
+    ]);
+  });
+
+  t.test('the newest comes first, then the lower id', async (t) => {
+    const { add, list } = await open(t);
+    const viewer = newUser();
+    const old = await add(newAddress(viewer), { created: day(1) });
+    const newest = await add(newAddress(viewer), { created: day(3) });
+    const twins = [
+      await add(newAddress(viewer), { created: day(2) }),
+      await add(newAddress(viewer), { created: day(2) }),
+    ].sort();
+    t.same(await list({ viewer, ownership: 'owned' }), [newest, ...twins, old]);
+    t.same(await list({ viewer, ownership: 'owned', limit: 2 }), [newest, twins[0]]);
+    t.same(await list({ viewer, ownership: 'owned', limit: 2, offset: 2 }), [twins[1], old]);
+    t.same(await list({ viewer, ownership: 'owned', offset: 3 }), [old]);
+    t.same(await list({ viewer, ownership: 'any', limit: 0 }), []);
+  });
+
+  t.test('lists live datasets only', async (t) => {
+    const { add, list } = await open(t);
+    const viewer = newUser();
+    const live = await add(newAddress(viewer));
+    for (const state of ['superseded', 'deleting', 'deleted', 'pruning'] as const)
+      await add(newAddress(viewer), {}, { set: 'state', state });
+    t.same(await list({ viewer, ownership: 'any' }), [live]);
+  });
+
+  t.test('a dataset is shared once it is offered and accepted, not before and not after', async (t) => {
+    const { add, list, share } = await open(t);
+    const viewer = newUser();
+    const own = await add(newAddress(viewer), { created: day(2) });
+    const accepted = await add(newAddress(), { created: day(1) });
+    await share(accepted, viewer, 'grant', 'accept');
+    for (const [offer, receipt] of [
+      ['grant', undefined],
+      ['grant', 'reject'],
+      ['revoke', 'accept'],
+      [undefined, 'accept'],
+    ] as const)
+      await share(await add(newAddress()), viewer, offer, receipt);
+    await share(await add(newAddress()), newUser(), 'grant', 'accept');
+    await share(await add(newAddress(), {}, { set: 'state', state: 'deleted' }), viewer, 'grant', 'accept');
+    t.same(await list({ viewer, ownership: 'owned' }), [own]);
+    t.same(await list({ viewer, ownership: 'shared' }), [accepted]);
+    t.same(await list({ viewer, ownership: 'any' }), [own, accepted]);
+  });
+
+  t.test('a target filters owned and shared datasets', async (t) => {
+    const { catalog, grant, add, list, share } = await open(t);
+    const viewer = newUser();
+    const own = newAddress(viewer);
+    await add(own, { created: day(3), installTargets: [PLASMO, TOXO] });
+    await add(newAddress(viewer), { created: day(2), installTargets: [PLASMO] });
+    const theirs = await add(newAddress(), { created: day(1), installTargets: [TOXO] });
+    await share(theirs, viewer, 'grant', 'accept');
+    t.same(await list({ viewer, ownership: 'any', target: TOXO }), [own.dataset, theirs]);
+    t.same(await list({ viewer, ownership: 'shared', target: PLASMO }), []);
+    await catalog.write(
+      own.dataset,
+      await grant(own.dataset),
+      [{ set: 'metadata', metadata: metadataOf(viewer, { installTargets: [PLASMO] }) }],
+      signal,
+    );
+    t.same(await list({ viewer, ownership: 'any', target: TOXO }), [theirs], 'after an edit of the targets');
+  });
+
+  t.test('views a dataset in any state, and nothing that is only being received', async (t) => {
+    const { queries, catalog, uploads, add } = await open(t);
+    const gone = newAddress();
+    await add(gone, {}, { set: 'state', state: 'pruning' });
+    t.strictSame(await queries.view(gone.dataset, signal), {
+      ...(await catalog.find(gone.dataset, signal)),
+      shares: [],
+      newest: undefined,
+    });
+    const receiving = newAddress();
+    await uploads.begin(receiving, 1, 10, signal);
+    t.equal(await queries.view(receiving.dataset, signal), undefined);
+  });
+
+  t.test('the newest is the highest live revision of the root, when it is another', async (t) => {
+    const { queries, add } = await open(t);
+    const root = newAddress();
+    const revision = (n: number) => ({ ...root, dataset: `${root.dataset}_${n}` as DatasetId });
+    await add(root, {}, { set: 'state', state: 'superseded' });
+    await add(revision(2));
+    await add(revision(10));
+    await add(revision(11), {}, { set: 'state', state: 'deleted' });
+    // Another owner's id that only looks like a revision.
+    await add({ ...revision(12), owner: newUser() });
+    const newest = async (dataset: DatasetId) => (await queries.view(dataset, signal))?.newest;
+    t.equal(await newest(root.dataset), revision(10).dataset);
+    t.equal(await newest(revision(2).dataset), revision(10).dataset);
+    t.equal(await newest(revision(10).dataset), undefined);
+    t.equal(await newest(revision(11).dataset), revision(10).dataset);
+  });
+
+  t.test('revisions of compatible systems are linked by their history', async (t) => {
+    const { queries, add } = await open(t);
+    const [first, second] = [newAddress(), newAddress()];
+    const owner = first.owner;
+    const note = { timestamp: day(1), revisionNote: 'a longer note' };
+    const revisionHistory = {
+      originalId: first.dataset,
+      revisions: [
+        { action: 'create', revisionId: first.dataset, ...note },
+        { action: 'revise', revisionId: second.dataset, ...note },
+      ],
+    } as const;
+    await add(first, {}, { set: 'state', state: 'superseded' });
+    await add({ owner, dataset: second.dataset }, { revisionHistory });
+    t.equal((await queries.view(first.dataset, signal))?.newest, second.dataset);
+  });
+
+  t.test('files are listed by folder and name; installed ones once the import is complete', async (t) => {
+    const { queries, catalog, uploads, grant } = await open(t);
+    const at = newAddress();
+    const empty = { upload: [], install: [], documents: [], properties: [] };
+    t.strictSame(await queries.files(at.dataset, signal), empty);
+    await uploads.begin(at, 1, 10, signal);
+    await uploads.accept(
+      {
+        ...at,
+        metadata: metadataOf(at.owner),
+        metaVersion: { modified: new Date(1_000), etag: 'e' },
+        source: { kind: 'files', files: [{ name: 'raw.zip', size: 1 }] },
+        documents: [{ name: 'readme.pdf', size: 7 }],
+        properties: [{ name: 'map.tsv', size: 8 }],
+        eventId: 1,
+      },
+      signal,
+    );
+    const lease = await grant(at.dataset);
+    const write = (...changes: CatalogChange[]) => catalog.write(at.dataset, lease, changes, signal);
+    await write(
+      { set: 'upload', status: 'success' },
+      {
+        set: 'uploadFiles',
+        files: [
+          { name: 'b/c', size: 2 },
+          { name: 'B', size: 3 },
+          { name: 'old', size: 1 },
+        ],
+      },
+      { set: 'installFiles', files: [{ name: 'i', size: 4 }] },
+    );
+    await write({
+      set: 'uploadFiles',
+      files: [
+        { name: 'b/c', size: 9 },
+        { name: 'B', size: 3 },
+      ],
+    });
+    const files = {
+      upload: [
+        { name: 'B', size: 3 },
+        { name: 'b/c', size: 9 },
+      ],
+      install: [],
+      documents: [{ name: 'readme.pdf', size: 7 }],
+      properties: [{ name: 'map.tsv', size: 8 }],
+    };
+    t.strictSame(await queries.files(at.dataset, signal), files);
+    await write({ set: 'import', status: 'complete', messages: [] });
+    t.strictSame(await queries.files(at.dataset, signal), { ...files, install: [{ name: 'i', size: 4 }] });
+  });
+
+  t.test('related: same project or program of the owner, newest first, never itself or a deleted one', async (t) => {
+    const { add, related } = await open(t);
+    const at = newAddress();
+    const mine = { projectName: 'P', programName: 'Q' };
+    const metadata = metadataOf(at.owner, mine);
+    await add(at, mine);
+    const project = await add(newAddress(at.owner), { projectName: 'P', created: day(2), name: 'Same project' });
+    const both = await add(newAddress(at.owner), { ...mine, created: day(3), name: 'Both', summary: 'A summary' });
+    await add(newAddress(at.owner), { projectName: 'Q', programName: 'P' });
+    await add(newAddress(at.owner), mine, { set: 'state', state: 'deleted' });
+    await add(newAddress(), { ...mine, visibility: 'public' });
+    const relative = { type: { name: 'genelist', version: '1.0' }, summary: 'Some genes' };
+    t.strictSame(await related(at.dataset, metadata, at.owner), [
+      {
+        ...relative,
+        dataset: both,
+        name: 'Both',
+        summary: 'A summary',
+        created: day(3),
+        relation: { by: 'program-name', identifier: 'Q' },
+      },
+      {
+        ...relative,
+        dataset: both,
+        name: 'Both',
+        summary: 'A summary',
+        created: day(3),
+        relation: { by: 'project-name', identifier: 'P' },
+      },
+      {
+        ...relative,
+        dataset: project,
+        name: 'Same project',
+        created: day(2),
+        relation: { by: 'project-name', identifier: 'P' },
+      },
+    ]);
+  });
+
+  t.test('related by publication: every publication counts, and only what the viewer may see', async (t) => {
+    const { add, related, share } = await open(t);
+    const viewer = newUser();
+    const at = newAddress();
+    const [pmid, doi] = [`p${at.dataset}`, `d${at.dataset}`];
+    const publications = [
+      { identifier: pmid, type: 'pmid', isPrimary: true },
+      { identifier: doi, type: 'doi', isPrimary: false },
+    ] as const;
+    const metadata = metadataOf(at.owner, { publications });
+    await add(at, { publications, visibility: 'public' });
+    const second = { publications: [{ identifier: 'other', type: 'pmid', isPrimary: true }, publications[1]] } as const;
+    const open_ = await add(newAddress(), { ...second, visibility: 'protected', created: day(5) });
+    const shared = await add(newAddress(), { ...second, created: day(4) });
+    const own = await add(newAddress(viewer), { ...second, created: day(3) });
+    const hidden = await add(newAddress(), { ...second, created: day(2) });
+    await add(newAddress(), {
+      publications: [{ identifier: doi, type: 'pmid', isPrimary: true }],
+      visibility: 'public',
+    });
+    await share(shared, viewer, 'grant', 'accept');
+    await share(hidden, viewer, 'grant', undefined);
+    const found = await related(at.dataset, metadata, viewer);
+    t.same(
+      found.map(({ dataset, relation }) => ({ dataset, relation })),
+      [open_, shared, own].map((dataset) => ({
+        dataset,
+        relation: { by: 'publication', identifier: doi, type: 'doi' },
+      })),
+    );
+  });
+
+  t.test('a stranger does not learn of private datasets of the same project', async (t) => {
+    const { add, related } = await open(t);
+    const at = newAddress();
+    const metadata = metadataOf(at.owner, { projectName: 'P', visibility: 'public' });
+    await add(at, metadata);
+    await add(newAddress(at.owner), { projectName: 'P' });
+    const visible = await add(newAddress(at.owner), { projectName: 'P', visibility: 'public' });
+    const found = await related(at.dataset, metadata, newUser());
+    t.same(
+      found.map((relative) => relative.dataset),
+      [visible],
+    );
+  });
+}

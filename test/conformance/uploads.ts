@@ -1,0 +1,258 @@
+// What every Uploads does.
+
+import type { Test } from 'tap';
+import type { UserId } from '../../engine/model/ids.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { JobRequest } from '../../engine/ports/jobs.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import type { AcceptedUpload, UploadSource, Uploads } from '../../engine/ports/uploads.ts';
+import { metadataOf, newAddress, newUser } from '../support/dataset-samples.ts';
+
+export interface UploadsSetup {
+  readonly uploads: Uploads;
+  /** On the same rows. */
+  readonly catalog: Catalog;
+  /** Jobs that accept committed, in order. */
+  readonly jobs: () => Promise<readonly JobRequest[]>;
+  readonly grant: (name: string) => Promise<Lease>;
+  /** The process that received is dead from now on. */
+  readonly die: () => Promise<void>;
+}
+
+const LIMIT = 1_000;
+
+export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsSetup>): void {
+  const signal = new AbortController().signal;
+
+  const open = async (t: Test) => {
+    const { uploads, catalog, jobs, grant, die } = await setup(t);
+    const begin = (at: DatasetAddress, bytes: number) => uploads.begin(at, bytes, LIMIT, signal);
+    const usage = (owner: UserId) => uploads.usage(owner, signal);
+    const accept = (at: DatasetAddress, more: Partial<AcceptedUpload> = {}) =>
+      uploads.accept(acceptedUpload(at, more), signal);
+    const write = async (at: DatasetAddress, ...changes: Parameters<Catalog['write']>[2]) =>
+      catalog.write(at.dataset, await grant(at.dataset), changes, signal);
+    return { uploads, catalog, jobs, grant, die, begin, usage, accept, write };
+  };
+
+  t.test('a reservation counts from begin and until it is abandoned', async (t) => {
+    const { uploads, begin, usage } = await open(t);
+    const at = newAddress();
+    t.equal(await usage(at.owner), 0);
+    t.equal(await begin(at, 600), true);
+    t.equal(await usage(at.owner), 600);
+    await uploads.abandon(at.dataset, signal);
+    await uploads.abandon(at.dataset, signal);
+    t.equal(await usage(at.owner), 0);
+  });
+
+  t.test('refuses what does not fit, exactly at the limit', async (t) => {
+    const { begin, usage } = await open(t);
+    const owner = newUser();
+    t.equal(await begin(newAddress(owner), 600), true);
+    t.equal(await begin(newAddress(owner), 401), false);
+    t.equal(await begin(newAddress(owner), 400), true);
+    t.equal(await begin(newAddress(owner), 1), false);
+    t.equal(await begin(newAddress(owner), 0), true);
+    t.equal(await begin(newAddress(), 1_000), true, 'another owner has a quota of their own');
+    t.equal(await usage(owner), 1_000);
+  });
+
+  t.test('uploads that begin at once cannot pass the limit together', async (t) => {
+    const { begin, usage } = await open(t);
+    const owner = newUser();
+    const begun = await Promise.all(Array.from({ length: 8 }, () => begin(newAddress(owner), 300)));
+    t.equal(begun.filter(Boolean).length, 3);
+    t.equal(await usage(owner), 900);
+  });
+
+  t.test('a reservation grows within the limit and never shrinks', async (t) => {
+    const { uploads, begin, usage } = await open(t);
+    const at = newAddress();
+    const other = newAddress(at.owner);
+    await begin(at, 100);
+    await begin(other, 500);
+    t.equal(await uploads.grow(at.dataset, 500, LIMIT, signal), true);
+    t.equal(await uploads.grow(at.dataset, 501, LIMIT, signal), false);
+    t.equal(await uploads.grow(at.dataset, 50, LIMIT, signal), true);
+    t.equal(await usage(at.owner), 1_000);
+  });
+
+  t.test('a reservation that was given up cannot grow', async (t) => {
+    const { uploads, begin } = await open(t);
+    const at = newAddress();
+    await begin(at, 100);
+    await uploads.abandon(at.dataset, signal);
+    await t.rejects(uploads.grow(at.dataset, 200, LIMIT, signal), { kind: 'transient', message: /given up/ });
+  });
+
+  t.test('a dataset id can be received once only', async (t) => {
+    const { begin, accept } = await open(t);
+    const at = newAddress();
+    const known = { kind: 'rejected', message: `dataset ${at.dataset} exists or is being uploaded already` };
+    await begin(at, 100);
+    await t.rejects(begin(at, 100), known);
+    await accept(at);
+    await t.rejects(begin(at, 100), known);
+  });
+
+  t.test('acceptance makes the dataset, its job and its source in one step', async (t) => {
+    const { uploads, catalog, jobs, begin, usage, accept } = await open(t);
+    const at = newAddress();
+    const metaVersion = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc' };
+    const source: UploadSource = {
+      kind: 'files',
+      files: [
+        { name: 'a.txt', size: 70 },
+        { name: 'b.txt', size: 5 },
+      ],
+    };
+    await begin(at, 600);
+    t.equal(await uploads.source(at.dataset, signal), undefined);
+    t.equal(await catalog.find(at.dataset, signal), undefined);
+    await accept(at, { metaVersion, source, eventId: 4711 });
+    const record: DatasetRecord = {
+      ...at,
+      state: 'live',
+      metadata: metadataOf(at.owner),
+      upload: { status: 'running', message: undefined },
+      import: undefined,
+      installs: [],
+      sync: { meta: metaVersion },
+    };
+    t.strictSame(await catalog.find(at.dataset, signal), record);
+    t.strictSame(
+      (await jobs()).filter((job) => job.dataset === at.dataset),
+      [{ lane: 'upload', ...at, eventId: 4711, source: 'api' }],
+    );
+    t.strictSame(await uploads.source(at.dataset, signal), source);
+    t.equal(await usage(at.owner), 75, 'the reservation is settled to what was received');
+    await uploads.abandon(at.dataset, signal);
+    t.strictSame(await catalog.find(at.dataset, signal), record, 'too late to abandon');
+  });
+
+  t.test('an upload that was swept cannot be accepted', async (t) => {
+    const { uploads, catalog, jobs, begin, accept } = await open(t);
+    const at = newAddress();
+    await begin(at, 100);
+    await uploads.abandon(at.dataset, signal);
+    await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
+    t.equal(await catalog.find(at.dataset, signal), undefined);
+    t.same(
+      (await jobs()).filter((job) => job.dataset === at.dataset),
+      [],
+    );
+  });
+
+  t.test('the event of a metadata object that is put before acceptance registers nothing', async (t) => {
+    const { catalog, grant, begin, accept } = await open(t);
+    const at = newAddress();
+    await begin(at, 100);
+    await catalog.register(at, metadataOf(at.owner), await grant(at.dataset), signal);
+    t.equal(await catalog.find(at.dataset, signal), undefined);
+    await accept(at);
+    t.equal((await catalog.find(at.dataset, signal))?.upload.status, 'running');
+  });
+
+  t.test('a URL keeps its reservation until it is fetched, and may grow meanwhile', async (t) => {
+    const { uploads, grant, begin, usage, accept } = await open(t);
+    const at = newAddress();
+    const source: UploadSource = { kind: 'url', url: 'https://example.org/a.txt' };
+    await begin(at, 100);
+    await accept(at, { source });
+    t.strictSame(await uploads.source(at.dataset, signal), source);
+    t.equal(await usage(at.owner), 100);
+    t.equal(await uploads.grow(at.dataset, 1_001, LIMIT, signal), false);
+    t.equal(await uploads.grow(at.dataset, 700, LIMIT, signal), true);
+    t.equal(await usage(at.owner), 700);
+    await uploads.settle(at.dataset, await grant(at.dataset), 650, signal);
+    t.equal(await usage(at.owner), 650);
+  });
+
+  t.test('a settled upload counts its raw bytes and has no source any more', async (t) => {
+    const { uploads, grant, begin, usage, accept } = await open(t);
+    const at = newAddress();
+    await begin(at, 100);
+    await accept(at);
+    const lease = await grant(at.dataset);
+    await uploads.settle(at.dataset, lease, 42, signal);
+    await uploads.settle(at.dataset, lease, 42, signal);
+    t.equal(await uploads.source(at.dataset, signal), undefined);
+    t.equal(await usage(at.owner), 42);
+  });
+
+  t.test('settling needs the lease', async (t) => {
+    const { uploads, grant, begin, usage, accept } = await open(t);
+    const at = newAddress();
+    await begin(at, 100);
+    await accept(at);
+    const lease = await grant(at.dataset);
+    await grant(at.dataset);
+    await t.rejects(uploads.settle(at.dataset, lease, 42, signal), { kind: 'aborted', message: /lease lost/ });
+    t.equal(await usage(at.owner), 10);
+    t.not(await uploads.source(at.dataset, signal), undefined);
+  });
+
+  t.test('superseded datasets count, deleted ones do not, undeleted ones do again', async (t) => {
+    const { begin, usage, accept, write } = await open(t);
+    const owner = newUser();
+    const [old, current] = [newAddress(owner), newAddress(owner)];
+    for (const at of [old, current]) {
+      await begin(at, 100);
+      await accept(at);
+    }
+    await write(old, { set: 'state', state: 'superseded' });
+    t.equal(await usage(owner), 20);
+    await write(old, { set: 'state', state: 'deleting' });
+    t.equal(await usage(owner), 10);
+    await write(old, { set: 'state', state: 'deleted' });
+    t.equal(await usage(owner), 10);
+    await write(old, { set: 'state', state: 'live' });
+    t.equal(await usage(owner), 20);
+  });
+
+  t.test('a dataset known from the object store alone counts the files of its manifest', async (t) => {
+    const { catalog, grant, usage, write } = await open(t);
+    const at = newAddress();
+    await catalog.register(at, metadataOf(at.owner), await grant(at.dataset), signal);
+    t.equal(await usage(at.owner), 0);
+    await write(at, {
+      set: 'uploadFiles',
+      files: [
+        { name: 'a', size: 30 },
+        { name: 'b', size: 3 },
+      ],
+    });
+    t.equal(await usage(at.owner), 33);
+  });
+
+  t.test('what a dead process was receiving is an orphan; what it had accepted is not', async (t) => {
+    const { uploads, die, begin, accept } = await open(t);
+    const owner = newUser();
+    const [receiving, accepted] = [newAddress(owner), newAddress(owner)];
+    await begin(receiving, 1);
+    await begin(accepted, 1);
+    await accept(accepted);
+    const orphans = async () => (await uploads.orphans(signal)).filter((at) => at.owner === owner);
+    t.same(await orphans(), []);
+    await die();
+    t.strictSame(await orphans(), [receiving]);
+    await uploads.abandon(receiving.dataset, signal);
+    t.same(await orphans(), []);
+  });
+}
+
+/** 10 bytes in one file. */
+function acceptedUpload(at: DatasetAddress, more: Partial<AcceptedUpload>): AcceptedUpload {
+  return {
+    ...at,
+    metadata: metadataOf(at.owner),
+    metaVersion: { modified: new Date('2026-01-01T00:00:00.000Z'), etag: 'e1' },
+    source: { kind: 'files', files: [{ name: 'genes.txt', size: 10 }] },
+    documents: [],
+    properties: [],
+    eventId: 1,
+    ...more,
+  };
+}

@@ -1,0 +1,131 @@
+import t, { type Test } from 'tap';
+import { PostgresCatalog } from '../../../engine/adapters/catalog-postgres.ts';
+import { listStatement } from '../../../engine/adapters/dataset-list.ts';
+import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
+import { relatedStatement } from '../../../engine/adapters/related-datasets.ts';
+import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
+import { type DatasetQueriesSetup, datasetQueriesConformance } from '../../conformance/dataset-queries.ts';
+import { cacheDatabase, grantLease } from '../../support/cache-database.ts';
+import { metadataOf, newUser, PLASMO } from '../../support/dataset-samples.ts';
+
+const signal = new AbortController().signal;
+const db = await cacheDatabase(t);
+const queries = new PostgresDatasetQueries(db);
+
+async function setup(): Promise<DatasetQueriesSetup> {
+  return {
+    queries,
+    catalog: new PostgresCatalog(db),
+    uploads: new PostgresUploads(db, { instance: 1, enqueueJobs: async () => undefined }),
+    grant: (name) => grantLease(db, name),
+    share: async (dataset, recipient, offer, receipt) => {
+      await db.query('insert into dataset_share values ($1, $2::numeric, $3, $4)', [
+        dataset,
+        recipient,
+        offer ?? null,
+        receipt ?? null,
+      ]);
+    },
+  };
+}
+
+t.test('PostgreSQL', async (t) => {
+  datasetQueriesConformance(t, setup);
+});
+
+/** 1,000 datasets of one owner among 5,000 of others, each with a target, two statuses and versions; 600 are shared. */
+async function fill(t: Test): Promise<{ owner: UserId; recipient: UserId }> {
+  const [owner, recipient] = [newUser(), newUser()];
+  await db.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
+       name, project_name, created, upload_status, import_status, upload_file_count, raw_bytes)
+     select 'bulk' || n, case when n % 6 = 0 then $1::numeric else n end, 'bulk' || n, 0, 'live', 't', '1', $2::jsonb,
+       'private', 'n' || n, 'project ' || n % 1000, now() - n * interval '1 minute', 'success', 'complete', n, 1
+     from generate_series(1, 6000) n`,
+    [owner, JSON.stringify(metadataOf('7' as UserId))],
+  );
+  await db.query(`insert into dataset_target select dataset_id, $1 from dataset where dataset_id like 'bulk%'`, [
+    PLASMO,
+  ]);
+  await db.query(
+    `insert into install_status (dataset_id, target_id, kind, status)
+     select dataset_id, $1, k, 'complete' from dataset, unnest('{meta,data}'::text[]) k where dataset_id like 'bulk%'`,
+    [PLASMO],
+  );
+  await db.query(
+    `insert into dataset_share select 'bulk' || n * 10, $1::numeric, 'grant', 'accept' from generate_series(1, 600) n`,
+    [recipient],
+  );
+  await db.query(
+    `insert into dataset_sync select dataset_id, p, now(), 'e' from dataset, unnest('{meta,data}'::text[]) p
+     where dataset_id like 'bulk%'`,
+  );
+  await db.query('vacuum (analyze)');
+  t.teardown(() => db.query(`delete from dataset where dataset_id like 'bulk%'`));
+  return { owner, recipient };
+}
+
+const explain = async ({ text, values }: { text: string; values: readonly unknown[] }): Promise<string> =>
+  (await db.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values)).map((row) => row['QUERY PLAN']).join('\n');
+
+t.test('a listing of thousands', async (t) => {
+  const { owner, recipient } = await fill(t);
+
+  t.test('comes whole and in order', async (t) => {
+    const seen: number[] = [];
+    for await (const item of queries.list({ viewer: owner, ownership: 'owned', target: PLASMO }, signal)) {
+      seen.push(item.fileCount);
+      if (seen.length === 1) t.equal(item.installs.length, 2);
+    }
+    t.same(
+      seen,
+      Array.from({ length: 1_000 }, (_, n) => 6 * (n + 1)),
+    );
+  });
+
+  t.test('may be left early, and the connection is free again', async (t) => {
+    for (let round = 0; round < 10; round++)
+      for await (const item of queries.list({ viewer: recipient, ownership: 'shared' }, signal)) {
+        t.equal(item.fileCount, 10);
+        break;
+      }
+  });
+
+  t.test('stops when the signal aborts', async (t) => {
+    const stop = new AbortController();
+    let seen = 0;
+    await t.rejects(
+      async () => {
+        for await (const _ of queries.list({ viewer: owner, ownership: 'any' }, stop.signal))
+          if (++seen === 10) stop.abort();
+      },
+      { name: 'AbortError' },
+    );
+    t.ok(seen < 1_000);
+  });
+
+  t.test('is one query on indexes', async (t) => {
+    for (const ownership of ['owned', 'shared', 'any'] as const) {
+      const plan = await explain(listStatement({ viewer: owner, ownership, limit: 100 }));
+      t.notMatch(plan, /Seq Scan on (dataset|install_status|dataset_sync|dataset_share)\b/, `${ownership}\n${plan}`);
+    }
+    t.match(await explain(listStatement({ viewer: owner, ownership: 'owned', limit: 100 })), /dataset_owned/);
+  });
+
+  t.test('related datasets are found by index', async (t) => {
+    const publications = [{ identifier: '1', type: 'pmid', isPrimary: true }] as const;
+    const metadata = metadataOf(owner, { projectName: 'project 6', publications });
+    const plan = await explain(relatedStatement('bulk6' as DatasetId, metadata, owner));
+    t.notMatch(plan, /Seq Scan on dataset\b/, plan);
+    t.equal((await queries.related('bulk6' as DatasetId, metadata, owner, signal)).length, 1);
+  });
+
+  t.test('the order of the object store comes from an index', async (t) => {
+    const plan = await explain({
+      text: `select dataset_id from dataset order by (owner_id::text || '/' || dataset_id || '/') collate "C" limit 10`,
+      values: [],
+    });
+    t.match(plan, /dataset_store_order/);
+  });
+});

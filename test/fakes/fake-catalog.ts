@@ -1,0 +1,126 @@
+// A catalog in memory, with the leases it is told of.
+
+import { aborted, defect } from '../../engine/failure.ts';
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import type { DatasetMetadata, FileEntry } from '../../engine/model/metadata.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import type { ImportStatus, InstallKind } from '../../engine/model/status.ts';
+import type {
+  Catalog,
+  CatalogChange,
+  DatasetRecord,
+  InstallAttempt,
+  InstallRecord,
+} from '../../engine/ports/catalog.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+
+/** What is kept of a dataset; the import status is hidden until the upload succeeded. */
+export interface FakeDataset extends Omit<DatasetRecord, 'import'> {
+  readonly import: { readonly status: ImportStatus; readonly messages: readonly string[] };
+  readonly files: Readonly<Partial<Record<'upload' | 'install' | 'document' | 'property', readonly FileEntry[]>>>;
+}
+
+export class FakeCatalog implements Catalog {
+  readonly datasets = new Map<DatasetId, FakeDataset>();
+  /** Datasets that a fake of Uploads is receiving. */
+  readonly receiving = new Set<DatasetId>();
+  readonly #attempts = new Map<DatasetId, Map<string, InstallAttempt>>();
+  readonly #holds: (lease: Lease) => boolean;
+
+  constructor(holds: (lease: Lease) => boolean) {
+    this.#holds = holds;
+  }
+
+  async find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+    signal.throwIfAborted();
+    const known = this.datasets.get(dataset);
+    if (!known) return undefined;
+    const { files: _files, ...record } = known;
+    return { ...record, import: known.upload.status === 'success' ? known.import : undefined };
+  }
+
+  async register(at: DatasetAddress, metadata: DatasetMetadata, lease: Lease, signal: AbortSignal): Promise<void> {
+    this.#fence(at.dataset, lease, signal);
+    if (this.datasets.has(at.dataset) || this.receiving.has(at.dataset)) return;
+    this.datasets.set(at.dataset, {
+      owner: at.owner,
+      dataset: at.dataset,
+      state: 'live',
+      metadata,
+      upload: { status: 'success', message: undefined },
+      import: { status: 'queued', messages: [] },
+      installs: [],
+      sync: {},
+      files: {},
+    });
+  }
+
+  async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+    if (changes.length === 0) return;
+    this.#fence(dataset, lease, signal);
+    let known = this.datasets.get(dataset);
+    if (!known) throw defect(`dataset ${dataset} is not in the catalog`);
+    for (const change of changes) known = changed(known, change);
+    this.datasets.set(dataset, known);
+  }
+
+  async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
+    signal.throwIfAborted();
+    const attempts = [...(this.#attempts.get(dataset) ?? [])];
+    return attempts.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, attempt]) => attempt);
+  }
+
+  async writeAttempt(
+    dataset: DatasetId,
+    lease: Lease,
+    attempt: InstallAttempt | { readonly target: TargetId; readonly kind: InstallKind; readonly over: true },
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#fence(dataset, lease, signal);
+    const attempts = this.#attempts.get(dataset) ?? new Map<string, InstallAttempt>();
+    const key = installKey(attempt);
+    if ('over' in attempt) {
+      attempts.delete(key);
+      return;
+    }
+    if (!this.datasets.has(dataset)) throw defect(`dataset ${dataset} is not in the catalog`);
+    this.#attempts.set(dataset, attempts.set(key, attempt));
+  }
+
+  #fence(dataset: DatasetId, lease: Lease, signal: AbortSignal): void {
+    signal.throwIfAborted();
+    if (lease.name !== dataset || !this.#holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
+  }
+}
+
+function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
+  switch (change.set) {
+    case 'upload':
+      return { ...known, upload: { status: change.status, message: change.message } };
+    case 'import':
+      return { ...known, import: { status: change.status, messages: change.messages } };
+    case 'uploadFiles':
+      return { ...known, files: { ...known.files, upload: change.files } };
+    case 'installFiles':
+      return { ...known, files: { ...known.files, install: change.files } };
+    case 'metadata':
+      return { ...known, metadata: change.metadata };
+    case 'install': {
+      const { set: _set, ...record } = change;
+      return { ...known, installs: withInstall(known.installs, record) };
+    }
+    case 'sync':
+      return { ...known, sync: { ...known.sync, [change.part]: change.version } };
+    case 'state':
+      return { ...known, state: change.state };
+    default:
+      throw change satisfies never;
+  }
+}
+
+function withInstall(installs: readonly InstallRecord[], record: InstallRecord): readonly InstallRecord[] {
+  const others = installs.filter((other) => installKey(other) !== installKey(record));
+  return [...others, record].sort((a, b) => (installKey(a) < installKey(b) ? -1 : 1));
+}
+
+const installKey = (of: { readonly target: TargetId; readonly kind: InstallKind }): string => `${of.target} ${of.kind}`;

@@ -1,0 +1,136 @@
+// An install target in memory. Targets that are given one {@link FakeControlSchema} share it.
+
+import { aborted, defect } from '../../engine/failure.ts';
+import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
+import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
+import type { ObjectVersion, SyncPart } from '../../engine/ports/catalog.ts';
+import type {
+  ControlDocument,
+  ControlState,
+  InstallMessage,
+  InstallTarget,
+} from '../../engine/ports/install-target.ts';
+import type { Clock } from '../../engine/time.ts';
+
+interface FakeRow {
+  readonly token: number;
+  readonly visibleTo: ReadonlySet<UserId>;
+  readonly targets: ReadonlyMap<TargetId, FakeInstall>;
+}
+
+interface FakeInstall {
+  readonly document: ControlDocument;
+  readonly state: ControlState;
+}
+
+export class FakeControlSchema {
+  readonly rows = new Map<DatasetId, FakeRow>();
+}
+
+export class FakeInstallTarget implements InstallTarget {
+  readonly id: TargetId;
+  readonly #schema: FakeControlSchema;
+  readonly #clock: Clock;
+
+  constructor(id: TargetId, clock: Clock, schema = new FakeControlSchema()) {
+    this.id = id;
+    this.#clock = clock;
+    this.#schema = schema;
+  }
+
+  async writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void> {
+    const row = this.#row(document.dataset, token, signal);
+    const known = row?.targets.get(this.id);
+    const state = known?.state ?? { present: true, deletedStatus: 0, messages: {}, sync: {} };
+    this.#schema.rows.set(document.dataset, {
+      token,
+      visibleTo: new Set(row?.visibleTo).add(document.owner),
+      targets: new Map(row?.targets).set(this.id, { document, state }),
+    });
+  }
+
+  async state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState> {
+    signal.throwIfAborted();
+    const known = this.#schema.rows.get(dataset)?.targets.get(this.id);
+    return known?.state ?? { present: false, deletedStatus: 0, messages: {}, sync: {} };
+  }
+
+  async writeMessage(
+    dataset: DatasetId,
+    kind: InstallKind,
+    message: { readonly status: InstallStatus; readonly message?: string; readonly version?: ObjectVersion },
+    token: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const written: InstallMessage = {
+      status: message.status,
+      message: message.message,
+      updated: new Date(this.#clock.now()),
+    };
+    this.#update(dataset, token, signal, (state) => ({
+      ...state,
+      messages: { ...state.messages, [kind]: written },
+      sync: message.version ? { ...state.sync, [kind satisfies SyncPart]: message.version } : state.sync,
+    }));
+  }
+
+  async writeVisibility(
+    dataset: DatasetId,
+    recipients: readonly UserId[],
+    version: ObjectVersion,
+    token: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const row = this.#update(dataset, token, signal, (state) => ({
+      ...state,
+      sync: { ...state.sync, shares: version },
+    }));
+    const owner = row.targets.get(this.id)?.document.owner;
+    this.#schema.rows.set(dataset, { ...row, visibleTo: new Set([...recipients, ...(owner ? [owner] : [])]) });
+  }
+
+  async setDeleted(dataset: DatasetId, deletedStatus: 0 | 1 | 2, token: number, signal: AbortSignal): Promise<void> {
+    this.#update(dataset, token, signal, (state) => ({ ...state, deletedStatus }));
+  }
+
+  async purge(dataset: DatasetId, token: number, signal: AbortSignal): Promise<void> {
+    const row = this.#row(dataset, token, signal);
+    if (!row) return;
+    const targets = new Map(row.targets);
+    targets.delete(this.id);
+    if (targets.size > 0) this.#schema.rows.set(dataset, { ...row, token, targets });
+    else this.#schema.rows.delete(dataset);
+  }
+
+  /** What the site shows of the dataset: who sees it, once it is installed and not deleted. */
+  visibleTo(dataset: DatasetId): readonly UserId[] {
+    const row = this.#schema.rows.get(dataset);
+    const state = row?.targets.get(this.id)?.state;
+    const installed = state?.messages.meta?.status === 'complete' && state.messages.data?.status === 'complete';
+    return row && installed && state.deletedStatus === 0 ? [...row.visibleTo].sort() : [];
+  }
+
+  #update(
+    dataset: DatasetId,
+    token: number,
+    signal: AbortSignal,
+    change: (state: ControlState) => ControlState,
+  ): FakeRow {
+    const row = this.#row(dataset, token, signal);
+    const known = row?.targets.get(this.id);
+    if (!row || !known)
+      throw defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
+    const targets = new Map(row.targets).set(this.id, { ...known, state: change(known.state) });
+    const updated = { ...row, token, targets };
+    this.#schema.rows.set(dataset, updated);
+    return updated;
+  }
+
+  #row(dataset: DatasetId, token: number, signal: AbortSignal): FakeRow | undefined {
+    signal.throwIfAborted();
+    const row = this.#schema.rows.get(dataset);
+    if (row && row.token > token)
+      throw aborted(`dataset ${dataset}: lease lost (a newer holder wrote to install target ${this.id})`);
+    return row;
+  }
+}

@@ -1,0 +1,133 @@
+// Uploads in memory, beside a fake catalog.
+
+import { aborted, rejected, transient } from '../../engine/failure.ts';
+import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { isDeleted } from '../../engine/model/status.ts';
+import type { JobRequest } from '../../engine/ports/jobs.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import type { AcceptedUpload, UploadSource, Uploads } from '../../engine/ports/uploads.ts';
+import type { FakeCatalog } from './fake-catalog.ts';
+
+export interface FakeUploadsOptions {
+  readonly holds: (lease: Lease) => boolean;
+  readonly enqueueJobs: (requests: readonly JobRequest[]) => Promise<void>;
+}
+
+interface FakeUpload extends DatasetAddress {
+  readonly state: 'receiving' | 'accepted' | 'stored';
+  /** Reserved while receiving, raw bytes afterwards. */
+  readonly bytes: number;
+  readonly source: UploadSource | undefined;
+}
+
+export class FakeUploads implements Uploads {
+  /** False: the process that received is dead. */
+  alive = true;
+  readonly #catalog: FakeCatalog;
+  readonly #options: FakeUploadsOptions;
+  readonly #uploads = new Map<DatasetId, FakeUpload>();
+
+  constructor(catalog: FakeCatalog, options: FakeUploadsOptions) {
+    this.#catalog = catalog;
+    this.#options = options;
+  }
+
+  async begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const { owner, dataset } = at;
+    if (this.#used(owner) + bytes > limitBytes) return false;
+    if (this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset))
+      throw rejected(`dataset ${dataset} exists or is being uploaded already`);
+    this.#put({ owner, dataset, state: 'receiving', bytes, source: undefined });
+    return true;
+  }
+
+  async grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const upload = this.#uploads.get(dataset);
+    if (!upload || upload.state === 'stored') throw gone(dataset);
+    if (bytes <= upload.bytes) return true;
+    if (this.#used(upload.owner) - upload.bytes + bytes > limitBytes) return false;
+    this.#put({ ...upload, bytes });
+    return true;
+  }
+
+  async accept(accepted: AcceptedUpload, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { owner, dataset, metadata, metaVersion, source, documents, properties, eventId } = accepted;
+    const upload = this.#uploads.get(dataset);
+    if (upload?.state !== 'receiving') throw gone(dataset);
+    await this.#options.enqueueJobs([{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
+    this.#put({
+      ...upload,
+      state: 'accepted',
+      bytes: source.kind === 'files' ? sum(source.files) : upload.bytes,
+      source,
+    });
+    this.#catalog.datasets.set(dataset, {
+      owner,
+      dataset,
+      state: 'live',
+      metadata,
+      upload: { status: 'running', message: undefined },
+      import: { status: 'queued', messages: [] },
+      installs: [],
+      sync: { meta: metaVersion },
+      files: { document: documents, property: properties },
+    });
+  }
+
+  async abandon(dataset: DatasetId, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#uploads.get(dataset)?.state !== 'receiving') return;
+    this.#uploads.delete(dataset);
+    this.#catalog.receiving.delete(dataset);
+  }
+
+  async source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined> {
+    signal.throwIfAborted();
+    return this.#uploads.get(dataset)?.source;
+  }
+
+  async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (lease.name !== dataset || !this.#options.holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
+    const upload = this.#uploads.get(dataset);
+    if (upload && upload.state !== 'receiving')
+      this.#put({ ...upload, state: 'stored', bytes: rawBytes, source: undefined });
+  }
+
+  async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
+    signal.throwIfAborted();
+    if (this.alive) return [];
+    const receiving = [...this.#uploads.values()].filter((upload) => upload.state === 'receiving');
+    return receiving.map(({ owner, dataset }) => ({ owner, dataset }));
+  }
+
+  async usage(owner: UserId, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    return this.#used(owner);
+  }
+
+  #put(upload: FakeUpload): void {
+    this.#uploads.set(upload.dataset, upload);
+    if (upload.state === 'receiving') this.#catalog.receiving.add(upload.dataset);
+    else this.#catalog.receiving.delete(upload.dataset);
+  }
+
+  #used(owner: UserId): number {
+    let bytes = 0;
+    for (const upload of this.#uploads.values())
+      if (upload.owner === owner && upload.state === 'receiving') bytes += upload.bytes;
+    for (const { dataset, owner: theirs, state, files } of this.#catalog.datasets.values())
+      if (theirs === owner && !isDeleted(state)) bytes += this.#uploads.get(dataset)?.bytes ?? sum(files.upload ?? []);
+    return bytes;
+  }
+}
+
+const sum = (files: readonly FileEntry[]): number => files.reduce((bytes, file) => bytes + file.size, 0);
+
+const gone = (dataset: DatasetId): Error =>
+  transient(`the upload of dataset ${dataset} was given up: its reservation is gone`);
