@@ -28,6 +28,13 @@ export async function cacheDatabase(t: Teardown): Promise<TestDatabase> {
   return at;
 }
 
+/** Makes a migrated cache database empty again: quicker than a new one for every test. */
+export async function emptyCache(at: TestDatabase): Promise<void> {
+  const db = connect(at);
+  await db.query('truncate lease, job, event_log, object_change, dataset cascade');
+  await db[Symbol.asyncDispose]();
+}
+
 /** A process with a pool of its own and an instance; closed when the test ends. */
 export async function engineProcess(
   t: Teardown,

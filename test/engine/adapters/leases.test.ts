@@ -1,11 +1,14 @@
+import t from 'tap';
 import { PostgresLeases } from '../../../engine/adapters/leases-postgres.ts';
 import { leasesConformance } from '../../conformance/leases.ts';
 import { FakeLeases, LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
-import { cacheDatabase, engineProcess } from '../../support/engine-process.ts';
+import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
+
+const at = await cacheDatabase(t);
 
 leasesConformance('PostgresLeases', async (t) => {
-  const at = await cacheDatabase(t);
+  await emptyCache(at);
   const [first, second] = await Promise.all([engineProcess(t, at), engineProcess(t, at)]);
   return {
     first: new PostgresLeases(first.db, first.instance),

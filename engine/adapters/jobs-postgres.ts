@@ -1,0 +1,169 @@
+// The job table on PostgreSQL. Claiming and completing are one statement (job-exchange.ts); waking is here.
+//
+// A lane is woken by: a job enqueued for it or put back; a lease released anywhere, when its last claim left due jobs
+// behind; the time at which its earliest delayed job falls due, as far as this process has seen it; and whenever
+// notifications may have been missed. What no process can notice in time, a claim by a slow poll of the lane finds:
+// jobs of a process that died, and delayed jobs of a process that died.
+
+import { LANES, type LaneName, laneRank } from '../model/event.ts';
+import type { ClaimedJob, ClaimRequest, JobCompletion, JobRequest, Jobs, LaneDepth } from '../ports/jobs.ts';
+import type { Clock } from '../time.ts';
+import { exchangeJobs, JOB_CHANNEL, type JobExchange } from './job-exchange.ts';
+import { LEASE_CHANNEL } from './leases-postgres.ts';
+import type { Postgres } from './postgres.ts';
+import type { PostgresInstance } from './postgres-instance.ts';
+
+/** Requests in one statement; more are sent in turn. */
+const ENQUEUE_BATCH = 5_000;
+/** Timers cannot wait longer than 24 days; looking once a day costs nothing. */
+const LONGEST_TIMER_MS = 86_400_000;
+
+const ENQUEUE = `
+with upserted as (
+  insert into job as j (lane, dataset_id, rank, owner, event_id, source, type)
+  select r.lane, r.dataset_id, r.rank, r.owner::numeric, r.event_id, r.source, d.type_name || ':' || d.type_version
+  from unnest($1::text[], $2::text[], $3::smallint[], $4::text[], $5::bigint[], $6::text[])
+    as r(lane, dataset_id, rank, owner, event_id, source)
+  left join dataset d on d.dataset_id = r.dataset_id
+  -- The order in which completions lock the same rows.
+  order by r.dataset_id collate "C", r.lane
+  on conflict (dataset_id, lane) do update set
+    again = j.again or j.state in ('running', 'dead'),
+    event_id = greatest(j.event_id, excluded.event_id),
+    source = case when excluded.event_id >= j.event_id then excluded.source else j.source end,
+    owner = excluded.owner,
+    type = coalesce(excluded.type, j.type)
+  returning j.lane, j.state)
+select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upserted where state = 'queued') u`;
+
+const DEPTHS = `
+select lane,
+  count(*) filter (where state = 'queued') as queued, count(*) filter (where state = 'running') as running,
+  count(*) filter (where state = 'delayed') as delayed, count(*) filter (where state = 'dead') as dead,
+  coalesce(ceil(extract(epoch from now() - min(run_at)
+    filter (where state in ('queued', 'delayed') and run_at <= now())) * 1000)::bigint, 0) as "oldestMs"
+from job group by lane`;
+
+export class PostgresJobs implements Jobs {
+  readonly #db: Postgres;
+  readonly #instance: PostgresInstance;
+  readonly #clock: Clock;
+  readonly #wakes = new Map<LaneName, Set<() => void>>();
+  readonly #alarms = new Map<LaneName, { readonly at: number; readonly cancel: () => void }>();
+  /** Lanes whose last claim left due jobs behind. */
+  readonly #blocked = new Set<LaneName>();
+  /** Notifications of released leases so far. */
+  #releases = 0;
+
+  constructor(db: Postgres, instance: PostgresInstance, clock: Clock) {
+    this.#db = db;
+    this.#instance = instance;
+    this.#clock = clock;
+  }
+
+  async enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void> {
+    const newest = [...newestOfEach(requests)];
+    for (let from = 0; from < newest.length; from += ENQUEUE_BATCH) {
+      signal.throwIfAborted();
+      const batch = newest.slice(from, from + ENQUEUE_BATCH);
+      await this.#db.query(
+        ENQUEUE,
+        [
+          batch.map((request) => request.lane),
+          batch.map((request) => request.dataset),
+          batch.map((request) => laneRank(request.lane)),
+          batch.map((request) => request.owner),
+          batch.map((request) => request.eventId),
+          batch.map((request) => request.source),
+        ],
+        'job-enqueue',
+      );
+    }
+  }
+
+  /**
+   * A lane that lost a lease without noticing may be given the same job again, with a higher token. After a failure it
+   * is not known whether the statement was carried out: give the same completions again, those written are ignored.
+   */
+  async exchange(
+    done: readonly JobCompletion[],
+    claim: ClaimRequest,
+    signal: AbortSignal,
+  ): Promise<readonly ClaimedJob[]> {
+    signal.throwIfAborted();
+    // Others would take jobs claimed now for a dead process's.
+    const limit = this.#instance.connected ? claim.limit : 0;
+    if (done.length === 0 && limit <= 0) return [];
+    const releases = this.#releases;
+    const exchange = await exchangeJobs(this.#db, this.#instance.id, done, { ...claim, limit });
+    for (const { job, outcome } of done)
+      if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
+    if (limit > 0) this.#looked(claim.lane, exchange, releases);
+    return exchange.claimed;
+  }
+
+  watch(lane: LaneName, wake: () => void): () => void {
+    const wakes = this.#wakes.get(lane) ?? new Set();
+    const mine = (): void => wake();
+    this.#wakes.set(lane, wakes.add(mine));
+    const stops = [
+      this.#instance.listen(JOB_CHANNEL, (payload) => {
+        if (payload === undefined || payload === lane) mine();
+      }),
+      this.#instance.listen(LEASE_CHANNEL, () => {
+        this.#releases++;
+        if (this.#blocked.has(lane)) mine();
+      }),
+      () => wakes.delete(mine),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  async depths(signal: AbortSignal): Promise<readonly LaneDepth[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<LaneDepth>(DEPTHS);
+    const known = new Map(rows.map((row) => [row.lane, row]));
+    return LANES.map((lane) => known.get(lane) ?? { lane, queued: 0, running: 0, delayed: 0, dead: 0, oldestMs: 0 });
+  }
+
+  #looked(lane: LaneName, { blocked, nextDueMs }: JobExchange, releasesBefore: number): void {
+    if (nextDueMs !== undefined) this.#wakeAfter(lane, nextDueMs);
+    if (!blocked) {
+      this.#blocked.delete(lane);
+      return;
+    }
+    this.#blocked.add(lane);
+    // The release that these jobs wait for may have been heard while the statement ran.
+    if (this.#releases !== releasesBefore) this.#wake(lane);
+  }
+
+  /** The earliest time wins; one that has become too early costs the lane a look for nothing. */
+  #wakeAfter(lane: LaneName, ms: number): void {
+    const at = this.#clock.now() + Math.min(ms, LONGEST_TIMER_MS);
+    const alarm = this.#alarms.get(lane);
+    if (alarm && alarm.at <= at) return;
+    alarm?.cancel();
+    const cancel = this.#clock.after(at - this.#clock.now(), () => {
+      this.#alarms.delete(lane);
+      this.#wake(lane);
+    });
+    this.#alarms.set(lane, { at, cancel });
+  }
+
+  #wake(lane: LaneName): void {
+    for (const wake of [...(this.#wakes.get(lane) ?? [])]) wake();
+  }
+}
+
+/** One request per lane and dataset, the one with the newest event. */
+function newestOfEach(requests: readonly JobRequest[]): Iterable<JobRequest> {
+  const newest = new Map<string, JobRequest>();
+  for (const request of requests) {
+    const key = `${request.lane} ${request.dataset}`;
+    const known = newest.get(key);
+    if (!known || known.eventId <= request.eventId) newest.set(key, request);
+  }
+  return newest.values();
+}

@@ -1,0 +1,187 @@
+// What every implementation of the change queue with a journal does.
+
+import t, { type Test } from 'tap';
+import type { ChangeJournal, JournalEntry } from '../../engine/adapters/change-journal.ts';
+import type { ObjectChange } from '../../engine/model/event.ts';
+import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+
+export interface ChangeQueueUnderTest {
+  readonly first: ChangeQueue & ChangeJournal;
+  /** The same queue, seen by another process. */
+  readonly second: ChangeQueue & ChangeJournal;
+  /** The second process ends in the middle of whatever it does. */
+  killSecond(): Promise<void>;
+  /** Ends the pause before a refused batch comes again, where time does not pass by itself. */
+  hurry(): Promise<void>;
+}
+
+const signal = new AbortController().signal;
+
+const created = (key: string): JournalEntry => ({ change: { kind: 'created', key }, etag: `etag of ${key}` });
+const removed = (key: string): JournalEntry => ({ change: { kind: 'removed', key }, etag: undefined });
+const keys = (changes: readonly ObjectChange[]): readonly string[] => changes.map(({ key }) => key).sort();
+
+export function changeQueueConformance(name: string, open: (t: Test) => Promise<ChangeQueueUnderTest>): void {
+  const fact = (what: string, check: (t: Test, under: ChangeQueueUnderTest) => Promise<void>): void => {
+    t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
+  };
+
+  /** Consumes until `count` changes have come; then the consumer has resolved, too. */
+  async function take(queue: ChangeQueue, count: number): Promise<readonly ObjectChange[]> {
+    const stop = new AbortController();
+    const seen: ObjectChange[] = [];
+    await queue.consume(async (changes) => {
+      seen.push(...changes);
+      if (seen.length >= count) stop.abort();
+    }, stop.signal);
+    return seen;
+  }
+
+  async function noteAndRelease(journal: ChangeJournal, entries: readonly JournalEntry[]): Promise<void> {
+    await journal.release(await journal.note(entries, signal), signal);
+  }
+
+  fact('released changes are handed over as they were noted', async (t, { first, second }) => {
+    const entries = [created('a/b/vdi-meta.json'), removed('a/b/raw/ü.txt')];
+    await noteAndRelease(first, entries);
+    t.same(
+      await take(second, 2),
+      entries.map((entry) => entry.change),
+    );
+  });
+
+  fact('a consumer that waits is given what is released', async (t, { first, second }) => {
+    const seen = take(second, 1);
+    await noteAndRelease(first, [created('a')]);
+    t.same(keys(await seen), ['a']);
+  });
+
+  fact('ids come in the order of the entries', async (t, { first }) => {
+    const names = Array.from({ length: 50 }, (_, i) => `k${i}`);
+    const ids = await first.note(names.map(created), signal);
+    t.equal(new Set(ids).size, 50);
+    await first.drop(
+      ids.filter((_, i) => i !== 17),
+      signal,
+    );
+    await first.release(ids.slice(17, 18), signal);
+    t.same(keys(await take(first, 1)), ['k17']);
+    t.same(await first.note([], signal), []);
+  });
+
+  fact('pending and dropped changes are not handed over', async (t, { first }) => {
+    await first.note([created('pending')], signal);
+    await first.drop(await first.note([created('dropped')], signal), signal);
+    await noteAndRelease(first, [created('released')]);
+    t.same(keys(await take(first, 1)), ['released']);
+    t.same(await first.orphans(signal), [], 'what a living process noted is its own affair');
+  });
+
+  fact('dropping what was released changes nothing', async (t, { first }) => {
+    const ids = await first.note([created('a')], signal);
+    await first.release(ids, signal);
+    await first.drop(ids, signal);
+    t.same(keys(await take(first, 1)), ['a']);
+  });
+
+  fact('pending changes of a dead process are found and settled', async (t, { first, second, killSecond }) => {
+    const entries = [created('made'), created('not made'), removed('gone')];
+    const ids = await second.note(entries, signal);
+    t.same(await first.orphans(signal), []);
+    await killSecond();
+    t.same(
+      await first.orphans(signal),
+      entries.map((entry, i) => ({ id: ids[i], ...entry })),
+    );
+    await first.release([ids[0] ?? 0, ids[2] ?? 0], signal);
+    await first.drop([ids[1] ?? 0], signal);
+    t.same(await first.orphans(signal), []);
+    t.same(keys(await take(first, 2)), ['gone', 'made']);
+  });
+
+  fact('orphans come at most 1,000 at a time', async (t, { first, second, killSecond }) => {
+    await second.note(
+      Array.from({ length: 1_100 }, (_, i) => created(`k${i}`)),
+      signal,
+    );
+    await killSecond();
+    const found = await first.orphans(signal);
+    t.equal(found.length, 1_000);
+    await first.drop(
+      found.map((entry) => entry.id),
+      signal,
+    );
+    t.equal((await first.orphans(signal)).length, 100);
+  });
+
+  fact('batches hold 1 to 500 changes', async (t, { first }) => {
+    await noteAndRelease(
+      first,
+      Array.from({ length: 1_200 }, (_, i) => created(`k${i}`)),
+    );
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    await first.consume(async (changes) => {
+      sizes.push(changes.length);
+      if (sizes.reduce((a, b) => a + b) === 1_200) stop.abort();
+    }, stop.signal);
+    t.same(sizes, [500, 500, 200]);
+  });
+
+  fact('a refused batch comes again', async (t, { first, hurry }) => {
+    await noteAndRelease(first, [created('a'), created('b')]);
+    const stop = new AbortController();
+    const refused = Promise.withResolvers<void>();
+    const seen: (readonly string[])[] = [];
+    const consuming = first.consume(async (changes) => {
+      seen.push(keys(changes));
+      if (seen.length === 2) return stop.abort();
+      refused.resolve();
+      throw new Error('not now');
+    }, stop.signal);
+    await refused.promise;
+    await hurry();
+    await consuming;
+    t.same(seen, [
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
+  });
+
+  fact('two processes share the changes', async (t, { first, second }) => {
+    const names = Array.from({ length: 2_000 }, (_, i) => `k${i}`);
+    await noteAndRelease(first, names.map(created));
+    const stop = new AbortController();
+    const seen: ObjectChange[] = [];
+    const handle = async (changes: readonly ObjectChange[]): Promise<void> => {
+      seen.push(...changes);
+      if (seen.length >= names.length) stop.abort();
+    };
+    await Promise.all([first, second].map((queue) => queue.consume(handle, stop.signal)));
+    t.same(keys(seen), names.sort());
+  });
+
+  fact('the batch of a process that died comes again elsewhere', async (t, { first, second, killSecond }) => {
+    await noteAndRelease(first, [created('a')]);
+    const stop = new AbortController();
+    const given = Promise.withResolvers<void>();
+    const never = Promise.withResolvers<void>();
+    const consuming = second.consume(async () => {
+      given.resolve();
+      await never.promise;
+    }, stop.signal);
+    await given.promise;
+    await killSecond();
+    t.same(keys(await take(first, 1)), ['a']);
+    stop.abort();
+    never.resolve();
+    await consuming;
+  });
+
+  fact('a consumer that waits ends when told to', async (t, { first }) => {
+    const stop = new AbortController();
+    const consuming = first.consume(async () => undefined, stop.signal);
+    stop.abort();
+    await t.resolves(consuming);
+  });
+}

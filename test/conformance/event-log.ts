@@ -1,0 +1,207 @@
+// What every implementation of the event log port does.
+
+import t, { type Test } from 'tap';
+import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { ChannelFilter, EventLog, EventRecord } from '../../engine/ports/event-log.ts';
+
+export interface EventLogUnderTest {
+  readonly first: EventLog;
+  /** The same log, seen by another process. */
+  readonly second: EventLog;
+  /** The second process ends in the middle of whatever it does. */
+  killSecond(): Promise<void>;
+  /** Ends the pause before a refused batch comes again, where time does not pass by itself. */
+  hurry(): Promise<void>;
+  /** Messages dropped so far for their key. */
+  dropped(): number;
+}
+
+const signal = new AbortController().signal;
+const WANTED: readonly ChannelFilter[] = [
+  { channel: 'install', key: 'install-key' },
+  { channel: 'shared', key: 'share' },
+];
+
+const record = (eventID: number, channel = 'install', key = 'install-key'): EventRecord => ({
+  channel,
+  key,
+  event: {
+    eventID,
+    userID: '9223372036854775999' as UserId,
+    datasetID: `dataset${eventID}` as DatasetId,
+    source: 'object-store',
+  },
+});
+
+const ids = (records: readonly EventRecord[]): readonly number[] =>
+  records.map(({ event }) => event.eventID).sort((a, b) => a - b);
+
+export function eventLogConformance(name: string, open: (t: Test) => Promise<EventLogUnderTest>): void {
+  const fact = (what: string, check: (t: Test, under: EventLogUnderTest) => Promise<void>): void => {
+    t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
+  };
+
+  /** Consumes until `count` records have come; then the consumer has resolved, too. */
+  async function take(log: EventLog, count: number, wanted = WANTED): Promise<readonly EventRecord[]> {
+    const stop = new AbortController();
+    const seen: EventRecord[] = [];
+    await log.consume(
+      wanted,
+      async (records) => {
+        seen.push(...records);
+        if (seen.length >= count) stop.abort();
+      },
+      stop.signal,
+    );
+    return seen;
+  }
+
+  fact('what was published is handed over as it was', async (t, { first, second }) => {
+    const records = [record(1), record(2, 'shared', 'share'), record(3)];
+    await first.publish(records, signal);
+    const seen = await take(second, 3);
+    t.same(
+      [...seen].sort((a, b) => a.event.eventID - b.event.eventID),
+      records,
+    );
+  });
+
+  fact('a consumer that waits is given what comes', async (t, { first, second }) => {
+    const seen = take(second, 1);
+    await first.publish([record(1)], signal);
+    t.same(await seen, [record(1)]);
+  });
+
+  fact('an acknowledged batch does not come again', async (t, { first, second }) => {
+    await first.publish([record(1)], signal);
+    await take(first, 1);
+    await first.publish([record(2)], signal);
+    t.same(ids(await take(second, 1)), [2]);
+  });
+
+  fact('other channels are left alone, other keys of ours are dropped and counted', async (t, { first, dropped }) => {
+    await first.publish(
+      [
+        record(1, 'elsewhere', 'install-key'),
+        record(2, 'install', 'other'),
+        record(3, 'shared', 'install-key'),
+        record(4),
+      ],
+      signal,
+    );
+    t.same(ids(await take(first, 1)), [4]);
+    t.equal(dropped(), 2);
+    t.same(ids(await take(first, 1, [{ channel: 'elsewhere', key: 'install-key' }])), [1]);
+  });
+
+  fact('batches hold 1 to 500 records', async (t, { first }) => {
+    await first.publish(
+      Array.from({ length: 1_200 }, (_, i) => record(i + 1)),
+      signal,
+    );
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    await first.consume(
+      WANTED,
+      async (records) => {
+        sizes.push(records.length);
+        if (sizes.reduce((a, b) => a + b) === 1_200) stop.abort();
+      },
+      stop.signal,
+    );
+    t.same(sizes, [500, 500, 200]);
+  });
+
+  fact('a refused batch comes again', async (t, { first, hurry }) => {
+    await first.publish([record(1), record(2)], signal);
+    const stop = new AbortController();
+    const refused = Promise.withResolvers<void>();
+    const seen: (readonly number[])[] = [];
+    const consuming = first.consume(
+      WANTED,
+      async (records) => {
+        seen.push(ids(records));
+        if (seen.length === 2) return stop.abort();
+        refused.resolve();
+        throw new Error('not now');
+      },
+      stop.signal,
+    );
+    await refused.promise;
+    await hurry();
+    await consuming;
+    t.same(seen, [
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
+  fact('a batch refused at the end is left for the next consumer', async (t, { first, second }) => {
+    await first.publish([record(1)], signal);
+    const stop = new AbortController();
+    await first.consume(
+      WANTED,
+      async () => {
+        stop.abort();
+        throw new Error('stopping');
+      },
+      stop.signal,
+    );
+    t.same(ids(await take(second, 1)), [1]);
+  });
+
+  fact('two processes and two consumers in one share the records', async (t, { first, second }) => {
+    const all = Array.from({ length: 3_000 }, (_, i) => record(i + 1));
+    await first.publish(all, signal);
+    const stop = new AbortController();
+    const seen: EventRecord[] = [];
+    const handle = async (records: readonly EventRecord[]): Promise<void> => {
+      seen.push(...records);
+      if (seen.length >= all.length) stop.abort();
+    };
+    await Promise.all([first, first, second].map((log) => log.consume(WANTED, handle, stop.signal)));
+    t.same(ids(seen), ids(all));
+  });
+
+  fact('the batch of a process that died comes again elsewhere', async (t, { first, second, killSecond }) => {
+    await first.publish([record(1)], signal);
+    const stop = new AbortController();
+    const given = Promise.withResolvers<void>();
+    const never = Promise.withResolvers<void>();
+    const consuming = second.consume(
+      WANTED,
+      async () => {
+        given.resolve();
+        await never.promise;
+      },
+      stop.signal,
+    );
+    await given.promise;
+    await killSecond();
+    t.same(ids(await take(first, 1)), [1]);
+    stop.abort();
+    never.resolve();
+    await consuming;
+  });
+
+  fact('an aborted consumer resolves and takes nothing', async (t, { first, second }) => {
+    await first.publish([record(1)], signal);
+    await first.consume(WANTED, () => Promise.reject(new Error('not asked for')), AbortSignal.abort());
+    t.same(ids(await take(second, 1)), [1]);
+  });
+
+  fact('a consumer that waits ends when told to', async (t, { first }) => {
+    const stop = new AbortController();
+    const consuming = first.consume(WANTED, async () => undefined, stop.signal);
+    stop.abort();
+    await t.resolves(consuming);
+  });
+
+  fact('event ids are unique among processes and safe integers', async (t, { first, second }) => {
+    const drawn = await Promise.all(
+      Array.from({ length: 2_500 }, (_, i) => (i % 3 ? first : second).nextEventId(signal)),
+    );
+    t.equal(new Set(drawn).size, 2_500);
+    t.ok(drawn.every((id) => Number.isSafeInteger(id) && id > 0));
+  });
+}

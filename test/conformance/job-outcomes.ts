@@ -1,0 +1,187 @@
+// What becomes of a claimed job, in every implementation of the jobs port.
+
+import t, { type Test } from 'tap';
+import {
+  claim,
+  claimOf,
+  claimOne,
+  complete,
+  fresh,
+  type JobsUnderTest,
+  type OpenJobs,
+  request,
+  signal,
+} from './jobs.ts';
+
+export function jobOutcomesConformance(name: string, open: OpenJobs): void {
+  const fact = (what: string, check: (t: Test, under: JobsUnderTest) => Promise<void>): void => {
+    t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
+  };
+
+  fact('completing and claiming are one exchange', async (t, { first }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'import');
+    await first.jobs.enqueue([request('import', 'd2')], signal);
+    const next = await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
+    t.same(
+      next.map((one) => one.dataset),
+      ['d2'],
+    );
+    t.same(await first.leases.acquire('d1', signal), { name: 'd1', token: 2 }, 'the lease is released');
+  });
+
+  fact('a retry waits for its time and counts a try when told to', async (t, { first, advance, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const retry = { kind: 'retry', delayMs: 10_000, message: 'plugin busy' } as const;
+    await complete(first.jobs, await claimOne(first.jobs, 'import'), { ...retry, countTry: true });
+    const delayed = { ...fresh('import', 'd1'), state: 'delayed', failure: 'transient', message: 'plugin busy' };
+    t.same(await view(), [{ ...delayed, tries: 1 }]);
+    t.same(await claim(first.jobs, 'import'), []);
+    await advance(10_500);
+    const job = await claimOne(first.jobs, 'import');
+    t.equal(job.tries, 1);
+    await complete(first.jobs, job, { ...retry, countTry: false });
+    t.same(await view(), [{ ...delayed, tries: 1 }]);
+  });
+
+  fact('an event for a delayed job does not hurry it', async (t, { first, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'import');
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
+    await first.jobs.enqueue([request('import', 'd1', 9)], signal);
+    t.same(await claim(first.jobs, 'import'), []);
+    t.same(await view(), [
+      { ...fresh('import', 'd1'), state: 'delayed', eventId: 9, tries: 1, failure: 'transient', message: 'busy' },
+    ]);
+  });
+
+  fact('a success with a newer event starts with fresh tries', async (t, { first, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const failing = await claimOne(first.jobs, 'import');
+    await complete(first.jobs, failing, { kind: 'retry', delayMs: 0, message: 'busy', countTry: true });
+    const job = await claimOne(first.jobs, 'import');
+    await first.jobs.enqueue([request('import', 'd1', 2)], signal);
+    await complete(first.jobs, job, { kind: 'done' });
+    t.same(await view(), [{ ...fresh('import', 'd1'), eventId: 2 }]);
+  });
+
+  fact('a dead job stays for an administrator and only notes events', async (t, { first, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'import');
+    await complete(first.jobs, job, { kind: 'dead', failure: 'transient', message: 'gave up \0 here' });
+    const dead = { ...fresh('import', 'd1'), state: 'dead', tries: 1, failure: 'transient' };
+    t.match(await view(), [{ ...dead, message: /^gave up . here$/ }]);
+    await first.jobs.enqueue([request('import', 'd1', 2)], signal);
+    t.match(await view(), [{ ...dead, eventId: 2, again: true, message: /^gave up . here$/ }]);
+    t.same(await claim(first.jobs, 'import'), []);
+  });
+
+  fact('what is put back is claimed as it was, before younger jobs', async (t, { first, advance, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    await advance(10);
+    await first.jobs.enqueue([request('import', 'd2')], signal);
+    const [job] = await claim(first.jobs, 'import', 1);
+    if (!job) throw new Error('a job should be claimed');
+    await complete(first.jobs, job, { kind: 'requeue', crashed: false });
+    t.same(await view(), [fresh('import', 'd1'), fresh('import', 'd2')]);
+    t.same(
+      (await claim(first.jobs, 'import')).map((one) => one.dataset),
+      ['d1', 'd2'],
+    );
+  });
+
+  fact('a job whose thread dies runs alone, and is dead after three deaths alone', async (t, { first, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const seen: unknown[] = [];
+    for (let round = 0; round < 4; round++) {
+      const job = await claimOne(first.jobs, 'import');
+      seen.push([job.alone, job.crashes]);
+      await complete(first.jobs, job, { kind: 'requeue', crashed: true });
+    }
+    t.same(seen, [
+      [false, 0],
+      [true, 0],
+      [true, 1],
+      [true, 2],
+    ]);
+    t.same(await view(), [
+      {
+        ...fresh('import', 'd1'),
+        state: 'dead',
+        alone: true,
+        crashes: 3,
+        failure: 'defect',
+        message: 'its worker died 3 times while it ran alone',
+      },
+    ]);
+  });
+
+  fact('a run alone that ends without a crash is company again', async (t, { first, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    await complete(first.jobs, await claimOne(first.jobs, 'import'), { kind: 'requeue', crashed: true });
+    const alone = await claimOne(first.jobs, 'import');
+    await complete(first.jobs, alone, { kind: 'retry', delayMs: 0, message: 'busy', countTry: true });
+    t.same(
+      (await view()).map((row) => [row.alone, row.crashes]),
+      [[false, 0]],
+    );
+  });
+
+  fact('the job of a dead process is claimed at once, without blame', async (t, { first, second, killSecond }) => {
+    await first.jobs.enqueue([request('import', 'd1'), request('install', 'd1')], signal);
+    const job = await claimOne(second.jobs, 'import');
+    t.same(await claim(first.jobs, 'import'), []);
+    await killSecond();
+    t.same(await claim(first.jobs, 'install'), [], 'the order of the lanes holds');
+    const next = await claimOne(first.jobs, 'import');
+    t.same({ ...next, waitedMs: 0 }, { ...job, lease: { name: 'd1', token: 2 }, waitedMs: 0 });
+  });
+
+  fact(
+    'a job whose lease expired is claimed by another process, and its first holder is fenced off',
+    async (t, under) => {
+      const { first, second, advance, view } = under;
+      await first.jobs.enqueue([request('import', 'd1')], signal);
+      const lost = await claimOne(first.jobs, 'import');
+      await advance(31_000);
+      const job = await claimOne(second.jobs, 'import');
+      t.equal(job.lease.token, 2);
+      for (const outcome of [
+        { kind: 'done' },
+        { kind: 'dead', failure: 'defect', message: 'late' },
+        { kind: 'requeue', crashed: true },
+      ] as const)
+        await complete(first.jobs, lost, outcome);
+      t.same(await view(), [{ ...fresh('import', 'd1'), state: 'running' }]);
+      t.equal(await first.leases.acquire('d1', signal), undefined);
+      await complete(second.jobs, job, { kind: 'done' });
+      t.same(await view(), []);
+    },
+  );
+
+  fact('a job whose lease is renewed stays with its process', async (t, { first, second, advance }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'import');
+    for (let i = 0; i < 4; i++) {
+      await advance(10_000);
+      t.same(await first.leases.renew([job.lease], signal), []);
+    }
+    t.same(await claim(second.jobs, 'import'), []);
+  });
+
+  fact('an expired lease that nobody took still lets its job be completed', async (t, { first, advance, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'import');
+    await advance(31_000);
+    t.same(await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal), []);
+    t.same(await view(), []);
+  });
+
+  fact('a completion given twice is written once', async (t, { first, view }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'import');
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
+    t.equal((await view())[0]?.tries, 1);
+  });
+}

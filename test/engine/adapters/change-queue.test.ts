@@ -1,0 +1,56 @@
+import t from 'tap';
+import { PostgresChangeQueue } from '../../../engine/adapters/postgres-queue.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { systemClock } from '../../../engine/time.ts';
+import { changeQueueConformance } from '../../conformance/change-queue.ts';
+import { ChangeTable, FakeChangeQueue } from '../../fakes/fake-change-queue.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
+
+const signal = new AbortController().signal;
+const at = await cacheDatabase(t);
+
+changeQueueConformance('PostgresChangeQueue', async (t) => {
+  await emptyCache(at);
+  const [first, second] = await Promise.all([engineProcess(t, at), engineProcess(t, at)]);
+  return {
+    first: new PostgresChangeQueue(first.db, first.instance, systemClock, silentLogger()),
+    second: new PostgresChangeQueue(second.db, second.instance, systemClock, silentLogger()),
+    killSecond: () => second.instance[Symbol.asyncDispose](),
+    hurry: async () => undefined,
+  };
+});
+
+changeQueueConformance('FakeChangeQueue', async () => {
+  const clock = new VirtualClock();
+  const table = new ChangeTable(clock);
+  return {
+    first: new FakeChangeQueue(table, 1),
+    second: new FakeChangeQueue(table, 2),
+    killSecond: async () => table.ready.kill(2),
+    hurry: () => clock.advance(1_000),
+  };
+});
+
+t.test('a change that was dropped while its process was cut off is delivered once it is made', async (t) => {
+  await emptyCache(at);
+  const [first, second] = await Promise.all([engineProcess(t, at), engineProcess(t, at)]);
+  const cutOff = new PostgresChangeQueue(second.db, second.instance, systemClock, silentLogger());
+  const other = new PostgresChangeQueue(first.db, first.instance, systemClock, silentLogger());
+  const ids = await cutOff.note([{ change: { kind: 'created', key: 'late' }, etag: 'e' }], signal);
+  // Its session lock is gone, its pool is not: as when the one connection breaks.
+  await second.instance[Symbol.asyncDispose]();
+  const orphans = await other.orphans(signal);
+  await other.drop(
+    orphans.map((entry) => entry.id),
+    signal,
+  );
+  await cutOff.release(ids, signal);
+  const stop = new AbortController();
+  const seen: unknown[] = [];
+  await other.consume(async (changes) => {
+    seen.push(...changes);
+    stop.abort();
+  }, stop.signal);
+  t.same(seen, [{ kind: 'created', key: 'late' }]);
+});

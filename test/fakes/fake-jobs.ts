@@ -1,0 +1,234 @@
+// The job table in memory: one table for all processes, one view of it per process.
+
+import { LANES, type LaneName, laneRank } from '../../engine/model/event.ts';
+import type { DatasetId } from '../../engine/model/ids.ts';
+import type {
+  ClaimedJob,
+  ClaimRequest,
+  JobCompletion,
+  JobOutcome,
+  JobRequest,
+  Jobs,
+  LaneDepth,
+} from '../../engine/ports/jobs.ts';
+import type { Clock } from '../../engine/time.ts';
+import type { LeaseTable } from './fake-leases.ts';
+
+const CRASHES_ALONE = 3;
+
+export interface FakeJobRow extends JobRequest {
+  readonly id: number;
+  readonly state: 'queued' | 'running' | 'delayed' | 'dead';
+  readonly type: string | undefined;
+  readonly again: boolean;
+  readonly alone: boolean;
+  readonly tries: number;
+  readonly crashes: number;
+  readonly runAt: number;
+  /** While running: the process and its lease. */
+  readonly claim: { readonly process: number; readonly token: number } | undefined;
+  readonly failure: { readonly kind: 'rejected' | 'transient' | 'defect'; readonly message: string } | undefined;
+}
+
+export class JobTable {
+  readonly clock: Clock;
+  readonly leases: LeaseTable;
+  readonly #typeOf: (dataset: DatasetId) => string | undefined;
+  readonly #rows = new Map<string, FakeJobRow>();
+  readonly #wakes = new Map<LaneName, Set<() => void>>();
+  #lastId = 0;
+
+  /** `typeOf` is the catalog: `name:version` of a dataset that it knows. */
+  constructor(clock: Clock, leases: LeaseTable, typeOf: (dataset: DatasetId) => string | undefined) {
+    this.clock = clock;
+    this.leases = leases;
+    this.#typeOf = typeOf;
+    leases.onRelease(() => {
+      for (const lane of LANES) this.wake(lane);
+    });
+  }
+
+  /** All rows, oldest first, for assertions. */
+  get rows(): readonly FakeJobRow[] {
+    return [...this.#rows.values()].sort((a, b) => a.id - b.id);
+  }
+
+  get(lane: LaneName, dataset: DatasetId): FakeJobRow | undefined {
+    return this.#rows.get(`${lane} ${dataset}`);
+  }
+
+  put(row: FakeJobRow): void {
+    this.#rows.set(`${row.lane} ${row.dataset}`, row);
+  }
+
+  remove(row: FakeJobRow): void {
+    this.#rows.delete(`${row.lane} ${row.dataset}`);
+  }
+
+  enqueue(request: JobRequest): void {
+    const known = this.get(request.lane, request.dataset);
+    const type = this.#typeOf(request.dataset);
+    if (!known) {
+      const fresh = { again: false, alone: false, tries: 0, crashes: 0, claim: undefined, failure: undefined };
+      this.put({ ...request, ...fresh, id: ++this.#lastId, state: 'queued', type, runAt: this.clock.now() });
+    } else {
+      const newest = request.eventId >= known.eventId ? request : known;
+      this.put({
+        ...known,
+        owner: request.owner,
+        eventId: newest.eventId,
+        source: newest.source,
+        type: type ?? known.type,
+        again: known.again || known.state === 'running' || known.state === 'dead',
+      });
+    }
+    if (this.get(request.lane, request.dataset)?.state === 'queued') this.wake(request.lane);
+  }
+
+  isClaimable(row: FakeJobRow): boolean {
+    if (row.state === 'dead' || !this.leases.isFree(row.dataset)) return false;
+    if (row.state !== 'running' && row.runAt > this.clock.now()) return false;
+    return LANES.every((lane) => {
+      const other = this.get(lane, row.dataset);
+      return !other || other.state === 'dead' || laneRank(lane) >= laneRank(row.lane);
+    });
+  }
+
+  /** In a later turn, as a notification would. */
+  wake(lane: LaneName): void {
+    queueMicrotask(() => {
+      for (const wake of [...(this.#wakes.get(lane) ?? [])]) wake();
+    });
+  }
+
+  watch(lane: LaneName, wake: () => void): () => void {
+    const wakes = this.#wakes.get(lane) ?? new Set();
+    const mine = (): void => wake();
+    this.#wakes.set(lane, wakes.add(mine));
+    this.wake(lane);
+    return () => wakes.delete(mine);
+  }
+}
+
+export class FakeJobs implements Jobs {
+  readonly #table: JobTable;
+  readonly #process: number;
+
+  constructor(table: JobTable, process: number) {
+    this.#table = table;
+    this.#process = process;
+  }
+
+  async enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void> {
+    this.#table.leases.enter(this.#process, signal);
+    for (const request of requests) this.#table.enqueue(request);
+  }
+
+  async exchange(
+    done: readonly JobCompletion[],
+    claim: ClaimRequest,
+    signal: AbortSignal,
+  ): Promise<readonly ClaimedJob[]> {
+    this.#table.leases.enter(this.#process, signal);
+    for (const completion of done) this.#complete(completion);
+    const open = this.#table.rows.filter((row) => row.lane === claim.lane && this.#table.isClaimable(row));
+    const has = (types: readonly string[], row: FakeJobRow): boolean =>
+      row.type !== undefined && types.includes(row.type);
+    const order = (row: FakeJobRow): number => (row.state === 'running' ? 0 : has(claim.crowdedTypes, row) ? 2 : 1);
+    return open
+      .filter((row) => !has(claim.blockedTypes, row))
+      .sort((a, b) => order(a) - order(b) || a.runAt - b.runAt || a.id - b.id)
+      .slice(0, claim.limit)
+      .flatMap((row) => this.#claim(row) ?? []);
+  }
+
+  watch(lane: LaneName, wake: () => void): () => void {
+    return this.#table.watch(lane, wake);
+  }
+
+  async depths(signal: AbortSignal): Promise<readonly LaneDepth[]> {
+    this.#table.leases.enter(this.#process, signal);
+    const now = this.#table.clock.now();
+    return LANES.map((lane) => {
+      const rows = this.#table.rows.filter((row) => row.lane === lane);
+      const count = (state: FakeJobRow['state']): number => rows.filter((row) => row.state === state).length;
+      const due = rows.filter((row) => ['queued', 'delayed'].includes(row.state) && row.runAt <= now);
+      return {
+        lane,
+        queued: count('queued'),
+        running: count('running'),
+        delayed: count('delayed'),
+        dead: count('dead'),
+        oldestMs: Math.max(0, ...due.map((row) => now - row.runAt)),
+      };
+    });
+  }
+
+  #claim(row: FakeJobRow): ClaimedJob | undefined {
+    const lease = this.#table.leases.take(row.dataset, this.#process);
+    if (!lease) return undefined;
+    this.#table.put({
+      ...row,
+      state: 'running',
+      again: false,
+      claim: { process: this.#process, token: lease.token },
+    });
+    const { id, lane, dataset, owner, eventId, source, tries, crashes, alone, type } = row;
+    const waitedMs = this.#table.clock.now() - row.runAt;
+    return { id, lane, dataset, owner, eventId, source, tries, crashes, alone, type, lease, waitedMs };
+  }
+
+  #complete({ job, outcome }: JobCompletion): void {
+    const row = this.#table.get(job.lane, job.dataset);
+    if (row?.id !== job.id || row.claim?.process !== this.#process || row.claim.token !== job.lease.token) return;
+    if (!this.#table.leases.holds(job.lease, this.#process)) return;
+    const after = this.#after(row, outcome);
+    if (after) this.#table.put({ ...after, claim: undefined });
+    else this.#table.remove(row);
+    this.#table.leases.release(job.lease, this.#process);
+    if (after?.state === 'queued') this.#table.wake(row.lane);
+    if (after?.state === 'delayed')
+      this.#table.clock.after(after.runAt - this.#table.clock.now(), () => this.#table.wake(row.lane));
+  }
+
+  /** The row as the outcome leaves it; undefined when it is over. */
+  #after(row: FakeJobRow, outcome: JobOutcome): FakeJobRow | undefined {
+    const now = this.#table.clock.now();
+    const put = { ...row, again: false };
+    switch (outcome.kind) {
+      case 'done':
+        if (!row.again) return undefined;
+        return { ...put, state: 'queued', alone: false, tries: 0, crashes: 0, runAt: now, failure: undefined };
+      case 'retry':
+        return {
+          ...put,
+          state: 'delayed',
+          alone: false,
+          tries: row.tries + (outcome.countTry ? 1 : 0),
+          runAt: now + outcome.delayMs,
+          failure: { kind: 'transient', message: outcome.message },
+        };
+      case 'requeue':
+        return outcome.crashed ? crashed(row, now) : { ...put, state: 'queued' };
+      case 'dead':
+        return {
+          ...row,
+          state: 'dead',
+          alone: false,
+          tries: row.tries + 1,
+          runAt: now,
+          failure: { kind: outcome.failure, message: outcome.message },
+        };
+      default:
+        return outcome satisfies never;
+    }
+  }
+}
+
+function crashed(row: FakeJobRow, now: number): FakeJobRow {
+  const crashes = row.crashes + (row.alone ? 1 : 0);
+  const after = { ...row, alone: true, crashes, runAt: now };
+  if (!row.alone || crashes < CRASHES_ALONE) return { ...after, state: 'queued', again: false };
+  const message = `its worker died ${CRASHES_ALONE} times while it ran alone`;
+  return { ...after, state: 'dead', failure: { kind: 'defect', message } };
+}
