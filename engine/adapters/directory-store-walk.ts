@@ -1,10 +1,12 @@
 // Walks a tree of objects in byte order of their keys, in memory that does not grow with the number of names.
 //
-// A folder is read from end to end as often as needed; each pass keeps the next names in order, at most a window of them.
+// A small folder is read at once, and the next few are read ahead. A large one is read from end to end as often as needed;
+// each pass keeps the next names in order, at most a window of them.
 // Names are handled as latin1 text of their bytes, so that plain string comparison is byte order, and a folder's name
 // carries a slash, so that it sorts where its keys do.
 
-import { opendir } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from './directory-store-fault.ts';
 
@@ -13,10 +15,47 @@ export interface WalkOptions {
   readonly prefix: string;
   /** Keys up to and including this one are left out. */
   readonly after?: string;
-  /** Most keys yielded at once; fewer at folder borders. */
+  /** Most keys yielded at once. */
   readonly batch: number;
-  /** Names of one folder kept at a time. */
+  /** Names of one large folder kept at a time. */
   readonly window?: number;
+  /** Folders whose own size, as the file system tells it, is at most this are small. */
+  readonly smallBytes?: number;
+}
+
+/** In every file system a name costs its folder a byte or more, so a small folder is no larger than a window. */
+const WINDOW_NAMES = 65_536;
+const SMALL_BYTES = 65_536;
+const NAMES_PER_READ = 512;
+const READ_AHEAD = 16;
+
+/** Yields keys in batches. Symbolic links and special files are no objects. */
+export async function* walkObjects(
+  objects: string,
+  options: WalkOptions,
+  signal: AbortSignal,
+): AsyncGenerator<readonly string[]> {
+  const walk = new Walk(objects, options, signal);
+  const base = walk.range.base;
+  if (base === undefined) return;
+  const open = [await walk.enter(base)];
+  let keys: string[] = [];
+  for (let folder = open.at(-1); folder; folder = open.at(-1)) {
+    signal.throwIfAborted();
+    const name = folder.names[folder.next];
+    if (name === undefined) {
+      if (!folder.more) open.pop();
+      else await walk.fill(folder);
+    } else if (name.endsWith('/')) {
+      open.push(await walk.enterNext(folder));
+    } else {
+      folder.next++;
+      if (keys.push(fromBytes(folder.base + name)) < options.batch) continue;
+      yield keys;
+      keys = [];
+    }
+  }
+  if (keys.length > 0) yield keys;
 }
 
 interface Folder {
@@ -26,73 +65,106 @@ interface Folder {
   next: number;
   /** True when the folder has more names behind the window. */
   more: boolean;
+  /** Small folders inside that are being read already, by name; undefined when one proved large. */
+  readonly ahead: Map<string, Promise<string[] | undefined>>;
 }
 
-const WINDOW_NAMES = 65_536;
-const NAMES_PER_READ = 512;
+class Walk {
+  readonly range: KeyRange;
+  readonly #objects: string;
+  readonly #window: number;
+  readonly #smallBytes: number;
+  readonly #signal: AbortSignal;
 
-/** Yields keys in batches. Symbolic links and special files are no objects. */
-export async function* walkObjects(
-  objects: string,
-  options: WalkOptions,
-  signal: AbortSignal,
-): AsyncGenerator<readonly string[]> {
-  const range = new KeyRange(options.prefix, options.after);
-  const window = options.window ?? WINDOW_NAMES;
-  const base = range.base;
-  if (base === undefined) return;
-  const open: Folder[] = [{ base, names: [], next: 0, more: true }];
-  for (let folder = open.at(-1); folder; folder = open.at(-1)) {
-    signal.throwIfAborted();
-    if (folder.next === folder.names.length) {
-      if (!folder.more) open.pop();
-      else await fill(folder, join(objects, fromBytes(folder.base)), range, window, signal);
-      continue;
+  constructor(objects: string, options: WalkOptions, signal: AbortSignal) {
+    this.range = new KeyRange(options.prefix, options.after);
+    this.#objects = objects;
+    this.#window = options.window ?? WINDOW_NAMES;
+    this.#smallBytes = options.smallBytes ?? SMALL_BYTES;
+    this.#signal = signal;
+  }
+
+  async enter(base: string, small = this.#readSmall(base)): Promise<Folder> {
+    const names = await small;
+    const folder: Folder = { base, names: names ?? [], next: 0, more: names === undefined, ahead: new Map() };
+    if (folder.more) await this.fill(folder);
+    return folder;
+  }
+
+  /** Enters the folder that is next inside `folder` and begins to read those behind it. */
+  async enterNext(folder: Folder): Promise<Folder> {
+    for (const name of folder.names.slice(folder.next, folder.next + READ_AHEAD)) {
+      if (!name.endsWith('/') || folder.ahead.has(name)) continue;
+      const small = this.#readSmall(folder.base + name);
+      // Nobody may ever ask for it.
+      small.catch(() => {});
+      folder.ahead.set(name, small);
     }
-    if (folder.names[folder.next]?.endsWith('/')) {
-      const inner = folder.base + folder.names[folder.next++];
-      open.push({ base: inner, names: [], next: 0, more: true });
-      continue;
-    }
-    const keys: string[] = [];
-    for (let name = folder.names[folder.next]; name && !name.endsWith('/'); name = folder.names[folder.next]) {
-      if (keys.length === options.batch) break;
-      keys.push(fromBytes(folder.base + name));
-      folder.next++;
-    }
-    yield keys;
+    const name = folder.names[folder.next++] ?? '';
+    const small = folder.ahead.get(name);
+    folder.ahead.delete(name);
+    return this.enter(folder.base + name, small);
+  }
+
+  /** One pass over a large folder: the window is replaced by the names that follow it. */
+  async fill(folder: Folder): Promise<void> {
+    const last = folder.names.at(-1) ?? '';
+    let names: string[] = [];
+    let bound: string | undefined;
+    const cut = (): void => {
+      names.sort();
+      if (names.length <= this.#window) return;
+      names = names.slice(0, this.#window);
+      bound = names.at(-1);
+    };
+    await ignoreAbsent(async () => {
+      const options = { encoding: 'latin1', bufferSize: NAMES_PER_READ } as const;
+      for await (const entry of await opendir(this.#path(folder.base), options)) {
+        this.#signal.throwIfAborted();
+        const name = this.#nameOf(folder.base, entry);
+        if (name === undefined || name <= last || (bound !== undefined && name > bound)) continue;
+        if (names.push(name) >= 2 * this.#window) cut();
+      }
+    });
+    cut();
+    Object.assign(folder, { names, next: 0, more: bound !== undefined });
+  }
+
+  /** Undefined when the folder is large; no names when it is gone. */
+  async #readSmall(base: string): Promise<string[] | undefined> {
+    const path = this.#path(base);
+    let names: string[] | undefined = [];
+    await ignoreAbsent(async () => {
+      const { size } = await stat(path);
+      if (size > this.#smallBytes) {
+        names = undefined;
+        return;
+      }
+      const entries = await readdir(path, { encoding: 'latin1', withFileTypes: true });
+      names = entries.map((entry) => this.#nameOf(base, entry)).filter((name) => name !== undefined);
+      names.sort();
+    });
+    return names;
+  }
+
+  #nameOf(base: string, entry: Dirent): string | undefined {
+    if (!entry.isDirectory() && !entry.isFile()) return undefined;
+    const name = entry.isDirectory() ? `${entry.name}/` : entry.name;
+    return this.range.admits(base + name) ? name : undefined;
+  }
+
+  #path(base: string): string {
+    return join(this.#objects, fromBytes(base));
   }
 }
 
-/** One pass over the folder: the window is replaced by the names that follow it. */
-async function fill(folder: Folder, path: string, range: KeyRange, window: number, signal: AbortSignal): Promise<void> {
-  const last = folder.names.at(-1) ?? '';
-  folder.next = 0;
-  folder.names = [];
-  folder.more = false;
-  let bound: string | undefined;
-  const cut = (): void => {
-    folder.names.sort();
-    if (folder.names.length <= window) return;
-    folder.names.length = window;
-    folder.more = true;
-    bound = folder.names.at(-1);
-  };
+/** Folders are pruned while we walk, and the first may never have been made. */
+async function ignoreAbsent(read: () => Promise<void>): Promise<void> {
   try {
-    for await (const entry of await opendir(path, { encoding: 'latin1', bufferSize: NAMES_PER_READ })) {
-      const name = entry.isDirectory() ? `${entry.name}/` : entry.name;
-      if (!entry.isDirectory() && !entry.isFile()) continue;
-      if (name <= last || !range.admits(folder.base + name)) continue;
-      if (bound !== undefined && name > bound) continue;
-      folder.names.push(name);
-      if (folder.names.length >= 2 * window) cut();
-      signal.throwIfAborted();
-    }
+    await read();
   } catch (error) {
-    // Pruned meanwhile, or never there.
     if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error;
   }
-  cut();
 }
 
 /** Which keys, and which folders on the way to them, a listing wants. */

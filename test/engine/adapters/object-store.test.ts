@@ -268,12 +268,16 @@ t.test('a folder with more names than the window is listed whole, in order', asy
   }
   keys.sort();
   for (const window of [1, 7, 299, 300, 1000]) {
-    const found = await Array.fromAsync(walkObjects(dir, { prefix: '', batch: 5, window }, signal));
+    const found = await Array.fromAsync(walkObjects(dir, { prefix: '', batch: 5, window, smallBytes: 0 }, signal));
     t.strictSame(found.flat(), keys, `window of ${window}`);
     t.ok(found.every((batch) => batch.length <= 5));
   }
+  const read = await Array.fromAsync(walkObjects(dir, { prefix: '', batch: 5 }, signal));
+  t.strictSame(read.flat(), keys, 'as a small folder');
   const after = keys[100] ?? '';
-  const rest = await Array.fromAsync(walkObjects(dir, { prefix: '', after, batch: 5, window: 10 }, signal));
+  const rest = await Array.fromAsync(
+    walkObjects(dir, { prefix: '', after, batch: 5, window: 10, smallBytes: 0 }, signal),
+  );
   t.strictSame(rest.flat(), keys.slice(101));
 });
 
