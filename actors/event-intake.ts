@@ -1,0 +1,34 @@
+// The event intake: turns the messages of the lanes' channels into job rows. A message is acknowledged only after its
+// job row is committed; events for a dataset that already has a job coalesce into that row.
+
+import type { EventLaneName } from '../engine/model/event.ts';
+import type { EventLog } from '../engine/ports/event-log.ts';
+import type { Jobs } from '../engine/ports/jobs.ts';
+import type { LaneChannels } from './event-router.ts';
+
+/**
+ * Runs until the signal aborts. Only the channels of `lanes` are consumed: messages for lanes that this process does
+ * not run stay in the log.
+ */
+export function takeEvents(
+  events: EventLog,
+  jobs: Jobs,
+  lanes: readonly EventLaneName[],
+  channels: LaneChannels,
+  signal: AbortSignal,
+): Promise<void> {
+  const laneOf = new Map(lanes.map((lane) => [channels[lane].channel, lane]));
+  return events.consume(
+    lanes.map((lane) => channels[lane]),
+    async (records) => {
+      const requests = records.flatMap(({ channel, event }) => {
+        const lane = laneOf.get(channel);
+        return lane === undefined
+          ? []
+          : [{ lane, dataset: event.datasetID, owner: event.userID, eventId: event.eventID, source: event.source }];
+      });
+      await jobs.enqueue(requests, signal);
+    },
+    signal,
+  );
+}

@@ -1,0 +1,148 @@
+// The import lane: has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip (its
+// change event starts the install), then one transaction with status, messages, files and version. Until that
+// transaction the status is in-progress, and a crash runs the import again.
+
+import { rejected } from '../engine/failure.ts';
+import { type DataType, type DataTypes, typeKey } from '../engine/model/data-types.ts';
+import type { Manifest } from '../engine/model/metadata.ts';
+import { objectKey } from '../engine/model/object-key.ts';
+import { isDeleted } from '../engine/model/status.ts';
+import type { Catalog, DatasetRecord } from '../engine/ports/catalog.ts';
+import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
+import type { Validation } from '../engine/ports/plugin-client.ts';
+import type { RetryPolicy } from '../engine/retry.ts';
+import { ensureRegistered } from './ensure-registered.ts';
+import { DONE, type JobHandler } from './job-handler.ts';
+import { retryMessage } from './job-outcome.ts';
+import { pluginServerError } from './plugin-server-error.ts';
+import type { Scratch } from './scratch.ts';
+import { readManifest, versionOf, writeManifest } from './stored-documents.ts';
+import { objectFile } from './tasks/task-context.ts';
+import { allMessages, type TaskRunner } from './tasks/task-map.ts';
+
+export interface ImportLanePorts {
+  readonly catalog: Catalog;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+}
+
+export class ImportLane implements JobHandler {
+  readonly lane = 'import';
+  readonly #ports: ImportLanePorts;
+  readonly #types: DataTypes;
+  readonly #scratch: Scratch;
+  readonly #retry: RetryPolicy;
+
+  constructor(ports: ImportLanePorts, types: DataTypes, scratch: Scratch, retry: RetryPolicy) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#scratch = scratch;
+    this.#retry = retry;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, store } = this.#ports;
+    const payload = await store.head(objectKey({ owner: job.owner, dataset: job.dataset }, 'import-ready.zip'), signal);
+    if (!payload) return DONE;
+    const record = await ensureRegistered(catalog, store, job, signal);
+    if (!record || isDeleted(record.state) || record.state === 'superseded' || record.upload.status !== 'success')
+      return DONE;
+    // `in-progress` under our own lease was left by a run that died.
+    if (record.import && record.import.status !== 'queued' && record.import.status !== 'in-progress') return DONE;
+
+    const type = this.#types.find(record.metadata.type);
+    if (!type) {
+      const message = `no plugin is registered for data type ${typeKey(record.metadata.type)}`;
+      await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'failed', messages: [message] }], signal);
+      return DONE;
+    }
+    await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'in-progress', messages: [] }], signal);
+    await this.#scratch.using(job, (folder) => this.#import(job, record, type, payload, folder, signal));
+    return DONE;
+  }
+
+  async report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const retrying = outcome.kind === 'retry';
+    const message = retrying ? retryMessage(job, this.#retry, outcome.message) : outcome.message;
+    await this.#ports.catalog.write(
+      job.dataset,
+      job.lease,
+      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [message] }],
+      signal,
+    );
+  }
+
+  async #import(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    type: DataType,
+    payload: ObjectInfo,
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, tasks } = this.#ports;
+    const reply = await tasks.run(
+      'import-dataset',
+      {
+        plugin: type.plugin,
+        eventId: job.eventId,
+        dataset: job.dataset,
+        metadata: record.metadata,
+        payload: objectFile(payload, 'import-ready.zip'),
+        scratchDir,
+      },
+      { signal, alone: job.alone },
+    );
+    switch (reply.kind) {
+      case 'success':
+        return this.#complete(job, record, reply, signal);
+      case 'invalid': {
+        const messages = allMessages(reply.validation);
+        await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'invalid', messages }], signal);
+        return;
+      }
+      case 'script-error':
+        await catalog.write(
+          job.dataset,
+          job.lease,
+          [{ set: 'import', status: 'failed', messages: [reply.message] }],
+          signal,
+        );
+        return;
+      case 'server-error':
+        throw pluginServerError(type.plugin, reply.message);
+      default:
+        return reply satisfies never;
+    }
+  }
+
+  async #complete(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    reply: { readonly manifest: Manifest; readonly validation: Validation; readonly dataFile: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, store } = this.#ports;
+    const before = await readManifest(store, record, signal);
+    if (!before) throw rejected(`${objectKey(record, 'vdi-manifest.json')} is missing`);
+    // The plugin lists what it was given; what the user sent is what the upload lane wrote down.
+    const manifest = { rawUploads: before.document.rawUploads, installReady: reply.manifest.installReady };
+    await writeManifest(store, record, manifest, signal);
+    const data = await store.put(objectKey(record, 'install-ready.zip'), { file: reply.dataFile }, {}, signal);
+    await catalog.write(
+      job.dataset,
+      job.lease,
+      [
+        { set: 'import', status: 'complete', messages: allMessages(reply.validation) },
+        { set: 'installFiles', files: manifest.installReady },
+        { set: 'sync', part: 'data', version: versionOf(data) },
+      ],
+      signal,
+    );
+  }
+}

@@ -1,0 +1,187 @@
+// The install lane: one job per dataset; its due targets run in parallel inside, each as a step of its own. An
+// install that may have begun before is preceded by an uninstall, so rows are never doubled.
+
+import type { Logger } from '../engine/log.ts';
+import type { DataType, DataTypes } from '../engine/model/data-types.ts';
+import { objectKey } from '../engine/model/object-key.ts';
+import { isDeleted } from '../engine/model/status.ts';
+import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
+import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
+import type { InstallReply } from '../engine/ports/plugin-client.ts';
+import type { RetryPolicy } from '../engine/retry.ts';
+import { ensureRegistered } from './ensure-registered.ts';
+import { runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { DONE, type JobHandler } from './job-handler.ts';
+import { type InstallTargets, inParallel, mirror, propertyFiles, TARGETS_AT_ONCE, targetsOf } from './site-targets.ts';
+import { readManifest, sameVersion, versionOf } from './stored-documents.ts';
+import { objectFile } from './tasks/task-context.ts';
+import type { TaskRunner } from './tasks/task-map.ts';
+
+export interface InstallLanePorts extends StepPorts {
+  readonly catalog: Catalog;
+  readonly jobs: Jobs;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+  readonly targets: InstallTargets;
+  readonly log: Logger;
+}
+
+/** What all targets of one run share. */
+interface Work {
+  readonly job: ClaimedJob;
+  readonly record: DatasetRecord;
+  readonly type: DataType;
+  readonly payload: ObjectInfo;
+  readonly version: ObjectVersion;
+  readonly manifest: string;
+  readonly properties: readonly ObjectInfo[];
+  readonly attempts: readonly InstallAttempt[];
+}
+
+export class InstallLane implements JobHandler {
+  readonly lane = 'install';
+  readonly #ports: InstallLanePorts;
+  readonly #types: DataTypes;
+  readonly #retry: RetryPolicy;
+
+  constructor(ports: InstallLanePorts, types: DataTypes, retry: RetryPolicy) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#retry = retry;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const work = await this.#gather(job, signal);
+    if (!work) return DONE;
+    const targets = targetsOf(work.record, work.type, this.#types, this.#ports.targets);
+    const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#installOn(work, target, signal));
+    if (results.some((result) => result?.kind === 'over' && result.status === 'complete'))
+      await this.#ports.jobs.enqueue([{ ...job, lane: 'updateMeta', source: 'install-data-lane' }], signal);
+    return nextTry(results, this.#ports.clock.now());
+  }
+
+  /** Steps report themselves; what fails around them (no target involved) is only tried again. */
+  async report(): Promise<void> {}
+
+  async #gather(job: ClaimedJob, signal: AbortSignal): Promise<Work | undefined> {
+    const { catalog, store } = this.#ports;
+    const record = await ensureRegistered(catalog, store, job, signal);
+    if (!record || isDeleted(record.state) || record.import?.status !== 'complete') return undefined;
+    const type = this.#types.find(record.metadata.type);
+    const payload = await store.head(objectKey(record, 'install-ready.zip'), signal);
+    const manifest = await readManifest(store, record, signal);
+    if (!type || !payload || !manifest) return undefined;
+    return {
+      job,
+      record,
+      type,
+      payload,
+      version: versionOf(payload),
+      manifest: manifest.text,
+      properties: await propertyFiles(store, record, signal),
+      attempts: await catalog.attempts(job.dataset, signal),
+    };
+  }
+
+  async #installOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
+    const { job, record, type } = work;
+    const attempt = work.attempts.find((one) => one.target === target.id && one.kind === 'data');
+    let state: ControlState | undefined;
+    const step: Step = {
+      target,
+      kind: 'data',
+      plugin: type.plugin,
+      version: work.version,
+      attempt,
+      prepare: async () => {
+        if (state?.present) return;
+        const document = { owner: record.owner, dataset: record.dataset, metadata: record.metadata };
+        await target.writeDataset(
+          { ...document, category: type.category, showVisibility: false },
+          job.lease.token,
+          signal,
+        );
+      },
+      call: async () => {
+        const begun = attempt?.started || state?.messages.data !== undefined;
+        return this.#callPlugin(work, target, begun, signal);
+      },
+    };
+    try {
+      state = await target.state(job.dataset, signal);
+    } catch (error) {
+      // The target does not answer: its own step waits, the others go on.
+      return runStep(
+        job,
+        {
+          ...step,
+          prepare: async () => {
+            throw error;
+          },
+        },
+        this.#retry,
+        this.#ports,
+        signal,
+      );
+    }
+    if (state.deletedStatus !== 0 || !isDue(state, work.version)) {
+      await mirror(this.#ports.catalog, job, record, target.id, state, signal);
+      return undefined;
+    }
+    return runStep(job, step, this.#retry, this.#ports, signal);
+  }
+
+  async #callPlugin(work: Work, target: InstallTarget, begun: boolean, signal: AbortSignal): Promise<InstallReply> {
+    const { job, record, type } = work;
+    const { tasks } = this.#ports;
+    const options = { signal, alone: job.alone };
+    const call = { plugin: type.plugin, eventId: job.eventId, dataset: job.dataset, target: target.id };
+    if (begun) {
+      const gone = await tasks.run('uninstall', { ...call, type: record.metadata.type }, options);
+      if (gone.kind !== 'success') return gone;
+    }
+    return tasks.run(
+      'install-data',
+      {
+        ...call,
+        metadata: record.metadata,
+        manifest: work.manifest,
+        payload: objectFile(work.payload, 'install-ready.zip'),
+        properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
+      },
+      options,
+    );
+  }
+}
+
+/** Never tried, cut off, told to, or installed from an older import. Final answers wait for a person or a full run. */
+function isDue(state: ControlState, version: ObjectVersion): boolean {
+  const status = state.messages.data?.status;
+  switch (status) {
+    case undefined:
+    case 'queued':
+    case 'running':
+    case 'ready-for-reinstall':
+      return true;
+    case 'complete':
+    case 'failed-validation':
+      return !sameVersion(state.sync.data, version);
+    case 'failed-installation':
+    case 'missing-dependency':
+      return false;
+    default:
+      return status satisfies never;
+  }
+}
+
+/** Done when every step is over; else again when the first waiting one is due. Steps count their own tries. */
+export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
+  const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
+  if (waiting.length === 0) return DONE;
+  const delayMs = Math.max(0, Math.min(...waiting) - nowMs);
+  return { kind: 'retry', delayMs, message: 'waiting for install targets', countTry: false };
+}
+
+export const fileName = (key: string): string => key.slice(key.lastIndexOf('/') + 1);

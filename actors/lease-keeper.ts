@@ -1,0 +1,86 @@
+// Keeps the leases of claimed jobs alive, and stops a job whose lease is lost: taken over, or not renewed in time.
+// The writes of such a job are refused anyway; stopping it early spares everybody the work.
+
+import { aborted, messageOf } from '../engine/failure.ts';
+import type { Logger } from '../engine/log.ts';
+import type { ClaimedJob } from '../engine/ports/jobs.ts';
+import type { Leases } from '../engine/ports/leases.ts';
+import type { Clock } from '../engine/time.ts';
+
+/** What the keeper needs of a lane. */
+export interface LeaseHolder {
+  /** Claimed jobs whose outcome is not written yet. */
+  held(): readonly ClaimedJob[];
+  abortJob(id: number, reason: Error): boolean;
+}
+
+export interface LeaseTimes {
+  /** How often all leases are renewed. */
+  readonly renewMs: number;
+  /** Without a renewal for so long, a lease may be somebody else's: less than its expiry at the server. */
+  readonly giveUpMs: number;
+}
+
+export const LEASE_TIMES: LeaseTimes = { renewMs: 10_000, giveUpMs: 25_000 };
+
+export class LeaseKeeper {
+  readonly #leases: Leases;
+  readonly #holders: readonly LeaseHolder[];
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #times: LeaseTimes;
+  /** When a lease was renewed last, or seen first: by `name token`. */
+  #renewedAt = new Map<string, number>();
+
+  constructor(
+    leases: Leases,
+    holders: readonly LeaseHolder[],
+    clock: Clock,
+    log: Logger,
+    times: LeaseTimes = LEASE_TIMES,
+  ) {
+    this.#leases = leases;
+    this.#holders = holders;
+    this.#clock = clock;
+    this.#log = log;
+    this.#times = times;
+  }
+
+  /** Renews until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(this.#times.renewMs, signal).catch(() => undefined);
+      if (!signal.aborted) await this.renewAll(signal);
+    }
+  }
+
+  async renewAll(signal: AbortSignal): Promise<void> {
+    const now = this.#clock.now();
+    const held = this.#holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
+    this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? now]));
+    if (held.length === 0) return;
+    try {
+      const gone = await this.#leases.renew(
+        held.map(({ job }) => job.lease),
+        signal,
+      );
+      const goneTokens = new Set(gone.map((lease) => `${lease.name} ${lease.token}`));
+      for (const { job, holder } of held) {
+        if (goneTokens.has(keyOf(job))) this.#stop(job, holder, 'taken over');
+        else this.#renewedAt.set(keyOf(job), now);
+      }
+    } catch (error) {
+      this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
+      for (const { job, holder } of held)
+        if ((this.#renewedAt.get(keyOf(job)) ?? now) < now - this.#times.giveUpMs)
+          this.#stop(job, holder, 'not renewed in time');
+    }
+  }
+
+  #stop(job: ClaimedJob, holder: LeaseHolder, how: string): void {
+    this.#log.warn({ lane: job.lane, dataset: job.dataset, event: job.eventId, how }, 'lease of a running job lost');
+    holder.abortJob(job.id, aborted(`lease of ${job.lease.name} lost: ${how}`));
+  }
+}
+
+const keyOf = (job: ClaimedJob): string => `${job.lease.name} ${job.lease.token}`;

@@ -1,0 +1,92 @@
+// Which of a dataset's install targets a lane has to work on, and the little that install and update-meta share.
+
+import { createHash } from 'node:crypto';
+import type { DataType, DataTypes } from '../engine/model/data-types.ts';
+import type { TargetId } from '../engine/model/ids.ts';
+import { type DatasetAddress, datasetPrefix } from '../engine/model/object-key.ts';
+import { INSTALL_KINDS } from '../engine/model/status.ts';
+import type { Catalog, CatalogChange, DatasetRecord, ObjectVersion } from '../engine/ports/catalog.ts';
+import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
+import type { ClaimedJob } from '../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
+
+/** Enabled targets by id. */
+export type InstallTargets = ReadonlyMap<TargetId, InstallTarget>;
+
+/** At most so many targets of one dataset are worked on at once. */
+export const TARGETS_AT_ONCE = 4;
+
+export function targetsOf(
+  record: DatasetRecord,
+  type: DataType,
+  types: DataTypes,
+  targets: InstallTargets,
+): readonly InstallTarget[] {
+  return record.metadata.installTargets.flatMap((id) => {
+    const target = targets.get(id);
+    return target && types.appliesTo(type, id) ? [target] : [];
+  });
+}
+
+/** The dataset's property files, in key order. Bounded by what one upload may hold. */
+export async function propertyFiles(
+  store: ObjectStore,
+  at: DatasetAddress,
+  signal: AbortSignal,
+): Promise<readonly ObjectInfo[]> {
+  const found: ObjectInfo[] = [];
+  for await (const info of store.list(`${datasetPrefix(at)}datasetProperties/`, {}, signal)) found.push(info);
+  return found;
+}
+
+/** One version for metadata and properties together: either's change makes the installed metadata stale. */
+export function combinedVersion(meta: ObjectVersion, properties: readonly ObjectInfo[]): ObjectVersion {
+  if (properties.length === 0) return meta;
+  const hash = createHash('sha256').update(meta.etag);
+  for (const file of properties) hash.update(`\n${file.key} ${file.etag}`);
+  const newest = Math.max(meta.modified.getTime(), ...properties.map((file) => file.modified.getTime()));
+  return { modified: new Date(newest), etag: hash.digest('hex') };
+}
+
+/** Brings the mirror of one target in line with its control DB; a crash may have come between the two. */
+export async function mirror(
+  catalog: Catalog,
+  job: ClaimedJob,
+  record: DatasetRecord,
+  target: TargetId,
+  state: ControlState,
+  signal: AbortSignal,
+): Promise<void> {
+  const changes: CatalogChange[] = [];
+  for (const kind of INSTALL_KINDS) {
+    const truth = state.messages[kind];
+    const copy = record.installs.find((install) => install.target === target && install.kind === kind);
+    if (!truth || copy?.status === truth.status) continue;
+    const messages = truth.message === undefined ? [] : truth.message.split('\n');
+    changes.push({ set: 'install', target, kind, status: truth.status, messages });
+  }
+  if (changes.length > 0) await catalog.write(job.dataset, job.lease, changes, signal);
+}
+
+/** Runs `work` over the items, at most `limit` at once; the first failure is thrown after all have ended. */
+export async function inParallel<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const failures: unknown[] = [];
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) {
+      try {
+        results[index] = await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}

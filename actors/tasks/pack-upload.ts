@@ -1,0 +1,170 @@
+// Thread side of the upload lane: turns the raw files of an upload into one clean zip (design, Create and the upload
+// lane, 5). A single archive is repacked entry by entry, folders kept; anything else is zipped as it is.
+
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import type { ArchiveEntry, ArchiveLimits, ArchiveSource, ReadOptions } from '../../engine/archive/archive-entry.ts';
+import { archiveByName, detectArchive, MAGIC_BYTES } from '../../engine/archive/archive-kind.ts';
+import { EntryNames } from '../../engine/archive/entry-path.ts';
+import { readTarGz } from '../../engine/archive/tar-reader.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
+import { writeZip } from '../../engine/archive/zip-writer.ts';
+import { Failure, rejected, transient } from '../../engine/failure.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
+import { type DatasetAddress, fileKey } from '../../engine/model/object-key.ts';
+import type { OpenObject } from '../../engine/ports/object-store.ts';
+import type { TaskContext } from './task-context.ts';
+
+export interface PackUploadInput {
+  readonly at: DatasetAddress;
+  /** What was received, under raw/. */
+  readonly files: readonly FileEntry[];
+  /** Ours alone, exists, removed by the caller. */
+  readonly scratchDir: string;
+  readonly limits: ArchiveLimits;
+  /** Each starts with a dot; empty = any. */
+  readonly allowedFileExtensions: readonly string[];
+}
+
+export interface PackUploadOutput {
+  /** In the scratch folder. */
+  readonly zipFile: string;
+  /** What the zip holds, with sizes before compression. */
+  readonly files: readonly FileEntry[];
+  /** What was received. */
+  readonly rawBytes: number;
+}
+
+type PackContext = Pick<TaskContext, 'store' | 'signal'>;
+
+const LEVEL = 6;
+const SPOOL_BYTES = 1024 * 1024;
+
+/** Fails `rejected`, with a sentence for the user that names the file and entry, when the upload itself is at fault. */
+export async function packUpload(input: PackUploadInput, context: PackContext): Promise<PackUploadOutput> {
+  const [first, ...others] = input.files;
+  if (!first) throw rejected('the upload has no files');
+  const kind = others.length === 0 ? archiveByName(first.name) : undefined;
+  const raw = new RawFiles(input, context);
+  const packed: FileEntry[] = [];
+  const entries = kind ? archiveEntries(kind, first.name, raw) : plainFiles(raw);
+  const zipFile = join(input.scratchDir, 'import-ready.zip');
+  try {
+    await writeZip(zipFile, noting(entries, packed), { level: LEVEL }, context.signal);
+  } catch (error) {
+    if (!kind || !(error instanceof Failure) || error.kind !== 'rejected') throw error;
+    throw rejected(`${first.name}: ${error.message}`, { cause: error });
+  }
+  return { zipFile, files: packed, rawBytes: raw.bytes };
+}
+
+async function* noting(entries: AsyncIterable<ArchiveSource>, files: FileEntry[]): AsyncGenerator<ArchiveSource> {
+  for await (const entry of entries) {
+    files.push({ name: entry.path, size: entry.size });
+    yield entry;
+  }
+}
+
+async function* plainFiles(raw: RawFiles): AsyncGenerator<ArchiveSource> {
+  const { files, limits } = raw.input;
+  const names = new EntryNames();
+  for (const file of files) {
+    raw.checkExtension(file.name);
+    names.add(file.name);
+  }
+  for (const file of files) {
+    const { info, body } = await raw.open(file.name);
+    try {
+      if (info.size > limits.maxFileBytes)
+        throw rejected(`${file.name} has ${info.size} bytes; at most ${limits.maxFileBytes} are allowed per file`);
+      if (raw.bytes > limits.maxTotalBytes)
+        throw rejected(
+          `the files have more than the ${limits.maxTotalBytes} bytes allowed, counted up to ${file.name}`,
+        );
+      yield { path: file.name, size: info.size, body };
+    } finally {
+      body.destroy();
+    }
+  }
+}
+
+async function* archiveEntries(kind: 'zip' | 'tar.gz', name: string, raw: RawFiles): AsyncGenerator<ArchiveEntry> {
+  await checkMagic(kind, name, raw);
+  const options = { limits: raw.input.limits, inspect: (entry: { path: string }) => raw.checkExtension(entry.path) };
+  yield* kind === 'zip' ? zipEntries(name, raw, options) : tarEntries(name, raw, options);
+}
+
+/** A zip's directory stands at its end, so it is read from a local copy. */
+async function* zipEntries(name: string, raw: RawFiles, options: ReadOptions): AsyncGenerator<ArchiveEntry> {
+  const { signal } = raw.context;
+  const copy = join(raw.input.scratchDir, 'upload.zip');
+  try {
+    const { body } = await raw.open(name);
+    await pipeline(body, createWriteStream(copy, { highWaterMark: SPOOL_BYTES }), { signal });
+    yield* readZip(copy, options, signal);
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+async function* tarEntries(name: string, raw: RawFiles, options: ReadOptions): AsyncGenerator<ArchiveEntry> {
+  const { body } = await raw.open(name);
+  yield* readTarGz(body, options, raw.context.signal);
+}
+
+/** The name says archive; so must the first bytes, else the user should know rather than get it packed as it is. */
+async function checkMagic(kind: 'zip' | 'tar.gz', name: string, raw: RawFiles): Promise<void> {
+  const start = detectArchive(await raw.start(name));
+  if (kind === 'zip' && start?.endsWith('zip')) return;
+  if (kind === 'tar.gz' && start === 'gzip') return;
+  throw rejected(`its name says that it is a ${kind} archive but its content is not`);
+}
+
+/** The files under raw/ and the rules that each has to pass. */
+class RawFiles {
+  readonly input: PackUploadInput;
+  readonly context: PackContext;
+  readonly #extensions: readonly string[];
+  /** Of the files opened so far. */
+  bytes = 0;
+
+  constructor(input: PackUploadInput, context: PackContext) {
+    this.input = input;
+    this.context = context;
+    this.#extensions = input.allowedFileExtensions.map((extension) => extension.toLowerCase());
+  }
+
+  async open(name: string): Promise<OpenObject> {
+    const opened = await this.#get(name, undefined);
+    this.bytes += opened.info.size;
+    return opened;
+  }
+
+  /** The first few bytes. */
+  async start(name: string): Promise<Uint8Array> {
+    const key = fileKey(this.input.at, 'raw', name);
+    const info = await this.context.store.head(key, this.context.signal);
+    if (info?.size === 0) throw rejected('it is empty');
+    const to = Math.min(MAGIC_BYTES, info?.size ?? MAGIC_BYTES) - 1;
+    return buffer((await this.#get(name, { from: 0, to })).body);
+  }
+
+  checkExtension(path: string): void {
+    const lower = path.toLowerCase();
+    if (this.#extensions.length === 0 || this.#extensions.some((extension) => lower.endsWith(extension))) return;
+    const allowed = this.input.allowedFileExtensions.join(', ');
+    throw rejected(`'${path}' has a file extension that this data type does not allow; allowed are: ${allowed}`);
+  }
+
+  async #get(name: string, range: { readonly from: number; readonly to: number } | undefined): Promise<OpenObject> {
+    const { store, signal } = this.context;
+    const key = fileKey(this.input.at, 'raw', name);
+    const opened = await store.get(key, range, signal);
+    // Accepted, so it was there: somebody removes it, and the next try sees what became of the dataset.
+    if (!opened) throw transient(`object ${key} is gone`);
+    return opened;
+  }
+}

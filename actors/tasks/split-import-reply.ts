@@ -1,0 +1,98 @@
+// Thread side of the import lane: takes a plugin's import reply apart (vdi-manifest.json, warnings.json, data.zip).
+
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { type ArchiveEntry, MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
+import { defect, Failure } from '../../engine/failure.ts';
+import { type Manifest, parseManifest } from '../../engine/model/metadata.ts';
+import type { Validation } from '../../engine/ports/plugin-client.ts';
+import type { TaskContext } from './task-context.ts';
+
+export interface SplitImportReplyInput {
+  readonly replyFile: string;
+  /** Ours alone, exists, removed by the caller. */
+  readonly scratchDir: string;
+}
+
+export interface ImportReplyParts {
+  readonly manifest: Manifest;
+  /** Warnings; empty when the plugin sent none. */
+  readonly validation: Validation;
+  /** The install-ready archive, in the scratch folder. */
+  readonly dataFile: string;
+  readonly dataBytes: number;
+}
+
+const MAX_JSON_BYTES = 16 * 1024 * 1024;
+/** The plugin is trusted with the size of its data; the object store and the disk have limits of their own. */
+const LIMITS = {
+  maxTotalBytes: Number.MAX_SAFE_INTEGER,
+  maxFileBytes: Number.MAX_SAFE_INTEGER,
+  maxEntries: MAX_ENTRIES,
+};
+
+/** Whatever is wrong with the reply is the plugin's fault: a `defect`. Entries of other names are passed over. */
+export async function splitImportReply(
+  input: SplitImportReplyInput,
+  { signal }: Pick<TaskContext, 'signal'>,
+): Promise<ImportReplyParts> {
+  const dataFile = join(input.scratchDir, 'install-ready.zip');
+  let manifest: Manifest | undefined;
+  let validation: Validation = { basic: [], community: [] };
+  let dataBytes: number | undefined;
+  try {
+    for await (const entry of readZip(input.replyFile, { limits: LIMITS }, signal)) {
+      if (entry.path === 'vdi-manifest.json') manifest = parseManifest(await readText(entry), entry.path);
+      else if (entry.path === 'warnings.json') validation = parseWarnings(await readText(entry));
+      else if (entry.path === 'data.zip') {
+        await pipeline(entry.body, createWriteStream(dataFile), { signal });
+        dataBytes = entry.size;
+      }
+    }
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'rejected') throw broken(error.message, error);
+    throw error;
+  }
+  if (!manifest) throw broken('vdi-manifest.json is missing');
+  if (dataBytes === undefined) throw broken('data.zip is missing');
+  if ((await detectArchiveFile(dataFile)) !== 'zip') throw broken('data.zip is not a zip file with files in it');
+  return { manifest, validation, dataFile, dataBytes };
+}
+
+async function readText(entry: ArchiveEntry): Promise<string> {
+  if (entry.size > MAX_JSON_BYTES)
+    throw broken(`${entry.path} has ${entry.size} bytes; at most ${MAX_JSON_BYTES} are read`);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of entry.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Existing plugin servers leave out what has its default value: absent lists are empty. */
+function parseWarnings(text: string): Validation {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (cause) {
+    throw broken('warnings.json is not JSON', cause);
+  }
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw broken('warnings.json is not an object');
+  const { basicValidation, communityValidation } = raw as Readonly<Record<string, unknown>>;
+  return {
+    basic: messages('basicValidation', basicValidation),
+    community: messages('communityValidation', communityValidation),
+  };
+}
+
+function messages(field: string, raw: unknown): readonly string[] {
+  if (raw === undefined || raw === null) return [];
+  if (!Array.isArray(raw) || !raw.every((item) => typeof item === 'string'))
+    throw broken(`warnings.json: '${field}' is not a list of texts`);
+  return raw;
+}
+
+function broken(what: string, cause?: unknown): Failure {
+  return defect(`the plugin's import reply cannot be used: ${what}`, { cause });
+}

@@ -1,0 +1,36 @@
+// The tasks that lanes give to worker threads: names, inputs and outputs. Everything here crosses a thread boundary,
+// so it is plain data.
+
+import type { Validation } from '../../engine/ports/plugin-client.ts';
+import type { ImportDatasetInput, ImportDatasetOutput } from './import-dataset.ts';
+import type {
+  InstallDataInput,
+  InstallMetaInput,
+  InstallOutput,
+  UninstallInput,
+  UninstallOutput,
+} from './install-dataset.ts';
+import type { PackUploadInput, PackUploadOutput } from './pack-upload.ts';
+
+export type LaneTasks = {
+  readonly 'pack-upload': { readonly input: PackUploadInput; readonly output: PackUploadOutput };
+  readonly 'import-dataset': { readonly input: ImportDatasetInput; readonly output: ImportDatasetOutput };
+  readonly 'install-data': { readonly input: InstallDataInput; readonly output: InstallOutput };
+  readonly 'install-meta': { readonly input: InstallMetaInput; readonly output: InstallOutput };
+  readonly uninstall: { readonly input: UninstallInput; readonly output: UninstallOutput };
+};
+
+/** How a lane runs a task in a thread. An abort ends the task, softly first. */
+export interface TaskRunner {
+  run<Name extends keyof LaneTasks>(
+    name: Name,
+    input: LaneTasks[Name]['input'],
+    options: { readonly signal: AbortSignal; readonly alone: boolean },
+  ): Promise<LaneTasks[Name]['output']>;
+}
+
+/** Both lists, for a status that has one. */
+export const allMessages = (validation: Validation): readonly string[] => [
+  ...validation.basic,
+  ...validation.community,
+];

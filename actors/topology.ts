@@ -1,0 +1,127 @@
+// The tree of what runs behind the front ends, as data: what starts after what, and what needs what.
+//   lease keeper   first to start, last to stop: no job runs without it
+//   lanes          upload, import, updateMeta, install
+//   event intake   events -> job rows
+//   event router   object store changes -> events
+//   upload sweep   what dead processes left
+
+import type { Child, ChildSpec } from '../engine/child.ts';
+import type { Lane } from '../engine/lane.ts';
+import type { Logger } from '../engine/log.ts';
+import type { Metrics } from '../engine/metrics.ts';
+import type { DataTypes } from '../engine/model/data-types.ts';
+import type { EventLaneName } from '../engine/model/event.ts';
+import type { Catalog } from '../engine/ports/catalog.ts';
+import type { ChangeQueue } from '../engine/ports/change-queue.ts';
+import type { EventLog } from '../engine/ports/event-log.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
+import type { Leases } from '../engine/ports/leases.ts';
+import type { ObjectStore } from '../engine/ports/object-store.ts';
+import type { Uploads } from '../engine/ports/uploads.ts';
+import type { Random } from '../engine/retry.ts';
+import type { Clock } from '../engine/time.ts';
+import { Timer } from '../engine/timer.ts';
+import { takeEvents } from './event-intake.ts';
+import { type LaneChannels, routeEvents } from './event-router.ts';
+import { ImportLane } from './import-lane.ts';
+import { InstallLane } from './install-lane.ts';
+import type { JobHandler } from './job-handler.ts';
+import { jobLane, type LaneTuning } from './job-lane.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { Pump } from './pump.ts';
+import type { Scratch } from './scratch.ts';
+import type { InstallTargets } from './site-targets.ts';
+import type { TaskRunner } from './tasks/task-map.ts';
+import { UpdateMetaLane } from './update-meta-lane.ts';
+import { UploadLane, type UploadLimits } from './upload-lane.ts';
+import { sweepUploads } from './upload-sweep.ts';
+
+/** Lanes of this tree, in no order. */
+export const RUNNING_LANES = ['upload', 'import', 'updateMeta', 'install'] as const;
+type RunningLane = (typeof RUNNING_LANES)[number];
+
+export interface TopologyOptions {
+  readonly catalog: Catalog;
+  readonly uploads: Uploads;
+  readonly jobs: Jobs;
+  readonly leases: Leases;
+  readonly store: ObjectStore;
+  readonly changes: ChangeQueue;
+  readonly events: EventLog;
+  readonly targets: InstallTargets;
+  readonly tasks: TaskRunner;
+  readonly types: DataTypes;
+  readonly tuning: Readonly<Record<RunningLane, LaneTuning>>;
+  readonly channels: LaneChannels;
+  readonly uploadLimits: UploadLimits;
+  readonly scratch: Scratch;
+  /** Settles changes of the object store that a dead process left half-made. */
+  readonly settleStore: (signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: Random;
+}
+
+const SWEEP_MS = 60_000;
+
+export function topology(options: TopologyOptions): readonly ChildSpec[] {
+  const { clock, log, metrics } = options;
+  const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
+  const holders = RUNNING_LANES.map((name) => ({
+    held: () => lanes.get(name)?.held() ?? [],
+    abortJob: (id: number, reason: Error) => lanes.get(name)?.abortJob(id, reason) ?? false,
+  }));
+  const keeper = new LeaseKeeper(options.leases, holders, clock, log);
+  const pump = (name: string, consume: (signal: AbortSignal) => Promise<void>): ChildSpec => ({
+    name,
+    create: () => new Pump({ name, clock, log, consume }),
+  });
+  return [
+    pump('leaseKeeper', (signal) => keeper.run(signal)),
+    ...handlers(options).map((handler): ChildSpec => {
+      const name = handler.lane as RunningLane;
+      const create = (): Child => {
+        const lane = jobLane({ ...options, handler, tuning: options.tuning[name] });
+        lanes.set(name, lane);
+        return lane;
+      };
+      return { name, create };
+    }),
+    pump('eventIntake', (signal) => takeEvents(options.events, options.jobs, eventLanes(), options.channels, signal)),
+    pump('eventRouter', (signal) => {
+      const counter = metrics.counter('event_router_changes_total', 'Object store changes by result.', ['result']);
+      const count = (result: string, changes: number): void => counter.inc({ result }, changes);
+      return routeEvents(options, options.channels, count, log.child({ actor: 'eventRouter' }), signal);
+    }),
+    { name: 'uploadSweep', create: () => uploadSweep(options) },
+  ];
+}
+
+const eventLanes = (): readonly EventLaneName[] => RUNNING_LANES.filter((lane) => lane !== 'upload');
+
+function handlers(options: TopologyOptions): readonly JobHandler[] {
+  const { types, scratch, tuning } = options;
+  return [
+    new UploadLane(options, types, options.uploadLimits, scratch, tuning.upload.retry),
+    new ImportLane(options, types, scratch, tuning.import.retry),
+    new UpdateMetaLane(options, types, tuning.updateMeta.retry),
+    new InstallLane(options, types, tuning.install.retry),
+  ];
+}
+
+function uploadSweep(options: TopologyOptions): Child {
+  return new Timer<number>({
+    name: 'uploadSweep',
+    clock: options.clock,
+    log: options.log,
+    metrics: options.metrics,
+    random: options.random,
+    periodMs: SWEEP_MS,
+    firstMs: 0,
+    runOnce: async (signal) => {
+      await options.settleStore(signal);
+      return sweepUploads(options, options.log, signal);
+    },
+  });
+}

@@ -1,0 +1,159 @@
+// The update-meta lane: brings metadata from the object store into the cache and into every install target, and has
+// the plugin install it where the data is installed. Other people see a dataset on a target only after that.
+
+import type { DataType, DataTypes } from '../engine/model/data-types.ts';
+import { isDeleted } from '../engine/model/status.ts';
+import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
+import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
+import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
+import type { RetryPolicy } from '../engine/retry.ts';
+import { ensureRegistered } from './ensure-registered.ts';
+import { fileName, nextTry } from './install-lane.ts';
+import { runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { DONE, type JobHandler } from './job-handler.ts';
+import {
+  combinedVersion,
+  type InstallTargets,
+  inParallel,
+  mirror,
+  propertyFiles,
+  TARGETS_AT_ONCE,
+  targetsOf,
+} from './site-targets.ts';
+import { readMetadata, sameVersion } from './stored-documents.ts';
+import { objectFile } from './tasks/task-context.ts';
+import type { TaskRunner } from './tasks/task-map.ts';
+
+export interface UpdateMetaLanePorts extends StepPorts {
+  readonly catalog: Catalog;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+  readonly targets: InstallTargets;
+}
+
+interface Work {
+  readonly job: ClaimedJob;
+  readonly record: DatasetRecord;
+  readonly type: DataType;
+  readonly version: ObjectVersion;
+  readonly properties: readonly ObjectInfo[];
+  readonly attempts: readonly InstallAttempt[];
+}
+
+export class UpdateMetaLane implements JobHandler {
+  readonly lane = 'updateMeta';
+  readonly #ports: UpdateMetaLanePorts;
+  readonly #types: DataTypes;
+  readonly #retry: RetryPolicy;
+
+  constructor(ports: UpdateMetaLanePorts, types: DataTypes, retry: RetryPolicy) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#retry = retry;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, store } = this.#ports;
+    const known = await ensureRegistered(catalog, store, job, signal);
+    if (!known || isDeleted(known.state) || known.state === 'superseded') return DONE;
+    const stored = await readMetadata(store, known, signal);
+    if (!stored) return DONE;
+    const record = { ...known, metadata: stored.document };
+    if (!sameVersion(known.sync.meta, stored.version))
+      await catalog.write(
+        job.dataset,
+        job.lease,
+        [
+          { set: 'metadata', metadata: stored.document },
+          { set: 'sync', part: 'meta', version: stored.version },
+        ],
+        signal,
+      );
+    const type = this.#types.find(record.metadata.type);
+    if (!type || record.import?.status !== 'complete') return DONE;
+
+    const properties = await propertyFiles(store, record, signal);
+    const version = combinedVersion(stored.version, properties);
+    const attempts = await catalog.attempts(job.dataset, signal);
+    const work = { job, record, type, version, properties, attempts };
+    const targets = targetsOf(record, type, this.#types, this.#ports.targets);
+    const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#updateOn(work, target, signal));
+    return nextTry(results, this.#ports.clock.now());
+  }
+
+  /** Steps report themselves; what fails around them (no target involved) is only tried again. */
+  async report(): Promise<void> {}
+
+  async #updateOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
+    const { job, record } = work;
+    let state: ControlState;
+    try {
+      state = await target.state(job.dataset, signal);
+    } catch (error) {
+      const unreachable = async (): Promise<void> => {
+        throw error;
+      };
+      return runStep(
+        job,
+        { ...this.#step(work, target, signal), prepare: unreachable },
+        this.#retry,
+        this.#ports,
+        signal,
+      );
+    }
+    if (state.deletedStatus !== 0) return undefined;
+    if (state.messages.data?.status !== 'complete') {
+      // Nothing is installed yet: the rows wait for the data, private.
+      await this.#writeRows(work, target, false, signal);
+      return undefined;
+    }
+    if (isCurrent(state, work.version)) {
+      await mirror(this.#ports.catalog, job, record, target.id, state, signal);
+      return undefined;
+    }
+    return runStep(job, this.#step(work, target, signal), this.#retry, this.#ports, signal);
+  }
+
+  #step(work: Work, target: InstallTarget, signal: AbortSignal): Step {
+    const { job, record, type } = work;
+    return {
+      target,
+      kind: 'meta',
+      plugin: type.plugin,
+      version: work.version,
+      attempt: work.attempts.find((one) => one.target === target.id && one.kind === 'meta'),
+      prepare: async () => undefined,
+      call: () =>
+        this.#ports.tasks.run(
+          'install-meta',
+          {
+            plugin: type.plugin,
+            eventId: job.eventId,
+            dataset: job.dataset,
+            target: target.id,
+            metadata: record.metadata,
+            properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
+          },
+          { signal, alone: job.alone },
+        ),
+      conclude: (status) => this.#writeRows(work, target, status === 'complete', signal),
+    };
+  }
+
+  async #writeRows(work: Work, target: InstallTarget, showVisibility: boolean, signal: AbortSignal): Promise<void> {
+    const { owner, dataset, metadata } = work.record;
+    await target.writeDataset(
+      { owner, dataset, metadata, category: work.type.category, showVisibility },
+      work.job.lease.token,
+      signal,
+    );
+  }
+}
+
+/** The plugin gave a final answer about exactly this version. */
+function isCurrent(state: ControlState, version: ObjectVersion): boolean {
+  const status = state.messages.meta?.status;
+  const final = status === 'complete' || status === 'failed-validation' || status === 'failed-installation';
+  return final && sameVersion(state.sync.meta, version);
+}

@@ -1,0 +1,141 @@
+// The upload lane: turns what a user sent into import-ready.zip. Order of effects: manifest, import-ready.zip (its
+// change event starts the import), status, then raw/ removed; a crash anywhere runs the whole job again from raw/.
+
+import { kindOf, messageOf, rejected } from '../engine/failure.ts';
+import type { DataTypes } from '../engine/model/data-types.ts';
+import type { FileEntry } from '../engine/model/metadata.ts';
+import { type DatasetAddress, fileKey, objectKey } from '../engine/model/object-key.ts';
+import type { Catalog, DatasetRecord } from '../engine/ports/catalog.ts';
+import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
+import type { ObjectStore } from '../engine/ports/object-store.ts';
+import type { Uploads } from '../engine/ports/uploads.ts';
+import type { RetryPolicy } from '../engine/retry.ts';
+import { DONE, type JobHandler } from './job-handler.ts';
+import { retryMessage } from './job-outcome.ts';
+import type { Scratch } from './scratch.ts';
+import { writeManifest, writeUploadError } from './stored-documents.ts';
+import type { TaskRunner } from './tasks/task-map.ts';
+
+export interface UploadLimits {
+  /** Bytes of one upload after unpacking. */
+  readonly maxTotalBytes: number;
+  readonly maxEntries: number;
+}
+
+export interface UploadLanePorts {
+  readonly catalog: Catalog;
+  readonly uploads: Uploads;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+}
+
+export class UploadLane implements JobHandler {
+  readonly lane = 'upload';
+  readonly #ports: UploadLanePorts;
+  readonly #types: DataTypes;
+  readonly #limits: UploadLimits;
+  readonly #scratch: Scratch;
+  readonly #retry: RetryPolicy;
+
+  constructor(ports: UploadLanePorts, types: DataTypes, limits: UploadLimits, scratch: Scratch, retry: RetryPolicy) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#limits = limits;
+    this.#scratch = scratch;
+    this.#retry = retry;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, uploads } = this.#ports;
+    const record = await catalog.find(job.dataset, signal);
+    const source = await uploads.source(job.dataset, signal);
+    if (!record || !source) return DONE;
+    if (source.kind === 'url') throw rejected('uploads by URL are not enabled on this server');
+    const at = { owner: record.owner, dataset: record.dataset };
+    if (record.upload.status === 'running') {
+      try {
+        await this.#scratch.using(job, (folder) => this.#pack(job, record, source.files, folder, signal));
+      } catch (error) {
+        if (kindOf(error) !== 'rejected') throw error;
+        await this.#refuse(job, at, messageOf(error), signal);
+      }
+    }
+    await this.#removeRaw(job, at, source.files, signal);
+    return DONE;
+  }
+
+  async report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, store } = this.#ports;
+    const at = { owner: job.owner, dataset: job.dataset };
+    if (outcome.kind === 'retry') {
+      const message = retryMessage(job, this.#retry, outcome.message);
+      await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running', message }], signal);
+      return;
+    }
+    // What a person should read of our own fault is that it was ours; the log has the rest.
+    const status = outcome.failure === 'rejected' ? 'rejected' : 'failed';
+    await writeUploadError(store, at, { status, message: outcome.message }, signal);
+    await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message: outcome.message }], signal);
+  }
+
+  async #pack(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    files: readonly FileEntry[],
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, store, tasks } = this.#ports;
+    const at = { owner: record.owner, dataset: record.dataset };
+    const type = this.#types.find(record.metadata.type);
+    const packed = await tasks.run(
+      'pack-upload',
+      {
+        at,
+        files,
+        scratchDir,
+        limits: {
+          maxTotalBytes: this.#limits.maxTotalBytes,
+          maxFileBytes: Math.min(type?.maxFileSize ?? this.#limits.maxTotalBytes, this.#limits.maxTotalBytes),
+          maxEntries: this.#limits.maxEntries,
+        },
+        allowedFileExtensions: type?.allowedFileExtensions ?? [],
+      },
+      { signal, alone: job.alone },
+    );
+    await writeManifest(store, at, { rawUploads: packed.files, installReady: [] }, signal);
+    await store.put(objectKey(at, 'import-ready.zip'), { file: packed.zipFile }, {}, signal);
+    await catalog.write(
+      job.dataset,
+      job.lease,
+      [
+        { set: 'uploadFiles', files: packed.files },
+        { set: 'upload', status: 'success' },
+      ],
+      signal,
+    );
+  }
+
+  /** The user's data are at fault: said in the store and in the status; the job itself is done. */
+  async #refuse(job: ClaimedJob, at: DatasetAddress, message: string, signal: AbortSignal): Promise<void> {
+    const { catalog, store } = this.#ports;
+    await writeUploadError(store, at, { status: 'rejected', message }, signal);
+    await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'rejected', message }], signal);
+  }
+
+  async #removeRaw(
+    job: ClaimedJob,
+    at: DatasetAddress,
+    files: readonly FileEntry[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const keys = files.map((file) => fileKey(at, 'raw', file.name));
+    await this.#ports.store.remove(keys, signal);
+    const rawBytes = files.reduce((sum, file) => sum + file.size, 0);
+    await this.#ports.uploads.settle(job.dataset, job.lease, rawBytes, signal);
+  }
+}

@@ -1,0 +1,86 @@
+// `longshore datasets list|show|download`.
+
+import { basename } from 'node:path';
+import { stringifyJson } from '../../engine/model/json.ts';
+import { parse } from '../arguments.ts';
+import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
+import type { DatasetItem } from '../client/installer-client.ts';
+import { progressOf } from '../client/watch-dataset.ts';
+import { type Command, EXIT } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = {
+  ...CLIENT_OPTIONS,
+  target: { type: 'string' },
+  ownership: { type: 'string' },
+  install: { type: 'boolean', default: false },
+  out: { type: 'string' },
+} as const;
+
+export const datasets: Command = {
+  name: 'datasets',
+  summary: 'list, show or download datasets',
+  usage:
+    'longshore datasets list [--target ID] [--ownership any|owned|shared] | show ID | ' +
+    `download ID [--install] [--out FILE]  ${CLIENT_USAGE}`,
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    const [action, ...rest] = positionals;
+    switch (action) {
+      case 'list': {
+        if (rest.length > 0) throw new UsageError('list takes no ID');
+        const query = {
+          ...(values.target === undefined ? {} : { install_target: values.target }),
+          ...(values.ownership === undefined ? {} : { ownership: values.ownership }),
+        };
+        const items = await (await openClient(values, io)).list(query, io.signal);
+        io.out(values.json ? `${stringifyJson(items, 2)}\n` : items.map(line).join(''));
+        return EXIT.ok;
+      }
+      case 'show': {
+        const client = await openClient(values, io);
+        const item = await client.show(one(rest), io.signal);
+        io.out(values.json ? `${stringifyJson(item, 2)}\n` : describe(item));
+        return EXIT.ok;
+      }
+      case 'download': {
+        const id = one(rest);
+        const which = values.install ? 'install' : 'upload';
+        const file = values.out ?? `${basename(id)}-${values.install ? 'data' : 'upload'}.zip`;
+        await (await openClient(values, io)).download(id, which, file, io.signal);
+        io.out(values.json ? `${JSON.stringify({ datasetId: id, file })}\n` : `${file}\n`);
+        return EXIT.ok;
+      }
+      default:
+        throw new UsageError(`'${action ?? ''}' is no action; one of: list, show, download`);
+    }
+  },
+};
+
+function one(rest: readonly string[]): string {
+  const [id, ...more] = rest;
+  if (id === undefined || more.length > 0) throw new UsageError('one dataset ID is needed');
+  return id;
+}
+
+const state = (item: DatasetItem): string => {
+  const progress = progressOf(item.status, item.installTargets);
+  return progress.ending ?? progress.text;
+};
+
+const line = (item: DatasetItem): string =>
+  `${item.datasetId}  ${item.created}  ${item.type.name}@${item.type.version}  ${state(item)}  ${item.name}\n`;
+
+function describe(item: DatasetItem & Record<string, unknown>): string {
+  const rows: readonly (readonly [string, unknown])[] = [
+    ['id', item.datasetId],
+    ['name', item.name],
+    ['summary', item.summary],
+    ['type', `${item.type.name}@${item.type.version}`],
+    ['visibility', item.visibility],
+    ['created', item.created],
+    ['targets', item.installTargets.join(', ')],
+    ['state', state(item)],
+  ];
+  return rows.map(([key, value]) => `${key.padEnd(12)}${String(value)}\n`).join('');
+}

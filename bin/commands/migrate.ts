@@ -1,0 +1,60 @@
+// `longshore migrate` and `migrate-target`: bring schemas up to date by themselves. `serve` never touches a target's
+// database definition, because a site may share it.
+
+import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
+import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
+import { type Migration, migrate } from '../../engine/adapters/migrations.ts';
+import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { parse } from '../arguments.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
+import { cacheConnection, targetConnection } from '../databases.ts';
+import { loadConfig } from '../load-config.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = { config: { type: 'string' } } as const;
+
+export const migrateCommand: Command = {
+  name: 'migrate',
+  summary: 'bring the cache database up to date',
+  usage: 'longshore migrate --config FILE',
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    if (values.config === undefined || positionals.length > 0)
+      throw new UsageError('--config FILE is needed, and no more');
+    const { installer } = await loadConfig(values.config, io);
+    return apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), io);
+  },
+};
+
+export const migrateTargetCommand: Command = {
+  name: 'migrate-target',
+  summary: "bring an install target's control schema up to date",
+  usage: 'longshore migrate-target ID --config FILE',
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    const [id, ...rest] = positionals;
+    if (values.config === undefined || id === undefined || rest.length > 0)
+      throw new UsageError('one target ID and --config FILE are needed');
+    const { installer } = await loadConfig(values.config, io);
+    const target = installer.installTargets.find((one) => one.targetId === id);
+    if (!target) {
+      const known = installer.installTargets.map((one) => one.targetId).join(', ');
+      throw new UsageError(`'${id}' is no enabled install target; one of: ${known}`);
+    }
+    const connection = targetConnection(target.targetId, 'controlDb', target.controlDb);
+    return apply(`target ${id}`, connection, await controlMigrations(), io);
+  },
+};
+
+async function apply(
+  what: string,
+  connection: PostgresOptions,
+  migrations: readonly Migration[],
+  io: CommandIo,
+): Promise<ExitCode> {
+  await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
+  const applied = await migrate(db, connection.schema, migrations, io.signal);
+  io.out(applied.length === 0 ? `${what}: up to date\n` : `${what}: applied ${applied.join(', ')}\n`);
+  return EXIT.ok;
+}

@@ -1,0 +1,89 @@
+// `longshore upload`: sends files with their description and prints the dataset's id.
+
+import { readFile, stat } from 'node:fs/promises';
+import { systemClock } from '../../engine/time.ts';
+import { parse } from '../arguments.ts';
+import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
+import { progressTeller } from '../client/progress-line.ts';
+import { watchDataset } from '../client/watch-dataset.ts';
+import { type Command, EXIT } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = {
+  ...CLIENT_OPTIONS,
+  type: { type: 'string' },
+  target: { type: 'string', multiple: true },
+  name: { type: 'string' },
+  summary: { type: 'string' },
+  description: { type: 'string' },
+  visibility: { type: 'string' },
+  origin: { type: 'string', default: 'direct-upload' },
+  details: { type: 'string' },
+  url: { type: 'string' },
+  watch: { type: 'boolean', default: false },
+} as const;
+
+export const upload: Command = {
+  name: 'upload',
+  summary: 'send files as a new dataset',
+  usage:
+    'longshore upload FILE.. --type NAME@VERSION --target ID.. --name .. --summary .. [--description ..] ' +
+    `[--visibility private|protected|public|controlled] [--details FILE.json] [--url URL] [--watch] ${CLIENT_USAGE}`,
+  async run(args, io) {
+    const { values, positionals: files } = parse(args, OPTIONS);
+    if (files.length === 0 && values.url === undefined) throw new UsageError('a FILE or --url URL is needed');
+    for (const file of files) {
+      const found = await stat(file).catch(() => undefined);
+      if (!found?.isFile()) throw new UsageError(`'${file}' is no readable file`);
+    }
+    const client = await openClient(values, io);
+    const details = await detailsOf(values);
+    const id = await client.upload(details, files, values.url, io.signal);
+    io.out(values.json ? `${JSON.stringify({ datasetId: id })}\n` : `${id}\n`);
+    if (!values.watch) return EXIT.ok;
+    const ending = await watchDataset(client, id, [], progressTeller(io), systemClock, io.signal);
+    return ending === 'installed' ? EXIT.ok : EXIT.failed;
+  },
+};
+
+/** The JSON of `--details`, with what is given on the command line over it. */
+async function detailsOf(values: {
+  readonly type?: string | undefined;
+  readonly target?: string[] | undefined;
+  readonly name?: string | undefined;
+  readonly summary?: string | undefined;
+  readonly description?: string | undefined;
+  readonly visibility?: string | undefined;
+  readonly origin: string;
+  readonly details?: string | undefined;
+}): Promise<object> {
+  const base = values.details === undefined ? {} : await readDetails(values.details);
+  const given = {
+    ...(values.type === undefined ? {} : { type: typeOf(values.type) }),
+    ...(values.target === undefined ? {} : { installTargets: values.target }),
+    ...(values.name === undefined ? {} : { name: values.name }),
+    ...(values.summary === undefined ? {} : { summary: values.summary }),
+    ...(values.description === undefined ? {} : { description: values.description }),
+    ...(values.visibility === undefined ? {} : { visibility: values.visibility }),
+  };
+  return { origin: values.origin, dependencies: [], ...base, ...given };
+}
+
+async function readDetails(file: string): Promise<object> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    throw new UsageError(`--details '${file}': not readable as JSON`, { cause });
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new UsageError(`--details '${file}': a JSON object is needed`);
+  return parsed;
+}
+
+function typeOf(text: string): { name: string; version: string } {
+  const [name, version, ...rest] = text.split('@');
+  if (!name || !version || rest.length > 0)
+    throw new UsageError(`--type '${text}': NAME@VERSION is needed, like genelist@1.0`);
+  return { name, version };
+}

@@ -1,0 +1,109 @@
+// The configuration that `longshore up` writes once: the embedded drivers, two install targets, the sample plugins,
+// random secrets. It is the operator's afterwards and never overwritten.
+
+import { randomBytes } from 'node:crypto';
+import { stringify } from 'yaml';
+import type { DataDir } from './data-dir.ts';
+
+export interface SamplePlugin {
+  readonly name: string;
+  readonly category: string;
+  readonly allowedFileExtensions: readonly string[];
+  readonly usesDataProperties: boolean;
+  /** Script files by configuration key. */
+  readonly scripts: Readonly<Record<string, string>>;
+}
+
+/** Databases and roles that the embedded PostgreSQL gets. */
+export const EMBEDDED = {
+  cacheDatabase: 'installer',
+  siteDatabase: 'sites',
+  /** Owns the cache DB and the control schemas. */
+  serviceRole: 'longshore',
+  /** What plugin scripts use: data schemas only. */
+  pluginRole: 'longshore_plugins',
+  targets: [
+    { id: 'AlphaDB', controlSchema: 'alphadb_control', dataSchema: 'alphadb_data' },
+    { id: 'BetaDB', controlSchema: 'betadb_control', dataSchema: 'betadb_data' },
+  ],
+} as const;
+
+const secret = (): string => randomBytes(24).toString('base64url');
+
+/** The file's text. Passwords are in it, so it is written with mode 0600. */
+export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly SamplePlugin[]): string {
+  const servicePassword = secret();
+  const pluginPassword = secret();
+  const server = { host: '127.0.0.1', port: `\${file:${dir.postgresPort}}` };
+  const target = (entry: (typeof EMBEDDED.targets)[number]): object => ({
+    targetId: entry.id,
+    controlDb: {
+      server,
+      name: EMBEDDED.siteDatabase,
+      platform: 'Postgres',
+      username: EMBEDDED.serviceRole,
+      password: servicePassword,
+      schema: entry.controlSchema,
+    },
+    dataDb: {
+      server,
+      name: EMBEDDED.siteDatabase,
+      platform: 'Postgres',
+      username: EMBEDDED.pluginRole,
+      password: pluginPassword,
+      schema: entry.dataSchema,
+    },
+  });
+  const configuration = {
+    containerCore: {
+      authentication: {
+        adminToken: randomBytes(32).toString('hex'),
+        oauth: { issuer: 'longshore-local', publicKeyFile: dir.tokenPublicKey },
+      },
+      http: { bindHost: '127.0.0.1' },
+      ports: {
+        installer: portBase,
+        handler: portBase + 1,
+        report: portBase + 2,
+        access: portBase + 3,
+        pluginHost: portBase + 4,
+      },
+    },
+    installer: {
+      cacheDb: { server, name: EMBEDDED.cacheDatabase, username: EMBEDDED.serviceRole, password: servicePassword },
+      objectStore: { driver: 'directory', path: dir.objects },
+      logBroker: { driver: 'postgres' },
+      queueBroker: { driver: 'postgres' },
+      siteBuild: 'sites',
+      plugins: Object.fromEntries(
+        plugins.map((plugin) => [
+          plugin.name,
+          {
+            server: { host: '127.0.0.1', port: portBase + 4 },
+            installRoot: dir.path,
+            dataTypes: [
+              {
+                name: plugin.name,
+                version: '1.0',
+                category: plugin.category,
+                ...(plugin.allowedFileExtensions.length > 0
+                  ? { allowedFileExtensions: plugin.allowedFileExtensions }
+                  : {}),
+                usesDataProperties: plugin.usesDataProperties,
+              },
+            ],
+            scripts: Object.fromEntries(
+              Object.entries(plugin.scripts).map(([key, path]) => [key, { pathOverride: path }]),
+            ),
+          },
+        ]),
+      ),
+      installTargets: EMBEDDED.targets.map(target),
+    },
+    pluginHost: { token: secret(), inProcess: plugins.map((plugin) => plugin.name) },
+  };
+  const head =
+    "# Written once by 'longshore up' and yours from then on: it is never overwritten.\n" +
+    '# `longshore config check FILE` checks it, `longshore config schema` documents every key.\n';
+  return head + stringify(configuration, { lineWidth: 0, aliasDuplicateObjects: false });
+}

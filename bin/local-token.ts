@@ -1,0 +1,40 @@
+// Tokens of the local issuer: `longshore up` has a key pair in its data directory; who can read the key may speak for
+// anybody, which is why the file is its operator's alone.
+
+import { readFile } from 'node:fs/promises';
+import { Failure } from '../engine/failure.ts';
+import { issueToken } from '../http/local-issuer.ts';
+import type { DataDir } from './data-dir.ts';
+
+export const LOCAL_ISSUER = 'longshore-local';
+
+export interface LocalSubject {
+  readonly user: string;
+  readonly guest: boolean;
+  readonly givenName?: string | undefined;
+  readonly familyName?: string | undefined;
+  readonly email?: string | undefined;
+}
+
+const LIFETIME_SECONDS = 24 * 60 * 60;
+
+export async function localToken(dir: Pick<DataDir, 'tokenKey'>, subject: LocalSubject): Promise<string> {
+  let privateKeyPem: string;
+  try {
+    privateKeyPem = await readFile(dir.tokenKey, 'utf8');
+  } catch (cause) {
+    throw new Failure('rejected', `the token key ${dir.tokenKey} cannot be read; give --token T instead`, { cause });
+  }
+  return issueToken({
+    privateKeyPem,
+    issuer: LOCAL_ISSUER,
+    subject: subject.user,
+    lifetimeSeconds: LIFETIME_SECONDS,
+    claims: {
+      guest: subject.guest,
+      ...(subject.givenName === undefined ? {} : { given_name: subject.givenName }),
+      ...(subject.familyName === undefined ? {} : { family_name: subject.familyName }),
+      ...(subject.email === undefined ? {} : { email: subject.email }),
+    },
+  });
+}

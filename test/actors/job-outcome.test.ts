@@ -1,0 +1,45 @@
+import t from 'tap';
+import { decideOutcome, retryMessage } from '../../actors/job-outcome.ts';
+import { pluginServerError } from '../../actors/plugin-server-error.ts';
+import { aborted, defect, rejected, transient } from '../../engine/failure.ts';
+
+const policy = { tries: 12, baseMs: 1000, maxMs: 600_000 };
+const lowest = (): number => 0;
+
+t.test('a transient failure is tried again until its tries are used up', async (t) => {
+  t.same(decideOutcome(transient('down'), { tries: 0 }, policy, lowest), {
+    kind: 'retry',
+    delayMs: 1000,
+    message: 'down',
+    countTry: true,
+  });
+  t.same(decideOutcome(transient('down'), { tries: 11 }, policy, lowest), {
+    kind: 'dead',
+    failure: 'transient',
+    message: 'down',
+  });
+});
+
+t.test('a dependency that was not reached costs no try, however often', async (t) => {
+  t.match(decideOutcome(transient('refused', { unreachable: true }), { tries: 11 }, policy, lowest), {
+    kind: 'retry',
+    countTry: false,
+  });
+});
+
+t.test("a plugin's server error gets three tries", async (t) => {
+  const error = pluginServerError('genelist', 'disk full');
+  t.match(decideOutcome(error, { tries: 1 }, policy, lowest), { kind: 'retry', message: 'plugin genelist: disk full' });
+  t.match(decideOutcome(error, { tries: 2 }, policy, lowest), { kind: 'dead', failure: 'transient' });
+});
+
+t.test('a rejection and a defect are final, a stop is not a failure', async (t) => {
+  t.match(decideOutcome(rejected('bad'), { tries: 0 }, policy, lowest), { kind: 'dead', failure: 'rejected' });
+  t.match(decideOutcome(defect('bug'), { tries: 0 }, policy, lowest), { kind: 'dead', failure: 'defect' });
+  t.match(decideOutcome(new Error('who knows'), { tries: 0 }, policy, lowest), { kind: 'dead', failure: 'defect' });
+  t.same(decideOutcome(aborted('stop'), { tries: 0 }, policy, lowest), { kind: 'requeue', crashed: false });
+});
+
+t.test('a user reads which try it is', async (t) => {
+  t.equal(retryMessage({ tries: 2 }, policy, 'no route'), 'try 3 of 12: no route');
+});

@@ -1,0 +1,100 @@
+// The direction of dependencies and the few rules of the house that a machine can check.
+
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import t from 'tap';
+
+const root = join(import.meta.dirname, '..');
+
+interface Place {
+  readonly name: string;
+  readonly holds: (file: string) => boolean;
+  /** Names of places it may import, besides itself. */
+  readonly mayImport: readonly string[];
+}
+
+const below = (folder: string) => (file: string) => file.startsWith(`${folder}/`);
+
+/** First match wins. */
+const PLACES: readonly Place[] = [
+  { name: 'model', holds: below('engine/model'), mayImport: ['failure'] },
+  { name: 'ports', holds: below('engine/ports'), mayImport: ['model'] },
+  { name: 'adapters', holds: below('engine/adapters'), mayImport: ['kernel', 'failure', 'model', 'ports'] },
+  { name: 'failure', holds: (file) => file === 'engine/failure.ts', mayImport: [] },
+  { name: 'kernel', holds: below('engine'), mayImport: ['failure', 'model'] },
+  { name: 'actors', holds: below('actors'), mayImport: ['kernel', 'failure', 'model', 'ports'] },
+  { name: 'http', holds: below('http'), mayImport: ['kernel', 'failure', 'model', 'ports'] },
+  { name: 'config', holds: below('config'), mayImport: ['kernel', 'failure', 'model'] },
+  {
+    name: 'bin',
+    holds: below('bin'),
+    mayImport: ['actors', 'http', 'config', 'adapters', 'kernel', 'failure', 'model', 'ports'],
+  },
+];
+
+const sources = globSync('{engine,actors,http,config,bin}/**/*.ts', { cwd: root }).sort();
+const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
+/** Comments and strings aside, so that a word in a sentence is no finding. */
+const codeOf = (file: string): string =>
+  textOf(file)
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|[^:'"`])\/\/.*$/gm, '$1');
+
+function placeOf(file: string): Place {
+  const place = PLACES.find((one) => one.holds(file));
+  if (!place) throw new Error(`${file} has no place in the tree`);
+  return place;
+}
+
+function importsOf(file: string): readonly string[] {
+  const found = textOf(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g);
+  return [...found].map(([, path]) => relative(root, join(root, dirname(file), path ?? '')));
+}
+
+t.test('every import points in the allowed direction', async (t) => {
+  const wrong = sources.flatMap((file) => {
+    const place = placeOf(file);
+    return importsOf(file)
+      .filter((imported) => imported.endsWith('.ts'))
+      .filter((imported) => {
+        if (imported.startsWith('test/')) return true;
+        const other = placeOf(imported).name;
+        return other !== place.name && !place.mayImport.includes(other);
+      })
+      .map((imported) => `${file} imports ${imported}`);
+  });
+  t.same(wrong, []);
+  t.ok(sources.length > 50, 'the tree was found');
+});
+
+t.test('only bin reads the environment of the process', async (t) => {
+  t.same(
+    sources.filter((file) => !file.startsWith('bin/') && /process\.env\b/.test(codeOf(file))),
+    [],
+  );
+});
+
+t.test('only the clock reads the time or sets a timer', async (t) => {
+  const timer = /\b(setTimeout|setInterval|Date\.now|performance\.now)\b|new Date\(\)/;
+  t.same(
+    sources.filter((file) => file !== 'engine/time.ts' && timer.test(codeOf(file))),
+    [],
+  );
+});
+
+t.test('no file starts a shell', async (t) => {
+  t.same(
+    sources.filter((file) => /\b(execSync|exec)\(|shell:\s*true/.test(codeOf(file).replace(/\.exec\(/g, ''))),
+    [],
+  );
+});
+
+t.test('no file outgrows what a reader can hold', async (t) => {
+  const long = sources.filter((file) => textOf(file).split('\n').length > 330);
+  t.same(long, []);
+});
+
+t.test('every top-level folder says what it owns', async (t) => {
+  for (const folder of ['bin', 'engine', 'actors', 'http', 'config', 'test'])
+    t.match(readFileSync(join(root, folder, 'README.md'), 'utf8'), /\n/, folder);
+});

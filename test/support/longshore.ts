@@ -1,0 +1,147 @@
+// Runs the real program for a test: starts it, waits for what it says (no polling, no sleeping), ends it by pid.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export const ROOT = join(import.meta.dirname, '..', '..');
+const ENTRY = join(ROOT, 'bin', 'longshore.ts');
+
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function longshore(args: readonly string[], options: { readonly cwd?: string } = {}): Promise<Finished> {
+  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+    });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...said };
+}
+
+export interface Endpoints {
+  readonly installer: string;
+  readonly pluginHost: string;
+  readonly adminToken: string;
+  readonly pid: number;
+}
+
+export interface Up {
+  readonly dir: string;
+  readonly endpoints: Endpoints;
+  readonly child: ChildProcess;
+  /** Bearer token of a user. */
+  token(user: string, ...options: string[]): Promise<string>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL to the supervisor alone, as a crash would. */
+  crash(): Promise<void>;
+}
+
+export async function tempDir(t: Teardown): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-e2e-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Five free ports in a row, as `up` wants them. */
+export async function freePortBase(): Promise<number> {
+  for (let tries = 0; tries < 100; tries++) {
+    const base = 20_000 + Math.floor(Math.random() * 30_000);
+    const free = await Promise.all([0, 1, 2, 3, 4].map((offset) => isFree(base + offset)));
+    if (free.every(Boolean)) return base;
+  }
+  throw new Error('no five free ports in a row');
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}
+
+/** `longshore up` on the directory, ready when it resolves; ended with the test, whatever happened. */
+export async function up(t: Teardown, dir: string, args: readonly string[] = []): Promise<Up> {
+  const child = spawn(process.execPath, [ENTRY, 'up', '--data', dir, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'close') as Promise<[number | null]>;
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return (await exited)[0];
+  };
+  t.teardown(async () => {
+    await end('SIGTERM');
+    // A supervisor that was killed on purpose leaves its database; no test may.
+    for (const pid of processesBelow(dir)) process.kill(pid, 'SIGKILL');
+  });
+  await said(child, /^ready\b/, exited);
+  const endpoints = JSON.parse(await readFile(join(dir, 'endpoints.json'), 'utf8')) as Endpoints;
+  return {
+    dir,
+    endpoints,
+    child,
+    async token(user, ...options) {
+      const { stdout, stderr, code } = await longshore(['token', '--data', dir, '--user', user, ...options]);
+      if (code !== 0) throw new Error(`token: ${stderr}`);
+      return stdout.trim();
+    },
+    stop: () => end('SIGTERM'),
+    crash: async () => {
+      await end('SIGKILL');
+    },
+  };
+}
+
+/** Resolves at the first line of stderr that matches; rejects with all that was said when the process ends before. */
+async function said(child: ChildProcess, pattern: RegExp, exited: Promise<unknown>): Promise<void> {
+  if (!child.stderr) throw new Error('stderr is not piped');
+  const heard: string[] = [];
+  const lines = createInterface({ input: child.stderr });
+  child.stdout?.resume();
+  await new Promise<void>((resolve, reject) => {
+    lines.on('line', (line) => {
+      heard.push(line);
+      if (pattern.test(line)) resolve();
+    });
+    void exited.then(() => reject(new Error(`ended before it was ready:\n${heard.join('\n')}`)));
+  });
+}
+
+/** Living processes (zombies aside) that work in the directory or were started with it as an argument. */
+export function processesBelow(dir: string): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      try {
+        if (/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) return false;
+        const cwd = readlinkSync(`/proc/${pid}/cwd`);
+        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+        return [cwd, ...words].some((word) => word === dir || word.startsWith(`${dir}/`));
+      } catch {
+        return false; // gone meanwhile
+      }
+    })
+    .map(Number);
+}
