@@ -1,0 +1,82 @@
+// What a fault says: what is allowed, from the schema, and what was found, without ever showing a secret.
+
+import { FORMS } from './forms.ts';
+import { isMap } from './path.ts';
+import { driversOf, isDriverUnion, type SchemaNode, takesType, typeOf } from './schema-node.ts';
+
+const MAX_SHOWN = 80;
+const MAX_KEYS = 24;
+
+/** What the schema allows at a node, in words. */
+export function allowedBy(schema: SchemaNode): string {
+  if (schema['x-allowed'] !== undefined) return schema['x-allowed'];
+  const form = schema['x-form'] && FORMS[schema['x-form']].allowed;
+  if (form !== undefined) return form;
+  if (schema.enum) return `one of ${schema.enum.map(String).join(', ')}`;
+  if ('const' in schema) return JSON.stringify(schema.const);
+  if (isDriverUnion(schema)) return `a map; \`driver\` is one of ${driversOf(schema).join(', ')}`;
+  if (schema.anyOf) return schema.anyOf.map(allowedBy).join(', or ');
+  const types = [schema.type ?? []].flat();
+  return types.map((type) => allowedOfType(schema, type)).join(' or ') || 'any value';
+}
+
+function allowedOfType(schema: SchemaNode, type: string): string {
+  switch (type) {
+    case 'string':
+      return `text${bounds(schema.minLength, schema.maxLength, ' characters')}`;
+    case 'integer':
+    case 'number': {
+      const range = bounds(schema.minimum, schema.maximum, '');
+      return `${type === 'integer' ? 'a whole number' : 'a number'}${range}`;
+    }
+    case 'boolean':
+      return 'true or false';
+    case 'array':
+      return `a list${bounds(schema.minItems, undefined, ' items')}${schema.uniqueItems ? ' that differ' : ''}, each ${allowedBy(schema.items ?? {})}`;
+    case 'object':
+      return `a map${keysOf(schema)}`;
+    default:
+      return type;
+  }
+}
+
+function bounds(low: number | undefined, high: number | undefined, unit: string): string {
+  if (low !== undefined && high !== undefined) return ` ${low}..${high}${unit}`;
+  if (low !== undefined) return ` of at least ${low}${unit}`;
+  return high === undefined ? '' : ` of at most ${high}${unit}`;
+}
+
+function keysOf(schema: SchemaNode): string {
+  if (!schema.properties) return schema.minProperties ? ` of at least ${schema.minProperties} key` : '';
+  return ` with the keys ${keyList(schema)}`;
+}
+
+/** The keys of a section, required ones with `*`. */
+export function keyList(schema: SchemaNode): string {
+  const keys = Object.keys(schema.properties ?? {}).map((key) => (schema.required?.includes(key) ? `${key}*` : key));
+  const more = keys.length > MAX_KEYS ? `, .. (${keys.length - MAX_KEYS} more)` : '';
+  return keys.slice(0, MAX_KEYS).join(', ') + more;
+}
+
+/** What stands there. A scalar is shown only where a scalar that is no secret belongs. */
+export function foundAt(schema: SchemaNode | undefined, value: unknown, written?: string): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'nothing (null)';
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (isMap(value)) return Object.keys(value).length === 0 ? 'an empty map' : 'a map';
+  if (schema?.writeOnly)
+    return `${typeof value === 'string' ? `${value.length} characters` : SCALARS[typeof value]} [hidden]`;
+  if (!schema || !takesScalar(schema)) return SCALARS[typeof value] ?? typeOf(value);
+  return typeof value === 'string' ? shown(JSON.stringify(value)) : shown(written ?? String(value));
+}
+
+const SCALARS: Readonly<Record<string, string>> = { string: 'text', number: 'a number', boolean: 'true or false' };
+
+const takesScalar = (schema: SchemaNode): boolean =>
+  ['string', 'integer', 'boolean'].some((type) => takesType(schema, type));
+
+function shown(text: string): string {
+  // A URL or an address with a password in it, where neither belongs.
+  const plain = text.replace(/[^\s/@:"]*:[^\s@]*@/g, '[hidden]@');
+  return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}..` : plain;
+}

@@ -1,0 +1,154 @@
+// Forms: texts of the file that mean more than JSON Schema can say. Each says what is allowed, checks it exactly and turns
+// it into what the program uses. Units, hosts and paths are read here and nowhere else.
+
+import { isAbsolute, resolve } from 'node:path';
+import { type Address, isCidr, parseAddress, parseAddressCsv, parseBindHost, parseHost } from './address.ts';
+import { parseDuration } from './duration.ts';
+import type { SchemaNode } from './schema-node.ts';
+
+export interface FormContext {
+  /** Folder of the configuration file: relative paths start there. */
+  readonly dir: string;
+  readonly schema: SchemaNode;
+}
+
+interface Form {
+  /** Absent where the schema's own bounds say it. */
+  readonly allowed?: string;
+  accepts(value: unknown): boolean;
+  /** Values below it are resolved already. */
+  resolve(value: unknown, context: FormContext): unknown;
+}
+
+export type FormName =
+  | 'duration'
+  | 'positive-duration'
+  | 'address'
+  | 'host'
+  | 'addresses'
+  | 'bind-host'
+  | 'cidr'
+  | 'origin'
+  | 'http-url'
+  | 'path'
+  | 'file'
+  | 'uri-path'
+  | 'program'
+  | 'search-path'
+  | 'version'
+  | 'type-name'
+  | 'target-types';
+
+const asIs = (value: unknown): unknown => value;
+/** Other types than the form's are left to the schema. */
+const whenText =
+  (accepts: (text: string) => boolean) =>
+  (value: unknown): boolean =>
+    typeof value !== 'string' || accepts(value);
+
+const DURATION = "a duration: units d h m s ms us ns in descending order, such as '1d 12h' or '1.5s'";
+const inDir = (value: unknown, { dir }: FormContext): string => resolve(dir, String(value));
+/** A bare name is looked up on PATH, so it stays one. */
+const inDirUnlessBare = (path: string, { dir }: FormContext): string =>
+  path.includes('/') && !isAbsolute(path) ? resolve(dir, path) : path;
+
+export const FORMS: Readonly<Record<FormName, Form>> = {
+  duration: {
+    allowed: DURATION,
+    accepts: whenText((text) => parseDuration(text) !== undefined),
+    resolve: (value) => parseDuration(String(value)),
+  },
+  'positive-duration': {
+    allowed: `${DURATION}; longer than 0`,
+    accepts: whenText((text) => (parseDuration(text) ?? 0) > 0),
+    resolve: (value) => parseDuration(String(value)),
+  },
+  address: {
+    accepts: whenText((text) => parseAddress(text) !== undefined),
+    resolve: (value, { schema }) => {
+      const given = typeof value === 'string' ? parseAddress(value) : value;
+      return schema['x-port'] === undefined ? given : { port: schema['x-port'], ...(given as Address) };
+    },
+  },
+  host: {
+    allowed:
+      'a host name (letters, digits, dots, dashes; labels up to 63, 253 in all) or an IP address, IPv6 in brackets',
+    accepts: whenText((text) => parseHost(text) !== undefined),
+    resolve: (value) => parseHost(String(value)),
+  },
+  addresses: {
+    accepts: whenText((text) => parseAddressCsv(text) !== undefined),
+    resolve: (value) => (typeof value === 'string' ? parseAddressCsv(value) : value),
+  },
+  'bind-host': {
+    allowed: 'a host name or an IP address to listen on, such as 127.0.0.1, 0.0.0.0 or ::',
+    accepts: whenText((text) => parseBindHost(text) !== undefined),
+    resolve: (value) => parseBindHost(String(value)),
+  },
+  cidr: { allowed: 'an IP range such as 10.0.0.0/8 or fd00::/8', accepts: whenText(isCidr), resolve: asIs },
+  origin: {
+    allowed: 'an origin: http(s)://host[:port] without a path',
+    accepts: whenText((text) => httpUrl(text)?.origin === text),
+    resolve: asIs,
+  },
+  'http-url': {
+    allowed: 'an http(s) URL without user name and password',
+    accepts: whenText((text) => {
+      const url = httpUrl(text);
+      return url !== undefined && url.username === '' && url.password === '';
+    }),
+    resolve: asIs,
+  },
+  path: { allowed: 'a path', accepts: whenText(isPath), resolve: inDir },
+  file: { allowed: 'the path of a readable file', accepts: whenText(isPath), resolve: inDir },
+  'uri-path': {
+    allowed: 'a path written as a URI reference (blanks as %20)',
+    accepts: whenText((text) => decoded(text) !== undefined),
+    resolve: (value, context) => inDirUnlessBare(decoded(String(value)) ?? '', context),
+  },
+  program: {
+    allowed:
+      'one executable: a name on PATH or a path; arguments go into `arguments`, a shell is written as /bin/sh -c',
+    accepts: whenText(isPath),
+    resolve: (value, context) => inDirUnlessBare(String(value), context),
+  },
+  'search-path': {
+    allowed: 'paths separated by colons',
+    accepts: whenText(isPath),
+    resolve: (value) =>
+      String(value)
+        .split(':')
+        .filter((part) => part !== '')
+        .join(':'),
+  },
+  version: {
+    accepts: () => true,
+    resolve: String,
+  },
+  'type-name': {
+    accepts: () => true,
+    resolve: (value) => String(value).toLowerCase(),
+  },
+  'target-types': {
+    accepts: () => true,
+    resolve: (value) => ((value as readonly unknown[])[0] === '*' ? 'any' : value),
+  },
+};
+
+function isPath(text: string): boolean {
+  return text !== '' && !text.includes('\0');
+}
+
+function httpUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A percent sign that starts no UTF-8 character.
+    return undefined;
+  }
+}

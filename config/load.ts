@@ -1,0 +1,165 @@
+// Reads a configuration file: size, YAML, placeholders, schema, rules, defaults, forms. All faults of a stage that can be
+// told apart are reported at once; a configuration with any fault does not exist.
+
+import { open } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type Configuration, finish } from './configuration.ts';
+import { Cursor } from './cursor.ts';
+import { fillDefaults } from './defaults.ts';
+import { derive } from './derive.ts';
+import { foundAt } from './describe.ts';
+import type { ConfigFault } from './fault.ts';
+import { displayPath, isMap, type Path, pointerOf } from './path.ts';
+import { resolveForms } from './resolve.ts';
+import { installerRules } from './rules/installer-rules.ts';
+import { processRules } from './rules/process-rules.ts';
+import { ROOT_SCHEMA, type RootFile } from './schema/root.ts';
+import { expand, holdsLiteralSecret } from './secrets.ts';
+import { type Section, type Selected, Selection } from './sections.ts';
+import { compileCheck, type Finding, type Written } from './validate.ts';
+import { warningsOf } from './warnings.ts';
+import { type Mark, type Position, readYaml } from './yaml-source.ts';
+
+export interface LoadOptions<Names extends Section = Section> {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The sections that the command reads; all when absent. */
+  readonly sections?: readonly Names[];
+  /** More to check while places are known, such as files that must exist. Sees the complete document. */
+  readonly check?: (document: Cursor, dir: string) => Promise<readonly Finding[]>;
+}
+
+export type LoadResult<Loaded> =
+  | {
+      readonly ok: true;
+      readonly configuration: Loaded;
+      /** The file with placeholders expanded and defaults filled, in the file's own words. Holds secrets. */
+      readonly document: Readonly<Record<string, unknown>>;
+      readonly warnings: readonly string[];
+    }
+  | { readonly ok: false; readonly faults: readonly ConfigFault[] };
+
+const MAX_FILE_BYTES = 1_048_576;
+
+export async function loadConfiguration(
+  file: string,
+  options: LoadOptions & { readonly sections?: never },
+): Promise<LoadResult<Configuration>>;
+export async function loadConfiguration<const Names extends Section>(
+  file: string,
+  options: LoadOptions<Names> & { readonly sections: readonly Names[] },
+): Promise<LoadResult<Selected<Names>>>;
+export async function loadConfiguration(file: string, options: LoadOptions): Promise<LoadResult<Configuration>> {
+  const source = await readSource(file);
+  if ('found' in source) return { ok: false, faults: [{ file, line: 1, column: 1, path: '', ...source }] };
+  const yaml = readYaml(source.text);
+  const faults = new Faults(file, yaml.marks);
+  for (const { position, path, found, allowed } of yaml.faults)
+    faults.add({ ...position, path: displayPath(path), found, allowed });
+  if (!yaml.readable) return faults.result();
+
+  const selection = new Selection(options.sections);
+  const schema = selection.restrict(ROOT_SCHEMA);
+  const dir = dirname(resolve(file));
+  // Their aliases are expanded by now; placeholders in unused ones are nobody's business.
+  const { definitions, ...read } = asMap(selection.prune(ROOT_SCHEMA, yaml.value));
+  for (const [key, holder] of Object.entries({ definitions, '': yaml.value }))
+    if (holder !== undefined && !isMap(holder)) faults.report([notMap(key, holder)]);
+  const expansion = await expand(read, schema, { env: options.env, dir });
+  const { document, origins } = expansion;
+  const written: Written = (path) => yaml.marks.get(pointerOf(path))?.text;
+  const unexpanded = new Set(expansion.findings.map(({ path }) => pointerOf(path)));
+  faults.report(expansion.findings);
+  for (const finding of compileCheck(schema)(document, written)) {
+    const pointer = pointerOf(finding.path);
+    const origin = origins.get(pointer);
+    if (unexpanded.has(pointer)) continue;
+    faults.report([origin === undefined ? finding : { ...finding, found: `the value of ${origin} [hidden]` }]);
+  }
+  const complete = fillDefaults(schema, document);
+  const cursor = new Cursor(complete);
+  faults.report(installerRules(cursor, written));
+  faults.report(processRules(cursor, new Cursor(document)));
+  faults.report((await options.check?.(cursor, dir)) ?? []);
+  if (faults.any) return faults.result();
+
+  derive(complete, written);
+  const exposed = source.readableByOthers && holdsLiteralSecret(schema, document, origins);
+  return {
+    ok: true,
+    configuration: finish(resolveForms(schema, complete, dir) as RootFile),
+    document: complete as Readonly<Record<string, unknown>>,
+    warnings: [
+      ...(exposed ? [`${file} holds secrets and can be read by every user of this machine`] : []),
+      ...warningsOf(schema, document, complete),
+    ],
+  };
+}
+
+const asMap = (value: unknown): Record<string, unknown> => (isMap(value) ? value : {});
+const notMap = (key: string, value: unknown): Finding => ({
+  path: key === '' ? [] : [key],
+  found: foundAt({ type: 'object' }, value),
+  allowed: 'a map',
+});
+
+type Source = { readonly text: string; readonly readableByOthers: boolean } | Pick<ConfigFault, 'found' | 'allowed'>;
+
+async function readSource(file: string): Promise<Source> {
+  try {
+    await using handle = await open(file);
+    const { mode } = await handle.stat();
+    const chunks: Buffer[] = [];
+    for await (const chunk of handle.createReadStream({ end: MAX_FILE_BYTES })) chunks.push(chunk as Buffer);
+    const bytes = Buffer.concat(chunks);
+    if (bytes.length > MAX_FILE_BYTES)
+      return { found: `more than ${MAX_FILE_BYTES} bytes`, allowed: `at most ${MAX_FILE_BYTES} bytes` };
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { text, readableByOthers: (mode & 0o004) !== 0 };
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
+      return { found: 'bytes that are not UTF-8', allowed: 'UTF-8 text' };
+    return { found: `a file that cannot be read (${code})`, allowed: 'a readable YAML file' };
+  }
+}
+
+/** Collects findings and gives each its place in the file. */
+class Faults {
+  readonly #file: string;
+  readonly #marks: ReadonlyMap<string, Mark>;
+  readonly #faults: ConfigFault[] = [];
+
+  constructor(file: string, marks: ReadonlyMap<string, Mark>) {
+    this.#file = file;
+    this.#marks = marks;
+  }
+
+  get any(): boolean {
+    return this.#faults.length > 0;
+  }
+
+  add(fault: Omit<ConfigFault, 'file'>): void {
+    this.#faults.push({ file: this.#file, ...fault });
+  }
+
+  report(findings: readonly Finding[]): void {
+    for (const { path, found, allowed, atKey } of findings)
+      this.add({ ...this.#place(path, atKey ?? false), path: displayPath(path), found, allowed });
+  }
+
+  /** In the order of the file. */
+  result(): { readonly ok: false; readonly faults: readonly ConfigFault[] } {
+    return { ok: false, faults: this.#faults.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+  }
+
+  /** What is missing is reported at the key of the map that should hold it. */
+  #place(path: Path, atKey: boolean): Position {
+    const own = this.#marks.get(pointerOf(path));
+    if (own) return atKey ? (own.key ?? own.value) : own.value;
+    for (let length = path.length - 1; length >= 0; length--) {
+      const outer = this.#marks.get(pointerOf(path.slice(0, length)));
+      if (outer) return outer.key ?? outer.value;
+    }
+    return { line: 1, column: 1 };
+  }
+}

@@ -1,0 +1,105 @@
+// The schema as the loader walks it: beside a value, choosing the branch of a union that the value means.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { FormName } from './forms.ts';
+import { isMap, type Path } from './path.ts';
+
+/** The JSON Schema keywords that our sections use, plus our annotations (schema/field.ts). */
+export interface SchemaNode {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: boolean | SchemaNode;
+  readonly required?: readonly string[];
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly minProperties?: number;
+  readonly uniqueItems?: boolean;
+  readonly writeOnly?: boolean;
+  readonly 'x-form'?: FormName;
+  readonly 'x-allowed'?: string;
+  readonly 'x-forms'?: string;
+  readonly 'x-port'?: number;
+  readonly 'x-derived'?: string;
+  readonly 'x-ignored'?: string;
+}
+
+/**
+ * The branch of a union that a value means: the one whose `driver` it names (or leaves to the default), else the first
+ * of its type; undefined when none fits. A node without union is its own branch.
+ */
+export function branchOf(schema: SchemaNode, value: unknown): SchemaNode | undefined {
+  const index = branchIndex(schema, value);
+  return index === undefined ? undefined : (schema.anyOf?.[index] ?? schema);
+}
+
+/** 0 for a node without union. */
+export function branchIndex(schema: SchemaNode, value: unknown): number | undefined {
+  if (!schema.anyOf) return 0;
+  const fits = isDriverUnion(schema)
+    ? (branch: SchemaNode) => isMap(value) && isDriver(branch, value.driver)
+    : (branch: SchemaNode) => ('const' in branch ? isDeepStrictEqual(branch.const, value) : typeFits(branch, value));
+  const index = schema.anyOf.findIndex(fits);
+  return index === -1 ? undefined : index;
+}
+
+export const isDriverUnion = (schema: SchemaNode): boolean =>
+  schema.anyOf?.every((branch) => branch.properties?.driver?.const !== undefined) ?? false;
+
+/** The drivers that a driver union offers. */
+export const driversOf = (schema: SchemaNode): readonly string[] =>
+  (schema.anyOf ?? []).map((branch) => String(branch.properties?.driver?.const));
+
+function isDriver(branch: SchemaNode, driver: unknown): boolean {
+  const own = branch.properties?.driver;
+  return driver === undefined ? own?.default !== undefined : own?.const === driver;
+}
+
+/** The type of a value in JSON Schema's words; a whole number is an `integer`. */
+export function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+/** True when the node (or a branch of it) takes values of this type. */
+export function takesType(schema: SchemaNode, type: string): boolean {
+  if (schema.anyOf) return schema.anyOf.some((branch) => takesType(branch, type));
+  if ('const' in schema) return typeOf(schema.const) === type;
+  const types = schema.type === undefined ? [] : [schema.type].flat();
+  return types.length === 0 || types.includes(type) || (type === 'integer' && types.includes('number'));
+}
+
+const typeFits = (schema: SchemaNode, value: unknown): boolean => takesType(schema, typeOf(value));
+
+/** The node of a key or an item below a value; undefined where the schema says nothing. */
+export function childOf(schema: SchemaNode, value: unknown, step: string | number): SchemaNode | undefined {
+  const branch = branchOf(schema, value);
+  if (!branch) return undefined;
+  if (typeof step === 'number') return branch.items;
+  const own = branch.properties;
+  if (own && Object.hasOwn(own, step)) return own[step];
+  return typeof branch.additionalProperties === 'object' ? branch.additionalProperties : undefined;
+}
+
+/** The node at a path of the document. */
+export function nodeAt(root: SchemaNode, document: unknown, path: Path): SchemaNode | undefined {
+  let schema: SchemaNode | undefined = root;
+  let value = document;
+  for (const step of path) {
+    if (!schema) return undefined;
+    schema = childOf(schema, value, step);
+    value = (value as Record<string | number, unknown> | undefined)?.[step];
+  }
+  return schema;
+}

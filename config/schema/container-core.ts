@@ -1,0 +1,101 @@
+// `containerCore`: who may call, how we listen, how we stop. The contract leaves its structure open; this one is ours.
+
+import {
+  choice,
+  duration,
+  falseOr,
+  filled,
+  flag,
+  formed,
+  integer,
+  list,
+  optional,
+  port,
+  secret,
+  section,
+  text,
+} from './field.ts';
+import type { Loaded } from './loaded.ts';
+import { listenerTls } from './tls.ts';
+
+const oauth = section(
+  'Verification of bearer tokens: asymmetric signatures only. Exactly one of `jwksUrl` and `publicKeyFile`.',
+  {
+    issuer: text('Value that the `iss` claim must have.', { minLength: 1 }),
+    audience: optional(text('Value that the `aud` claim must hold; not checked when absent.', { minLength: 1 })),
+    jwksUrl: optional(formed<string>('http-url', "URL of the issuer's key set; re-read on an unknown key id.")),
+    publicKeyFile: optional(formed<string>('file', 'PEM file of the one public key.')),
+    clockTolerance: duration('How far the clocks may differ when expiry is checked.', '30s'),
+    queryToken: flag('Accept `access_token` in the query of file downloads (browsers download by form).', true),
+  },
+  {
+    also: {
+      oneOf: [{ required: ['jwksUrl'] }, { required: ['publicKeyFile'] }],
+      'x-forms': 'exactly one of `jwksUrl` and `publicKeyFile`',
+    },
+  },
+);
+
+const authentication = section('Who callers are. Without it every call that needs a user or an admin is refused.', {
+  adminToken: secret('Value of the `Admin-Token` header of administrators.', 32),
+  oauth: optional(oauth),
+});
+
+const limits = filled('Bounds of every listener.', {
+  maxHeaderSize: integer('Bytes of the request head.', { minimum: 8192, maximum: 1_048_576, default: 16_384 }),
+  maxJsonSize: integer('Bytes of a JSON body.', { minimum: 65_536, maximum: 67_108_864, default: 1_048_576 }),
+  maxConnections: integer('Connections per listener.', { minimum: 1, maximum: 65_535, default: 1000 }),
+  uploadsPerUser: integer('Uploads of one user at a time in one process; more are answered 429.', {
+    minimum: 1,
+    maximum: 100,
+    default: 4,
+  }),
+  headerTimeout: duration('For the whole request head.', '10s', { positive: true }),
+  idleTimeout: duration('For a request whose body stands still.', '60s', { positive: true }),
+  keepAliveTimeout: duration('For an idle connection.', '5s', { positive: true }),
+});
+
+const http = filled('Listeners of all front ends.', {
+  bindHost: formed<string>('bind-host', 'Address to listen on; 0.0.0.0 for all.', { default: '127.0.0.1' }),
+  enableCors: falseOr(
+    'False, or the origins of the sites whose pages may call us with credentials.',
+    list('Origins.', formed<string>('origin', 'One origin.'), { minItems: 1, uniqueItems: true }),
+    "false, or a list of origins such as 'https://site.example'",
+  ),
+  tls: optional(listenerTls),
+  trustProxy: flag('Believe `X-Forwarded-*` and `Forwarded` headers. Only behind a proxy that sets them.', false),
+  basePath: text('Path prefix under which a proxy publishes us; used in `Location` headers.', {
+    pattern: '^(?:/[A-Za-z0-9._~-]+)*$',
+    default: '',
+    'x-allowed': "'' or a path such as /longshore, without trailing slash",
+  }),
+  limits,
+});
+
+const ports = filled('Ports of the front ends.', {
+  installer: port('Installer API.', { default: 8080 }),
+  handler: port('Handler job service. `handler.port` decides when that section is there; both must agree.', {
+    default: 8081,
+  }),
+  report: port('Report job service.', { default: 8082 }),
+  access: port('Dataset access service.', { default: 8083 }),
+  pluginHost: port('Plugin host of this process; `longshore plugin` takes its port from the plugin address.', {
+    default: 8084,
+  }),
+});
+
+export const containerCore = section('The process: authentication, listeners, shutdown, log.', {
+  authentication: optional(authentication),
+  http,
+  ports,
+  shutdownGrace: duration('For running jobs after SIGTERM before they are cut off.', '30s'),
+  log: filled('JSON lines on standard output.', {
+    level: choice('Least severe level that is written.', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
+      default: 'info',
+    }),
+  }),
+});
+export type ContainerCoreConfiguration = Loaded<typeof containerCore>;
+export type AuthenticationConfiguration = Loaded<typeof authentication>;
+export type HttpConfiguration = Loaded<typeof http>;
+export type HttpLimits = Loaded<typeof limits>;

@@ -1,0 +1,99 @@
+// Databases: the cache DB of the installer, and the forms that install targets and other services use.
+
+import {
+  address,
+  choice,
+  derived,
+  duration,
+  filled,
+  flag,
+  integer,
+  nullable,
+  optional,
+  secret,
+  section,
+  text,
+} from './field.ts';
+import type { Loaded } from './loaded.ts';
+import { tlsOptions } from './tls.ts';
+
+const POSTGRES_PORT = 5432;
+/** What PostgreSQL takes without quoting tricks; also what engine/adapters/postgres.ts accepts. */
+export const SCHEMA_PATTERN = '^[A-Za-z_][A-Za-z0-9_]{0,62}$';
+export const SCHEMA_ALLOWED = 'a schema name: letters, digits and _, no digit first, 3..63 characters';
+
+const tls = flag('Encrypt connections with TLS.', false);
+const poolSize = (minimum: number, maximum: number, value: number) =>
+  integer('Connections.', { minimum, maximum, default: value });
+
+const serverKeys = {
+  server: address('PostgreSQL server.', POSTGRES_PORT),
+  username: text('Role.', { minLength: 3 }),
+  password: secret('Password of the role.', 3),
+  name: text('Database.', { minLength: 3, default: 'installer' }),
+  poolSize: poolSize(1, 32, 5),
+  tls,
+  tlsOptions,
+};
+
+export const cacheDb = section('Index, jobs, leases, quota and accounts of the installer.', serverKeys);
+export type CacheDbConfiguration = Loaded<typeof cacheDb>;
+
+/** A service that keeps its tables apart from the cache DB. */
+export const serviceDb = (schema: string) =>
+  section('PostgreSQL database of this service; the cache DB when absent.', {
+    ...serverKeys,
+    schema: text('Schema of the tables.', {
+      minLength: 3,
+      pattern: SCHEMA_PATTERN,
+      default: schema,
+      'x-allowed': SCHEMA_ALLOWED,
+    }),
+  });
+export type ServiceDbConfiguration = Loaded<ReturnType<typeof serviceDb>>;
+
+/** Spellings of the contract's two platforms; only the first is supported. */
+export const POSTGRES_NAMES = ['Postgres', 'postgres', 'PostgreSQL', 'postgresql'] as const;
+const platform = nullable(
+  choice('Null or absent is Postgres; the other platform of the contract is not supported.', [
+    ...POSTGRES_NAMES,
+    'Oracle',
+    'oracle',
+  ]),
+);
+
+export const targetDb = section(
+  'One database of an install target: found through the directory (`lookupCn`), or named (`server`, `name`, `platform`).',
+  {
+    username: text('Role.', { minLength: 3 }),
+    password: secret('Password of the role.', 8),
+    poolSize: poolSize(5, 32, 5),
+    schema: derived(
+      text('Schema of the tables.', { minLength: 3, pattern: SCHEMA_PATTERN, 'x-allowed': SCHEMA_ALLOWED }),
+      'the username',
+    ),
+    idleTimeout: duration('After which an idle connection is closed.', '10m'),
+    lookupCn: optional(text('Common name of the directory entry.', { minLength: 3 })),
+    server: optional(address('Database server.', POSTGRES_PORT)),
+    name: optional(text('Database.', { minLength: 1 })),
+    platform: optional(platform),
+    tls,
+    tlsOptions,
+  },
+  {
+    also: {
+      oneOf: [
+        { required: ['lookupCn'], properties: { server: false, name: false, platform: false } },
+        { required: ['server', 'name'], properties: { lookupCn: false } },
+      ],
+      'x-forms': 'exactly one connection form: `lookupCn`, or `server`, `name` and `platform`',
+    },
+  },
+);
+export type TargetDbFile = Loaded<typeof targetDb>;
+
+export const sharedTargetDbPooling = filled('Pools shared by install targets on the same server, database and user.', {
+  poolSize: poolSize(5, 255, 20),
+  idleTimeout: duration('After which an idle connection is closed.', '10m'),
+});
+export type SharedPoolConfiguration = Loaded<typeof sharedTargetDbPooling>;

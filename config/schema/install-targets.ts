@@ -1,0 +1,66 @@
+// `installer.installTargets`: the project sites. `projectCategory` is ours.
+
+import type { TargetId } from '../../engine/model/ids.ts';
+import { targetDb } from './database.ts';
+import { anyMap, choice, derived, flag, formed, list, optional, section, targetTypes, text, version } from './field.ts';
+import type { Loaded } from './loaded.ts';
+
+/** The id becomes part of paths, so it holds nothing that means something there. */
+export const targetIdField = (description: string) =>
+  text<TargetId>(description, {
+    minLength: 5,
+    maxLength: 32,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$',
+    'x-allowed': 'an install target id: 5..32 letters, digits, - and _',
+  });
+
+/** Segments without `.` and `..`, so that a dataset's directory stays below the install root. */
+const SEGMENT = '(?!\\.{1,2}(?:/|$))[^/\\u0000]+';
+export const DIRECTORY_PATTERN = `^${SEGMENT}$`;
+const RELATIVE_PATTERN = `^${SEGMENT}(?:/${SEGMENT})*$`;
+
+const dataTypeRef = section(
+  'A data type of some plugin.',
+  { name: formed<string>('type-name', 'Name; case does not matter.'), version: version('Version; compared as text.') },
+  { also: { 'x-allowed': '{name, version}; or the list is exactly ["*"]' } },
+);
+
+const installTarget = section(
+  'A project site.',
+  {
+    enabled: flag('Install into it.', true),
+    targetId: optional(targetIdField('Identifier; required when enabled.')),
+    targetName: optional(derived(text('Display name.', { minLength: 3, maxLength: 128 }), 'the targetId')),
+    datasetFileRoot: optional(
+      text('Directory below the install root that replaces `{siteBuild}/{targetId}`.', {
+        minLength: 3,
+        pattern: RELATIVE_PATTERN,
+        'x-allowed': "a relative path of at least 3 characters without '.' and '..'",
+      }),
+    ),
+    dataTypes: targetTypes('Types that may be installed.', dataTypeRef),
+    controlDb: optional(targetDb),
+    dataDb: optional(targetDb),
+    metaValidation: optional(
+      anyMap('JSON Schema (2020-12) that the metadata of datasets for this target must meet too.'),
+    ),
+    projectCategory: choice(
+      'Decides which metadata fields are required.',
+      ['genomics', 'vector', 'microbiome', 'clinical-epidemiology', 'other'],
+      { default: 'other' },
+    ),
+  },
+  {
+    also: {
+      if: { properties: { enabled: { const: true } } },
+      // biome-ignore lint/suspicious/noThenProperty: the JSON Schema keyword
+      then: { required: ['targetId', 'controlDb', 'dataDb'] },
+    },
+  },
+);
+export type InstallTargetFile = Loaded<typeof installTarget>;
+
+export const installTargets = list('Project sites that datasets are installed into.', installTarget, {
+  minItems: 1,
+  uniqueItems: true,
+});

@@ -1,0 +1,97 @@
+// `installer.lanes`: one worker lane per kind of job (contract 2, Events). `upload` and `retry` are ours.
+
+import { duration, filled, integer, text } from './field.ts';
+import type { Loaded } from './loaded.ts';
+
+const retry = filled('How often a job is tried again after a fault that may pass.', {
+  tries: integer('In all, the first one included.', { minimum: 1, maximum: 100, default: 12 }),
+  base: duration('Wait before the second try; it doubles from try to try, with jitter.', '1s', { positive: true }),
+  max: duration('Longest wait.', '10m', { positive: true }),
+});
+export type RetryConfiguration = Loaded<typeof retry>;
+
+const short = (description: string, value: string) =>
+  text(description, { minLength: 3, maxLength: 32, default: value });
+
+export const mailboxKeys = (queue: number, workers: number) => ({
+  inMemoryQueueSize: integer('Jobs taken from the channel and held in memory.', {
+    minimum: 1,
+    maximum: 100,
+    default: queue,
+  }),
+  workerCount: integer('Jobs running at a time.', { minimum: 1, maximum: 20, default: workers }),
+});
+
+interface LaneDefaults {
+  readonly consumer: string;
+  readonly queue: number;
+  readonly workers: number;
+  /** Channel and key are this with `-triggers` and `-trigger`. */
+  readonly event: string;
+}
+
+const laneKeys = ({ consumer, queue, workers, event }: LaneDefaults) => ({
+  brokerConsumerId: short('Names the lane in client ids, logs and metrics.', consumer),
+  ...mailboxKeys(queue, workers),
+  eventChannel: short('Channel (topic).', `${event}-triggers`),
+  eventKey: short('Message key; messages of the channel with another key are dropped.', `${event}-trigger`),
+  retry,
+});
+
+const lane = (description: string, defaults: LaneDefaults) => filled(description, laneKeys(defaults));
+const publishingLane = (description: string, producer: string, defaults: LaneDefaults) =>
+  filled(description, {
+    ...laneKeys(defaults),
+    brokerProducerId: short('Names the lane as a publisher.', producer),
+  });
+
+export const lanes = filled('Asynchronous workers, one lane per kind of job.', {
+  upload: filled('Inspects and repacks uploads. Fed by job rows, not by a channel.', { ...mailboxKeys(10, 4), retry }),
+  import: lane('Has the plugin validate and process an upload.', {
+    consumer: 'import-lane-receive',
+    queue: 10,
+    workers: 10,
+    event: 'import',
+  }),
+  install: lane('Has the plugin install the data into the targets.', {
+    consumer: 'install-data-lane-receive',
+    queue: 5,
+    workers: 5,
+    event: 'install',
+  }),
+  hardDelete: lane('Removes what is left of a dataset whose metadata is gone.', {
+    consumer: 'hard-delete-lane-receive',
+    queue: 10,
+    workers: 10,
+    event: 'hard-delete',
+  }),
+  softDelete: lane('Uninstalls a dataset that is marked deleted.', {
+    consumer: 'soft-delete-lane-receive',
+    queue: 5,
+    workers: 5,
+    event: 'soft-delete',
+  }),
+  sharing: lane('Tells the targets who may see a dataset.', {
+    consumer: 'share-lane-receive',
+    queue: 10,
+    workers: 10,
+    event: 'share',
+  }),
+  updateMeta: publishingLane('Brings metadata to the cache and the targets.', 'update-meta-lane-send', {
+    consumer: 'update-meta-lane-receive',
+    queue: 5,
+    workers: 5,
+    event: 'update-meta',
+  }),
+  reconciliation: publishingLane('Finds what one dataset still needs.', 'reconciliation-lane-send', {
+    consumer: 'reconciliation-lane-receive',
+    queue: 10,
+    workers: 10,
+    event: 'reconciliation',
+  }),
+});
+export type LanesConfiguration = Loaded<typeof lanes>;
+/** A lane with a channel. */
+export type LaneConfiguration = LanesConfiguration['import'];
+export type PublishingLaneConfiguration = LanesConfiguration['updateMeta'];
+export type UploadLaneConfiguration = LanesConfiguration['upload'];

@@ -1,0 +1,168 @@
+// Placeholders in scalars, expanded after YAML parsing, and the hiding of secrets in what we print.
+//   ${env:NAME}   ${env:NAME:-default}   ${file:PATH}   $${env:NAME} stands for the text ${env:NAME}
+// A scalar that is one placeholder and nothing else takes the type that its place wants.
+
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isMap, type Path, pointerOf, valueAt } from './path.ts';
+import { childOf, nodeAt, type SchemaNode, takesType } from './schema-node.ts';
+import type { Finding } from './validate.ts';
+
+export interface Expansion {
+  readonly document: unknown;
+  readonly findings: readonly Finding[];
+  /** By JSON pointer: the placeholder behind a value, without its default. */
+  readonly origins: ReadonlyMap<string, string>;
+}
+
+export interface ExpansionSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Relative paths of `${file:..}` start here. */
+  readonly dir: string;
+}
+
+export const HIDDEN = '[hidden]';
+
+const MAX_FILE_BYTES = 65_536;
+const PLACEHOLDER = /(\$?)\$\{([a-z]+):([^}]{0,4096})\}/g;
+const UNTERMINATED = /\$\{(?:env|file):[^}]*$/;
+const ENV_BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
+/** Keys of open maps (of which no schema says what is secret) that hold secrets all the same. */
+const SECRET_NAME = /password|passphrase|secret|token|credential|api_?key/i;
+
+export async function expand(document: unknown, schema: SchemaNode, sources: ExpansionSources): Promise<Expansion> {
+  const findings: Finding[] = [];
+  const origins = new Map<string, string>();
+
+  const visit = async (value: unknown, path: Path): Promise<unknown> => {
+    if (typeof value === 'string') return scalar(value, path);
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      for (const [i, item] of value.entries()) items.push(await visit(item, [...path, i]));
+      return items;
+    }
+    if (!isMap(value)) return value;
+    const result: Record<string, unknown> = {};
+    for (const [key, item] of Object.entries(value)) result[key] = await visit(item, [...path, key]);
+    return result;
+  };
+
+  const scalar = async (text: string, path: Path): Promise<unknown> => {
+    if (!text.includes('${')) return text;
+    const matches = [...text.matchAll(PLACEHOLDER)];
+    const names: string[] = [];
+    let result = '';
+    let end = 0;
+    for (const match of matches) {
+      const [whole, escaped, scheme = '', body = ''] = match;
+      result += text.slice(end, match.index);
+      end = match.index + whole.length;
+      if (escaped) {
+        result += whole.slice(1);
+        continue;
+      }
+      names.push(shownName(scheme, body));
+      const outcome = await lookUp(scheme, body, sources);
+      if ('fault' in outcome) findings.push({ path, ...outcome.fault });
+      else result += outcome.text;
+    }
+    const rest = text.slice(end);
+    if (UNTERMINATED.test(rest)) {
+      findings.push({ path, found: 'a placeholder without its closing }', allowed: ALLOWED });
+      names.push('a placeholder');
+    }
+    if (names.length === 0) return result + rest;
+    origins.set(pointerOf(path), names.join(' and '));
+    const sole = matches.length === 1 && matches[0]?.[0] === text;
+    return sole && !wantsText(nodeAt(schema, document, path)) ? retyped(result) : result + rest;
+  };
+
+  return { document: await visit(document, []), findings, origins };
+}
+
+const ALLOWED = `\${env:NAME}, \${env:NAME:-default} or \${file:PATH}`;
+
+/** The placeholder without its default, which may be a secret, as may be text that only looks like a placeholder. */
+function shownName(scheme: string, body: string): string {
+  const name = scheme === 'env' ? ENV_BODY.exec(body)?.[1] : scheme === 'file' ? body : undefined;
+  return `\${${scheme}:${name ?? '..'}}`;
+}
+
+type Outcome = { readonly text: string } | { readonly fault: Pick<Finding, 'found' | 'allowed'> };
+
+async function lookUp(scheme: string, body: string, { env, dir }: ExpansionSources): Promise<Outcome> {
+  const shown = shownName(scheme, body);
+  if (scheme === 'file') return fileText(resolve(dir, body), shown);
+  const [, name, fallback] = (scheme === 'env' && ENV_BODY.exec(body)) || [];
+  if (name === undefined) return { fault: { found: `the malformed placeholder ${shown}`, allowed: ALLOWED } };
+  const value = env[name];
+  if (fallback !== undefined) return { text: value === undefined || value === '' ? fallback : value };
+  if (value !== undefined) return { text: value };
+  return {
+    fault: {
+      found: `${shown}, and ${name} is not set`,
+      allowed: `a variable that is set, or \${env:${name}:-default}`,
+    },
+  };
+}
+
+async function fileText(path: string, shown: string): Promise<Outcome> {
+  try {
+    await using file = await open(path);
+    const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(MAX_FILE_BYTES + 1) });
+    if (bytesRead > MAX_FILE_BYTES)
+      return {
+        fault: {
+          found: `${shown}, a file of more than ${MAX_FILE_BYTES} bytes`,
+          allowed: `at most ${MAX_FILE_BYTES} bytes`,
+        },
+      };
+    // Editors and `echo` end a file with a newline that is not part of the secret.
+    return { text: buffer.toString('utf8', 0, bytesRead).replace(/\r?\n$/, '') };
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    return { fault: { found: `${shown}, which cannot be read (${code})`, allowed: 'the path of a readable file' } };
+  }
+}
+
+const wantsText = (node: SchemaNode | undefined): boolean => node !== undefined && takesType(node, 'string');
+
+/** As YAML would read the plain scalar. */
+function retyped(text: string): unknown {
+  if (/^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+  if (/^(?:null|~)?$/i.test(text)) return null;
+  return /^[-+]?\d{1,15}(?:\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+/** A copy with every secret replaced by `[hidden]`. */
+export function hideSecrets(schema: SchemaNode, document: unknown): unknown {
+  return hide(schema, document, false);
+}
+
+function hide(schema: SchemaNode | undefined, value: unknown, byName: boolean): unknown {
+  if (value === undefined || value === null) return value;
+  if (schema?.writeOnly || byName) return HIDDEN;
+  if (Array.isArray(value)) return value.map((item, i) => hide(schema && childOf(schema, value, i), item, false));
+  if (!isMap(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      const child = schema && childOf(schema, value, key);
+      return [key, hide(child, item, !child && typeof item === 'string' && SECRET_NAME.test(key))];
+    }),
+  );
+}
+
+/** True when a secret stands in the file itself, not behind a placeholder. */
+export function holdsLiteralSecret(
+  schema: SchemaNode | undefined,
+  value: unknown,
+  origins: ReadonlyMap<string, string>,
+  path: Path = [],
+): boolean {
+  if (!schema) return false;
+  if (schema.writeOnly) return value !== undefined && !origins.has(pointerOf(path));
+  const steps = Array.isArray(value) ? [...value.keys()] : isMap(value) ? Object.keys(value) : [];
+  return steps.some((step) =>
+    holdsLiteralSecret(childOf(schema, value, step), valueAt(value, [step]), origins, [...path, step]),
+  );
+}

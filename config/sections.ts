@@ -1,0 +1,80 @@
+// Sections of the file. A command names those it reads: only their placeholders are expanded and only they are checked, so
+// that, say, a plugin host needs no password of the cache DB.
+
+import type { Configuration } from './configuration.ts';
+import { isMap } from './path.ts';
+import type { SchemaNode } from './schema-node.ts';
+
+type Root = keyof Configuration & string;
+/** Sections of which a command may read a part. */
+type Divided = 'containerCore' | 'installer';
+
+export type Section =
+  | Root
+  | `installer.${keyof Configuration['installer'] & string}`
+  | `containerCore.${keyof Configuration['containerCore'] & string}`;
+
+/** What is there after loading these sections; a divided one holds the parts that were named. */
+export type Selected<Names extends Section> = Pick<Configuration, Root & Names> & {
+  readonly [Name in Divided as [PartsOf<Name, Names>] extends [never] ? never : Name]: Pick<
+    Configuration[Name],
+    PartsOf<Name, Names>
+  >;
+};
+type PartsOf<Name extends Divided, Names extends Section> = Extract<
+  Names extends `${Name}.${infer Part}` ? Part : never,
+  keyof Configuration[Name]
+>;
+
+/** Values of other sections from which a section's own defaults or rules derive. */
+const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  'installer.plugins': ['installer.restService', 'installer.siteBuild', 'pluginHost'],
+  installer: ['pluginHost'],
+  pluginHost: ['containerCore.http'],
+  handler: ['containerCore.http', 'containerCore.ports'],
+};
+const ALWAYS = new Set(['$schema', 'definitions']);
+
+/** Decides which keys of a document are read. */
+export class Selection {
+  readonly #names: ReadonlySet<string> | undefined;
+
+  constructor(sections: readonly Section[] | undefined) {
+    if (!sections) return;
+    const names = new Set<string>(sections);
+    // A Set hands over what is added while it is walked.
+    for (const name of names) for (const needed of NEEDS[name] ?? []) names.add(needed);
+    this.#names = names;
+  }
+
+  #reads(path: readonly string[]): 'whole' | 'part' | 'no' {
+    if (!this.#names || path.some((_, i) => this.#names?.has(path.slice(0, i + 1).join('.')))) return 'whole';
+    const [first = ''] = path;
+    if (path.length === 1 && ALWAYS.has(first)) return 'whole';
+    return [...this.#names].some((name) => name.startsWith(`${path.join('.')}.`)) ? 'part' : 'no';
+  }
+
+  /** The document without what is not read; unknown keys stay, so that they are reported. */
+  prune(schema: SchemaNode, document: unknown, path: readonly string[] = []): unknown {
+    if (!isMap(document)) return document;
+    const kept = Object.entries(document).flatMap(([key, value]): [string, unknown][] => {
+      const child = schema.properties?.[key];
+      const reads = child ? this.#reads([...path, key]) : 'whole';
+      if (reads === 'no') return [];
+      return [[key, reads === 'part' && child ? this.prune(child, value, [...path, key]) : value]];
+    });
+    return Object.fromEntries(kept);
+  }
+
+  /** The schema of what is read. */
+  restrict(schema: SchemaNode, path: readonly string[] = []): SchemaNode {
+    const properties: Record<string, SchemaNode> = {};
+    const absent = new Set<string>();
+    for (const [key, child] of Object.entries(schema.properties ?? {})) {
+      const reads = this.#reads([...path, key]);
+      if (reads === 'no') absent.add(key);
+      properties[key] = reads === 'whole' ? child : reads === 'part' ? this.restrict(child, [...path, key]) : {};
+    }
+    return { ...schema, properties, required: (schema.required ?? []).filter((key) => !absent.has(key)) };
+  }
+}

@@ -1,0 +1,128 @@
+// The document against the schema: every fault at once, one per place, a union's faults folded into those of the branch
+// that the value means.
+
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { fullFormats } from 'ajv-formats/dist/formats.js';
+import { allowedBy, foundAt, keyList } from './describe.ts';
+import { FORMS, type FormName } from './forms.ts';
+import { isMap, type Path, pathOf, pointerOf, valueAt } from './path.ts';
+import { branchIndex, branchOf, driversOf, isDriverUnion, nodeAt, type SchemaNode } from './schema-node.ts';
+import { suggestKey } from './suggest.ts';
+
+export interface Finding {
+  readonly path: Path;
+  readonly found: string;
+  readonly allowed: string;
+  /** Point at the key, not at the value. */
+  readonly atKey?: true;
+}
+
+/** A number as it was written, by path. */
+export type Written = (path: Path) => string | undefined;
+
+const ANNOTATIONS = ['x-allowed', 'x-forms', 'x-port', 'x-derived', 'x-ignored'];
+
+/** Finds every fault of a document. */
+export type Check = (document: unknown, written: Written) => readonly Finding[];
+
+function newValidator(): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false, // Optimising the code of a check that runs once takes longer than it saves.
+    code: { optimize: false },
+  });
+  const { uri, email, 'uri-reference': reference } = fullFormats;
+  for (const [name, format] of Object.entries({ uri, email, 'uri-reference': reference })) ajv.addFormat(name, format);
+  ajv.addVocabulary(ANNOTATIONS);
+  ajv.addKeyword({
+    keyword: 'x-form',
+    schemaType: 'string',
+    validate: (form: FormName, value: unknown) => FORMS[form].accepts(value),
+  });
+  return ajv;
+}
+
+/** Compiling takes some 50 ms, checking next to nothing. */
+export function compileCheck(schema: SchemaNode): Check {
+  const check = newValidator().compile(schema);
+  return (document, written) =>
+    check(document)
+      ? []
+      : onePerPlace(fold(check.errors ?? []).map((error) => findingOf(error, schema, document, written)));
+}
+
+function onePerPlace(findings: readonly Finding[]): readonly Finding[] {
+  const first = new Map<string, Finding>();
+  for (const finding of findings) {
+    const place = `${finding.atKey ? 'key' : 'value'} ${pointerOf(finding.path)}`;
+    if (!first.has(place)) first.set(place, finding);
+  }
+  return [...first.values()];
+}
+
+/** Drops the faults of branches that the value does not mean, and the union's own where a branch was meant. */
+function fold(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const dropped = new Set<ErrorObject>();
+  for (const error of errors) {
+    if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') continue;
+    const index = error.keyword === 'anyOf' ? branchIndex(error.parentSchema as SchemaNode, error.data) : undefined;
+    if (index !== undefined) dropped.add(error);
+    const kept = `${error.schemaPath}/${index}/`;
+    for (const other of errors) {
+      const inOtherBranch = other.schemaPath.startsWith(`${error.schemaPath}/`) && !other.schemaPath.startsWith(kept);
+      if (inOtherBranch && isWithin(other.instancePath, error.instancePath)) dropped.add(other);
+    }
+  }
+  return errors.filter((error) => !dropped.has(error) && error.keyword !== 'if');
+}
+
+const isWithin = (pointer: string, outer: string): boolean => pointer === outer || pointer.startsWith(`${outer}/`);
+
+function findingOf(error: ErrorObject, root: SchemaNode, document: unknown, written: Written): Finding {
+  const path = pathOf(error.instancePath, document);
+  const value = valueAt(document, path);
+  const node = nodeAt(root, document, path);
+  const branch = node && branchOf(node, value);
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const key = String(error.params.additionalProperty);
+      const near = suggestKey(key, Object.keys(branch?.properties ?? {}));
+      const hint = near === undefined ? '' : ` (did you mean '${near}'?)`;
+      return { path: [...path, key], found: `an unknown key${hint}`, allowed: keyList(branch ?? {}), atKey: true };
+    }
+    case 'required':
+    case 'dependentRequired': {
+      const key = String(error.params.missingProperty);
+      const missing = branch?.properties?.[key] ?? {};
+      return { path: [...path, key], found: 'nothing', allowed: `${allowedBy(missing)} (required)` };
+    }
+    case 'oneOf':
+      return { path, found: `the keys ${keysOf(value)}`, allowed: branch?.['x-forms'] ?? '', atKey: true };
+    case 'anyOf':
+      if (node && isDriverUnion(node) && isMap(value))
+        return {
+          path: [...path, 'driver'],
+          found: foundAt({ type: 'string' }, value.driver),
+          allowed: `one of ${driversOf(node).join(', ')}`,
+        };
+      return { path, found: foundAt(node, value, written(path)), allowed: allowedBy(node ?? {}) };
+    case 'uniqueItems': {
+      const { i, j } = error.params as { i: number; j: number };
+      return {
+        path,
+        found: `items ${Math.min(i, j)} and ${Math.max(i, j)} that are equal`,
+        allowed: allowedBy(branch ?? {}),
+      };
+    }
+    default:
+      // A fault inside an address or a version is told as one of the whole.
+      return { path, found: foundAt(node, value, written(path)), allowed: allowedBy(node ?? {}) };
+  }
+}
+
+function keysOf(value: unknown): string {
+  return isMap(value) ? Object.keys(value).join(', ') || '(none)' : '(none)';
+}

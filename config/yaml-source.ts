@@ -1,0 +1,233 @@
+// A YAML text as plain values, each with its place in the text. Aliases and merge keys (`<<`) are expanded here, under a
+// budget, so that an alias bomb is refused before it exists; custom tags, duplicate keys and keys that are not text are
+// faults with a place.
+
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
+import { type Path, pointerOf } from './path.ts';
+
+export interface Position {
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+}
+
+export interface Mark {
+  /** Where the value starts. */
+  readonly value: Position;
+  /** Where its key starts; absent for items of a list and for the root. */
+  readonly key?: Position;
+  /** A number as it was written; `1.0` is not `1` where it names a version. */
+  readonly text?: string;
+}
+
+export interface SourceFault {
+  readonly position: Position;
+  readonly path: Path;
+  readonly found: string;
+  readonly allowed: string;
+}
+
+export interface YamlSource {
+  readonly value: unknown;
+  /** By JSON pointer. */
+  readonly marks: ReadonlyMap<string, Mark>;
+  readonly faults: readonly SourceFault[];
+  /** False when the text could not be read as YAML at all: `value` says nothing then. */
+  readonly readable: boolean;
+}
+
+/** Values after expansion of aliases; far above any real file, far below what hurts. */
+const MAX_VALUES = 50_000;
+const MAX_DEPTH = 100;
+const MAX_SYNTAX_FAULTS = 20;
+const CORE_TAGS = new Set(
+  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((tag) => `tag:yaml.org,2002:${tag}`),
+);
+
+export function readYaml(text: string): YamlSource {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    // The library's pretty messages quote the text around a fault, which may be a password.
+    prettyErrors: false,
+    intAsBigInt: true,
+    resolveKnownTags: false,
+    // Its check is quadratic in the number of keys; ours is below.
+    uniqueKeys: false,
+  });
+  const place = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const faults: SourceFault[] = document.errors.slice(0, MAX_SYNTAX_FAULTS).map((error) => ({
+    position: place(error.pos[0]),
+    path: [],
+    found: SYNTAX[error.code] ?? `text that is not YAML (${error.code})`,
+    allowed: 'one YAML 1.2 document',
+  }));
+  if (document.directives.yaml.explicit && document.directives.yaml.version !== '1.2')
+    faults.push({
+      position: place(0),
+      path: [],
+      found: `%YAML ${document.directives.yaml.version}`,
+      allowed: '%YAML 1.2',
+    });
+  if (faults.length > 0) return { value: undefined, marks: new Map(), faults, readable: false };
+  const reader = new Reader(place, faults);
+  return { value: reader.root(document), marks: reader.marks, faults, readable: !reader.exhausted };
+}
+
+const SYNTAX: Readonly<Record<string, string>> = {
+  BAD_ALIAS: 'a malformed anchor or alias',
+  BAD_DQ_ESCAPE: 'an unknown escape inside double quotes',
+  BAD_INDENT: 'wrong indentation',
+  BAD_SCALAR_START: 'a value that starts with a reserved character (quote it)',
+  BLOCK_AS_IMPLICIT_KEY: "a second 'key: value' on one line (quote the value if it holds ': ')",
+  MISSING_CHAR: 'a missing character, such as a colon, a comma, a bracket or a quote',
+  MULTILINE_IMPLICIT_KEY: 'a key that spans lines',
+  MULTIPLE_DOCS: 'a second document',
+  RESOURCE_EXHAUSTION: 'values nested too deeply',
+  TAB_AS_INDENT: 'a tab as indentation',
+  UNEXPECTED_TOKEN: 'something unexpected after a value',
+};
+
+class Reader {
+  readonly marks = new Map<string, Mark>();
+  exhausted = false;
+  readonly #place: (offset: number) => Position;
+  readonly #faults: SourceFault[];
+  readonly #anchors = new Map<string, Node>();
+  /** Anchored nodes that are being expanded right now: an alias to one of them is a circle. */
+  readonly #open = new Set<Node>();
+  #values = 0;
+  #aliasDepth = 0;
+
+  constructor(place: (offset: number) => Position, faults: SourceFault[]) {
+    this.#place = place;
+    this.#faults = faults;
+  }
+
+  root(document: Document.Parsed): unknown {
+    return this.#convert(document.contents, []);
+  }
+
+  #convert(node: Node | null, path: Path, key?: Position): unknown {
+    if (this.exhausted) return undefined;
+    if (++this.#values > MAX_VALUES || path.length > MAX_DEPTH) {
+      this.exhausted = true;
+      const found = path.length > MAX_DEPTH ? `more than ${MAX_DEPTH} levels` : `more than ${MAX_VALUES} values`;
+      this.#fault(node, path.slice(0, 3), `${found} after expanding aliases`, `at most ${MAX_VALUES} values`);
+      return undefined;
+    }
+    if (isAlias(node)) return this.#alias(node, node.source, path, key);
+    if (node?.anchor !== undefined && this.#aliasDepth === 0) this.#anchors.set(node.anchor, node);
+    const text = isScalar(node) && typeof node.value !== 'string' ? node.source : undefined;
+    this.marks.set(pointerOf(path), {
+      value: this.#position(node),
+      ...(key ? { key } : {}),
+      ...(text === undefined ? {} : { text }),
+    });
+    if (node?.tag !== undefined && !CORE_TAGS.has(node.tag))
+      this.#fault(node, path, `the tag ${JSON.stringify(node.tag)}`, 'values without tags');
+    if (isScalar(node)) return scalar(node.value);
+    if (!isMap(node) && !isSeq(node)) return null;
+    this.#open.add(node);
+    const value = isMap(node)
+      ? this.#map(node.items as Pair<Node, Node | null>[], path)
+      : node.items.map((item, i) => this.#convert(item as Node | null, [...path, i]));
+    this.#open.delete(node);
+    return value;
+  }
+
+  #alias(node: Node, name: string, path: Path, key?: Position): unknown {
+    const target = this.#anchors.get(name);
+    if (!target || this.#open.has(target)) {
+      this.marks.set(pointerOf(path), { value: this.#position(node), ...(key ? { key } : {}) });
+      const problem = target ? 'inside its own anchor' : 'without an anchor before it';
+      this.#fault(node, path, `the alias *${name} ${problem}`, 'an alias of an earlier, closed anchor');
+      return null;
+    }
+    this.#aliasDepth++;
+    try {
+      return this.#convert(target, path, key);
+    } finally {
+      this.#aliasDepth--;
+    }
+  }
+
+  #map(pairs: readonly Pair<Node, Node | null>[], path: Path): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    const merged: (Node | null)[] = [];
+    for (const { key: node, value } of pairs) {
+      const name = this.#keyText(node, path);
+      if (name === undefined) continue;
+      if (name === '<<') merged.push(value);
+      else if (Object.hasOwn(result, name))
+        this.#fault(node, [...path, name], 'the key a second time', 'each key once per map');
+      else result[name] = this.#convert(value, [...path, name], this.#position(node));
+    }
+    for (const node of merged) this.#merge(node, result, path);
+    return result;
+  }
+
+  /** Own keys win over merged ones, earlier merged ones over later ones. */
+  #merge(node: Node | null, into: Record<string, unknown>, path: Path): void {
+    const target = isAlias(node) ? this.#anchors.get(node.source) : node;
+    if (isSeq(target)) {
+      for (const item of target.items) this.#merge(item as Node | null, into, path);
+      return;
+    }
+    if (!isMap(target) || this.#open.has(target)) {
+      this.#fault(
+        node,
+        [...path, '<<'],
+        'a merge of something else',
+        '<<: followed by an alias of a map, or a list of them',
+      );
+      return;
+    }
+    this.#aliasDepth++;
+    this.#open.add(target);
+    for (const { key, value } of target.items as Pair<Node, Node | null>[]) {
+      const name = this.#keyText(key, path);
+      if (name === '<<') this.#merge(value, into, path);
+      else if (name !== undefined && !Object.hasOwn(into, name))
+        into[name] = this.#convert(value, [...path, name], this.#position(key));
+    }
+    this.#open.delete(target);
+    this.#aliasDepth--;
+  }
+
+  #keyText(node: Node | null, path: Path): string | undefined {
+    const key = isAlias(node) ? this.#anchors.get(node.source) : node;
+    const name = isScalar(key) && key.value !== null ? String(key.source ?? key.value) : undefined;
+    if (name === undefined || name === '__proto__') {
+      this.#fault(
+        node,
+        path,
+        name === undefined ? 'a key that is not text' : "the key '__proto__'",
+        'keys that are text',
+      );
+      return undefined;
+    }
+    return name;
+  }
+
+  #position(node: Node | null): Position {
+    return this.#place(node?.range?.[0] ?? 0);
+  }
+
+  #fault(node: Node | null, path: Path, found: string, allowed: string): void {
+    this.#faults.push({ position: this.#position(node), path, found, allowed });
+  }
+}
+
+/** Integers beyond 2^53 keep their first 53 bits: rounded towards zero, so that 2^63-1 stays below 2^63. */
+function scalar(value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  const magnitude = value < 0n ? -value : value;
+  const lost = BigInt(Math.max(0, magnitude.toString(2).length - 53));
+  const kept = Number((magnitude >> lost) << lost);
+  return value < 0n ? -kept : kept;
+}
