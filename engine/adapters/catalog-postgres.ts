@@ -11,8 +11,15 @@ import { changeCtes } from './catalog-changes.ts';
 import { insertDataset } from './dataset-document.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.ts';
 import { fence, leaseLost } from './lease-fence.ts';
-import type { Sql } from './postgres.ts';
+import type { Postgres } from './postgres.ts';
 import { SqlParameters } from './sql-parameters.ts';
+import { statementName } from './statement-name.ts';
+
+const FIND = `select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`;
+
+const ATTEMPTS = `
+  select target_id, kind, tries, not_before, started from install_attempt
+  where dataset_id = $1 order by target_id, kind`;
 
 interface AttemptRow {
   readonly target_id: TargetId;
@@ -23,17 +30,15 @@ interface AttemptRow {
 }
 
 export class PostgresCatalog implements Catalog {
-  readonly #db: Sql;
+  readonly #db: Pick<Postgres, 'query'>;
 
-  constructor(db: Sql) {
+  constructor(db: Pick<Postgres, 'query'>) {
     this.#db = db;
   }
 
   async find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<DatasetRow>(`select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`, [
-      dataset,
-    ]);
+    const [row] = await this.#db.query<DatasetRow>(FIND, [dataset], 'catalog-find');
     return row && datasetRecord(row);
   }
 
@@ -63,11 +68,7 @@ export class PostgresCatalog implements Catalog {
 
   async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<AttemptRow>(
-      `select target_id, kind, tries, not_before, started from install_attempt
-       where dataset_id = $1 order by target_id, kind`,
-      [dataset],
-    );
+    const rows = await this.#db.query<AttemptRow>(ATTEMPTS, [dataset], 'catalog-attempts');
     return rows.map((row) => ({
       target: row.target_id,
       kind: row.kind,
@@ -113,10 +114,8 @@ export class PostgresCatalog implements Catalog {
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<{ ours: boolean; done: boolean }>(
-      `with ${ctes.join(',\n')} select exists (select from fence) as ours, ${done} as done`,
-      parameters.values,
-    );
+    const text = `with ${ctes.join(',\n')} select exists (select from fence) as ours, ${done} as done`;
+    const [row] = await this.#db.query<{ ours: boolean; done: boolean }>(text, parameters.values, statementName(text));
     if (!row?.ours) throw leaseLost(dataset);
     if (!row.done) throw defect(`dataset ${dataset} is not in the catalog`);
   }

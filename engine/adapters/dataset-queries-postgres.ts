@@ -19,6 +19,18 @@ import { type RelatedRow, relatedDataset, relatedStatement } from './related-dat
 /** Rows fetched at once: enough to hide the round trips, few enough to keep the event loop free between batches. */
 const LIST_BATCH = 100;
 
+const VIEW = `
+  select ${DATASET_COLUMNS}, ${SHARES_COLUMN},
+    (select n.dataset_id from dataset n
+     where n.root_id = d.root_id and n.owner_id = d.owner_id and n.state = 'live'
+     order by n.revision desc limit 1) as newest
+  from dataset d where d.dataset_id = $1 and d.state <> 'receiving'`;
+
+const FILES = `
+  select f.folder, f.name, f.size from dataset_file f join dataset d on d.dataset_id = f.dataset_id
+  where f.dataset_id = $1 and (f.folder <> 'install' or d.import_status = 'complete')
+  order by f.folder, f.name collate "C"`;
+
 interface ViewRow extends DatasetRow, SharesRow {
   readonly newest: DatasetId | null;
 }
@@ -47,14 +59,7 @@ export class PostgresDatasetQueries implements DatasetQueries {
 
   async view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<ViewRow>(
-      `select ${DATASET_COLUMNS}, ${SHARES_COLUMN},
-         (select n.dataset_id from dataset n
-          where n.root_id = d.root_id and n.owner_id = d.owner_id and n.state = 'live'
-          order by n.revision desc limit 1) as newest
-       from dataset d where d.dataset_id = $1 and d.state <> 'receiving'`,
-      [dataset],
-    );
+    const [row] = await this.#db.query<ViewRow>(VIEW, [dataset], 'dataset-view');
     if (!row) return undefined;
     const newest = row.newest === null || row.newest === dataset ? undefined : row.newest;
     return { ...datasetRecord(row), shares: row.shares ?? [], newest };
@@ -62,12 +67,7 @@ export class PostgresDatasetQueries implements DatasetQueries {
 
   async files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<FileRow>(
-      `select f.folder, f.name, f.size from dataset_file f join dataset d on d.dataset_id = f.dataset_id
-       where f.dataset_id = $1 and (f.folder <> 'install' or d.import_status = 'complete')
-       order by f.folder, f.name collate "C"`,
-      [dataset],
-    );
+    const rows = await this.#db.query<FileRow>(FILES, [dataset], 'dataset-files');
     const inFolder = (folder: FileFolderName): FileEntry[] =>
       rows.filter((row) => row.folder === folder).map(({ name, size }) => ({ name, size }));
     return {

@@ -1,19 +1,21 @@
 // One dataset of the cache DB as a record: the columns to select, children aggregated in the same row, and its reading.
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
-import { type DatasetMetadata, parseMetadata } from '../model/metadata.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
 import type { DatasetRecord, SyncPart } from '../ports/catalog.ts';
 import type { ShareRecord } from '../ports/dataset-queries.ts';
+import { storedMetadata } from './stored-metadata.ts';
 
-/** To select from `dataset d`. Metadata comes as text, because JSON numbers of the driver would lose digits of ids. */
+/**
+ * To select from `dataset d`. Metadata comes as text, because JSON numbers of the driver would lose digits of ids; the
+ * children come as arrays, which cost the server half of what objects do.
+ */
 export const DATASET_COLUMNS = `
   d.dataset_id, d.owner_id::text as owner_id, d.state, d.metadata::text as metadata,
   d.upload_status, d.upload_message, d.import_status, d.import_messages,
-  (select json_agg(json_build_object('target', i.target_id, 'kind', i.kind, 'status', i.status, 'messages', i.messages)
-      order by i.target_id, i.kind) from install_status i where i.dataset_id = d.dataset_id) as installs,
-  (select json_agg(json_build_object('part', s.part, 'etag', s.etag,
-      'modified', (extract(epoch from s.modified) * 1000)::bigint))
+  (select json_agg(json_build_array(i.target_id, i.kind, i.status, i.messages) order by i.target_id, i.kind)
+    from install_status i where i.dataset_id = d.dataset_id) as installs,
+  (select json_agg(json_build_array(s.part, s.etag, (extract(epoch from s.modified) * 1000)::bigint))
     from dataset_sync s where s.dataset_id = d.dataset_id) as syncs`;
 
 /** Also from `dataset d`: who the dataset was offered to. */
@@ -31,8 +33,8 @@ export interface DatasetRow {
   readonly upload_message: string | null;
   readonly import_status: ImportStatus;
   readonly import_messages: string[];
-  readonly installs: { target: TargetId; kind: InstallKind; status: InstallStatus; messages: string[] }[] | null;
-  readonly syncs: { part: SyncPart; etag: string; modified: number }[] | null;
+  readonly installs: [TargetId, InstallKind, InstallStatus, string[]][] | null;
+  readonly syncs: [part: SyncPart, etag: string, modifiedMs: number][] | null;
 }
 
 export interface SharesRow {
@@ -44,15 +46,12 @@ export function datasetRecord(row: DatasetRow): DatasetRecord {
     owner: row.owner_id,
     dataset: row.dataset_id,
     state: row.state,
-    metadata: storedMetadata(row.dataset_id, row.metadata),
+    metadata: storedMetadata(row.dataset_id, row.owner_id, row.metadata),
     upload: { status: row.upload_status, message: row.upload_message ?? undefined },
     import: row.upload_status === 'success' ? { status: row.import_status, messages: row.import_messages } : undefined,
-    installs: row.installs ?? [],
+    installs: (row.installs ?? []).map(([target, kind, status, messages]) => ({ target, kind, status, messages })),
     sync: Object.fromEntries(
-      (row.syncs ?? []).map(({ part, etag, modified }) => [part, { modified: new Date(modified), etag }]),
+      (row.syncs ?? []).map(([part, etag, modifiedMs]) => [part, { modified: new Date(modifiedMs), etag }]),
     ),
   };
 }
-
-export const storedMetadata = (dataset: DatasetId, text: string): DatasetMetadata =>
-  parseMetadata(text, `metadata of dataset ${dataset} in the catalog`);

@@ -1,13 +1,14 @@
-// One install target: its part of a control schema, which it may share with other targets. Every write is a
-// transaction that first takes the dataset's row and refuses a lease token lower than the last one.
+// One install target: its part of a control schema, which it may share with other targets. Every write first takes the
+// dataset's row and refuses a lease token lower than the last one. What can be one statement is one.
 
 import { aborted, defect } from '../failure.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { InstallKind, InstallStatus } from '../model/status.ts';
 import type { ObjectVersion, SyncPart } from '../ports/catalog.ts';
 import type { ControlDocument, ControlState, InstallMessage, InstallTarget } from '../ports/install-target.ts';
-import { writeControlDocument } from './control-document.ts';
+import { summarise, writeControlDocument } from './control-document.ts';
 import { type Postgres, quoteIdentifier, type Sql } from './postgres.ts';
+import { SqlParameters } from './sql-parameters.ts';
 import { storableText } from './storable-text.ts';
 
 export interface InstallTargetOptions {
@@ -37,10 +38,9 @@ export class PostgresInstallTarget implements InstallTarget {
   }
 
   async writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void> {
+    const target = { id: this.id, displayName: this.#displayName, schema: this.#schema };
     await this.#db.transaction(async (sql) => {
-      const target = { id: this.id, displayName: this.#displayName, schema: this.#schema };
       if (!(await writeControlDocument(sql, target, document, token))) throw this.#leaseLost(document.dataset);
-      await this.#summarise(sql, document.dataset);
     }, signal);
   }
 
@@ -76,16 +76,19 @@ export class PostgresInstallTarget implements InstallTarget {
     token: number,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.#db.transaction(async (sql) => {
-      await this.#take(sql, dataset, token);
-      await sql.query(
-        `insert into ${this.#schema}.dataset_install_message (dataset_id, target_id, install_type, status, message)
-         values ($1, $2, $3, $4, $5) on conflict (dataset_id, target_id, install_type)
-         do update set status = excluded.status, message = excluded.message, updated = excluded.updated`,
-        [dataset, this.id, kind, message.status, message.message === undefined ? null : storableText(message.message)],
-      );
-      if (message.version) await this.#writeSync(sql, dataset, kind, message.version);
-    }, signal);
+    const parameters = new SqlParameters();
+    const ctes = [
+      ...this.#fence(dataset, token, parameters),
+      `written as (
+        insert into ${this.#schema}.dataset_install_message (dataset_id, target_id, install_type, status, message)
+        select k.dataset_id, ${parameters.add(this.id, 'text')}, ${parameters.add(kind, 'text')},
+          ${parameters.add(message.status, 'text')},
+          ${parameters.add(message.message === undefined ? null : storableText(message.message), 'text')}
+        from taken k on conflict (dataset_id, target_id, install_type)
+        do update set status = excluded.status, message = excluded.message, updated = excluded.updated)`,
+    ];
+    if (message.version) ctes.push(this.#syncCte(kind, message.version, parameters));
+    await this.#fenced(dataset, ctes, token, parameters, signal);
   }
 
   async writeVisibility(
@@ -96,91 +99,122 @@ export class PostgresInstallTarget implements InstallTarget {
     signal: AbortSignal,
   ): Promise<void> {
     const s = this.#schema;
-    await this.#db.transaction(async (sql) => {
-      await this.#take(sql, dataset, token);
-      await sql.query(
-        `with visible as (
-           select unnest($2::numeric[]) as user_id union select owner from ${s}.dataset where dataset_id = $1),
-         hidden as (
-           delete from ${s}.dataset_visibility v
-           where v.dataset_id = $1 and v.user_id not in (select user_id from visible))
-         insert into ${s}.dataset_visibility (user_id, dataset_id) select user_id, $1 from visible on conflict do nothing`,
-        [dataset, recipients],
-      );
-      await this.#writeSync(sql, dataset, 'shares', version);
-    }, signal);
+    const parameters = new SqlParameters();
+    const ctes = [
+      ...this.#fence(dataset, token, parameters),
+      `visible as (
+        select unnest(${parameters.add(recipients, 'numeric[]')}) as user_id, dataset_id from taken
+        union select owner, dataset_id from taken)`,
+      `hidden as (
+        delete from ${s}.dataset_visibility v using taken k
+        where v.dataset_id = k.dataset_id and v.user_id not in (select user_id from visible))`,
+      `shown as (
+        insert into ${s}.dataset_visibility (user_id, dataset_id) select user_id, dataset_id from visible
+        on conflict do nothing)`,
+      this.#syncCte('shares', version, parameters),
+    ];
+    await this.#fenced(dataset, ctes, token, parameters, signal);
   }
 
   async setDeleted(dataset: DatasetId, deletedStatus: 0 | 1 | 2, token: number, signal: AbortSignal): Promise<void> {
+    const parameters = new SqlParameters();
+    const ctes = [
+      ...this.#fence(dataset, token, parameters),
+      `marked as (
+        update ${this.#schema}.dataset_install i set deleted_status = ${parameters.add(deletedStatus, 'smallint')}
+        from taken k where i.dataset_id = k.dataset_id and i.target_id = ${parameters.add(this.id, 'text')})`,
+    ];
     await this.#db.transaction(async (sql) => {
-      await this.#take(sql, dataset, token);
-      await sql.query(
-        `update ${this.#schema}.dataset_install set deleted_status = $3 where dataset_id = $1 and target_id = $2`,
-        [dataset, this.id, deletedStatus],
-      );
-      await this.#summarise(sql, dataset);
+      if (!(await taken(sql, ctes, parameters))) throw await this.#refusal(sql, dataset, token);
+      await sql.query(summarise(this.#schema, '$1'), [dataset]);
     }, signal);
   }
 
   async purge(dataset: DatasetId, token: number, signal: AbortSignal): Promise<void> {
     const s = this.#schema;
+    const parameters = new SqlParameters();
+    const ctes = [
+      ...this.#fence(dataset, token, parameters),
+      `removed as (
+        delete from ${s}.dataset_install i using taken k
+        where i.dataset_id = k.dataset_id and i.target_id = ${parameters.add(this.id, 'text')})`,
+    ];
     await this.#db.transaction(async (sql) => {
-      if (!(await this.#lock(sql, dataset, token))) return;
-      await sql.query(`delete from ${s}.dataset_install where dataset_id = $1 and target_id = $2`, [dataset, this.id]);
+      if (!(await taken(sql, ctes, parameters))) {
+        if (await this.#newerHolder(sql, dataset, token)) throw this.#leaseLost(dataset);
+        return;
+      }
       await sql.query(
         `delete from ${s}.dataset d where d.dataset_id = $1
          and not exists (select from ${s}.dataset_install i where i.dataset_id = d.dataset_id)`,
         [dataset],
       );
-      await this.#summarise(sql, dataset);
+      await sql.query(summarise(s, '$1'), [dataset]);
     }, signal);
   }
 
-  /** What the dataset's own row says follows from its targets, the liveliest and most visible first. */
-  async #summarise(sql: Sql, dataset: DatasetId): Promise<void> {
-    await sql.query(
-      `update ${this.#schema}.dataset d set deleted_status = i.deleted_status, accessibility = i.accessibility
-       from (select case when 0 = any (array_agg(deleted_status)) then 0
-               when 2 = any (array_agg(deleted_status)) then 2 else 1 end as deleted_status,
-               coalesce(max(accessibility) filter (where accessibility <> 'private'), 'private') as accessibility
-             from ${this.#schema}.dataset_install where dataset_id = $1 having count(*) > 0) i
-       where d.dataset_id = $1 and (d.deleted_status, d.accessibility) <> (i.deleted_status, i.accessibility)`,
-      [dataset],
-    );
-  }
-
-  async #writeSync(sql: Sql, dataset: DatasetId, part: SyncPart, version: ObjectVersion): Promise<void> {
-    await sql.query(
-      `insert into ${this.#schema}.sync_control (dataset_id, target_id, part, modified, etag) values ($1, $2, $3, $4, $5)
-       on conflict (dataset_id, target_id, part) do update set modified = excluded.modified, etag = excluded.etag`,
-      [dataset, this.id, part, version.modified, version.etag],
-    );
-  }
-
-  /** Locks the dataset's row under our token; the dataset must have been written to this target. */
-  async #take(sql: Sql, dataset: DatasetId, token: number): Promise<void> {
-    const installed = await this.#lock(sql, dataset, token);
-    if (!installed) throw defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
-  }
-
-  /** False when the dataset has no row for this target. */
-  async #lock(sql: Sql, dataset: DatasetId, token: number): Promise<boolean> {
+  /**
+   * CTEs that lock the dataset's row under our token: `taken` is empty, and whatever hangs on it does nothing, when a
+   * holder with a higher token wrote before or this target has no row.
+   */
+  #fence(dataset: DatasetId, token: number, parameters: SqlParameters): string[] {
     const s = this.#schema;
-    const [row] = await sql.query<{ last: number; installed: boolean }>(
-      `select lease_token as last,
-         exists (select from ${s}.dataset_install i where i.dataset_id = d.dataset_id and i.target_id = $2) as installed
-       from ${s}.dataset d where d.dataset_id = $1 for update`,
-      [dataset, this.id],
-    );
-    if (row && row.last > token) throw this.#leaseLost(dataset);
-    if (row && row.last < token)
-      await sql.query(`update ${s}.dataset set lease_token = $2 where dataset_id = $1`, [dataset, token]);
-    return row?.installed ?? false;
+    const ours = parameters.add(token, 'bigint');
+    return [
+      `taken as materialized (
+        select d.dataset_id, d.owner, d.lease_token from ${s}.dataset d
+        where d.dataset_id = ${parameters.add(dataset, 'text')} and d.lease_token <= ${ours}
+          and exists (select from ${s}.dataset_install i
+            where i.dataset_id = d.dataset_id and i.target_id = ${parameters.add(this.id, 'text')})
+        for update of d)`,
+      `raised as (
+        update ${s}.dataset d set lease_token = ${ours} from taken k
+        where d.dataset_id = k.dataset_id and k.lease_token < ${ours})`,
+    ];
+  }
+
+  /** One statement, which writes all or nothing. */
+  async #fenced(
+    dataset: DatasetId,
+    ctes: readonly string[],
+    token: number,
+    parameters: SqlParameters,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    if (!(await taken(this.#db, ctes, parameters))) throw await this.#refusal(this.#db, dataset, token);
+  }
+
+  #syncCte(part: SyncPart, version: ObjectVersion, parameters: SqlParameters): string {
+    return `synced as (
+      insert into ${this.#schema}.sync_control (dataset_id, target_id, part, modified, etag)
+      select k.dataset_id, ${parameters.add(this.id, 'text')}, ${parameters.add(part, 'text')},
+        ${parameters.add(version.modified, 'timestamptz')}, ${parameters.add(version.etag, 'text')}
+      from taken k on conflict (dataset_id, target_id, part)
+      do update set modified = excluded.modified, etag = excluded.etag)`;
+  }
+
+  async #refusal(sql: Sql, dataset: DatasetId, token: number): Promise<Error> {
+    if (await this.#newerHolder(sql, dataset, token)) return this.#leaseLost(dataset);
+    return defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
+  }
+
+  async #newerHolder(sql: Sql, dataset: DatasetId, token: number): Promise<boolean> {
+    const rows = await sql.query(`select from ${this.#schema}.dataset where dataset_id = $1 and lease_token > $2`, [
+      dataset,
+      token,
+    ]);
+    return rows.length > 0;
   }
 
   #leaseLost(dataset: DatasetId): Error {
     return aborted(`dataset ${dataset}: lease lost (a newer holder wrote to install target ${this.id})`);
   }
+}
+
+async function taken(sql: Sql, ctes: readonly string[], parameters: SqlParameters): Promise<boolean> {
+  const rows = await sql.query(`with ${ctes.join(',\n')} select dataset_id from taken`, parameters.values);
+  return rows.length > 0;
 }
 
 function installMessage(row: { status: InstallStatus; message: string | null; updated: number }): InstallMessage {

@@ -35,19 +35,8 @@ export class PostgresUploads implements Uploads {
 
   async begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<{ fits: boolean; opened: boolean }>(
-      `with used as (
-         insert into owner_usage as u (owner_id, bytes) values ($2::numeric, 0)
-         on conflict (owner_id) do update set bytes = u.bytes returning u.bytes),
-       opened as (
-         insert into upload (dataset_id, owner_id, state, holder, reserved_bytes)
-         select $1::text, $2::numeric, 'receiving', $5::integer, $3::bigint from used
-         where used.bytes + $3::bigint <= $4::bigint
-           and not exists (select from dataset d where d.dataset_id = $1::text)
-         on conflict (dataset_id) do nothing returning dataset_id)
-       select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`,
-      [at.dataset, at.owner, bytes, limitBytes, this.#options.instance],
-    );
+    const values = [at.dataset, at.owner, bytes, limitBytes, this.#options.instance];
+    const [row] = await this.#db.query<{ fits: boolean; opened: boolean }>(BEGIN, values, 'upload-begin');
     if (row?.fits && !row.opened) throw rejected(`dataset ${at.dataset} exists or is being uploaded already`);
     return row?.fits ?? false;
   }
@@ -120,6 +109,18 @@ export class PostgresUploads implements Uploads {
     return row?.bytes ?? 0;
   }
 }
+
+const BEGIN = `
+  with used as (
+    insert into owner_usage as u (owner_id, bytes) values ($2::numeric, 0)
+    on conflict (owner_id) do update set bytes = u.bytes returning u.bytes),
+  opened as (
+    insert into upload (dataset_id, owner_id, state, holder, reserved_bytes)
+    select $1::text, $2::numeric, 'receiving', $5::integer, $3::bigint from used
+    where used.bytes + $3::bigint <= $4::bigint
+      and not exists (select from dataset d where d.dataset_id = $1::text)
+    on conflict (dataset_id) do nothing returning dataset_id)
+  select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`;
 
 /** @param held locks one row {dataset_id, owner_id, bytes}; no row of the result: nothing to grow */
 const growStatement = (held: string, table: string, column: string): string => `

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { PostgresInstallTarget } from '../../../engine/adapters/install-target-postgres.ts';
-import { loadMigrations } from '../../../engine/adapters/migrations/load.ts';
+import { controlMigrations } from '../../../engine/adapters/migrations/control.ts';
 import { migrate } from '../../../engine/adapters/migrations.ts';
 import { Postgres } from '../../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
@@ -13,14 +12,13 @@ import { testDatabase } from '../../support/database.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 
 const signal = new AbortController().signal;
-const migrations = await loadMigrations(join(import.meta.dirname, '../../../engine/adapters/migrations/control'));
 // The pool's search path is not the control schema: a pool may be shared by targets with several.
 const db = new Postgres(
   { ...(await testDatabase(t)), schema: 'public', poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' },
   silentLogger(),
 );
 t.teardown(() => db[Symbol.asyncDispose]());
-await migrate(db, 'control', migrations, signal);
+await migrate(db, 'control', await controlMigrations(), signal);
 
 const target = new PostgresInstallTarget(db, { id: PLASMO, displayName: 'Plasmo', schema: 'control' });
 const neighbour = new PostgresInstallTarget(db, { id: TOXO, displayName: 'Toxo', schema: 'control' });

@@ -150,3 +150,12 @@ t.test('two growing uploads of one owner do not pass the limit together', async 
   t.equal(await uploads.usage(owner, signal), 700);
   for (const at of both) await uploads.abandon(at.dataset, signal);
 });
+
+t.test('emptying the catalog empties the counters', async (t) => {
+  const { uploads } = await setup(t);
+  const at = newAddress();
+  await uploads.begin(at, 100, 1_000, signal);
+  await uploads.accept(acceptedOf(at), signal);
+  await db.query('truncate dataset cascade');
+  t.equal(await uploads.usage(at.owner, signal), 0);
+});

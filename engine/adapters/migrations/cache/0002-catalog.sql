@@ -199,3 +199,17 @@ create trigger count_changed_reservation after update of reserved_bytes on uploa
   when (new.reserved_bytes <> old.reserved_bytes) execute function count_reservation();
 create trigger count_closed_reservation after delete on upload for each row
   when (old.reserved_bytes <> 0) execute function count_reservation();
+
+-- Truncation fires none of the above.
+create function recount_usage() returns trigger language plpgsql set search_path from current as $$
+begin
+  delete from owner_usage;
+  insert into owner_usage (owner_id, bytes)
+    select owner_id, sum(bytes) from (
+      select owner_id, counted_bytes(state, raw_bytes) as bytes from dataset
+      union all select owner_id, reserved_bytes from upload) counted
+    group by owner_id;
+  return null;
+end $$;
+create trigger recount_datasets after truncate on dataset for each statement execute function recount_usage();
+create trigger recount_uploads after truncate on upload for each statement execute function recount_usage();
