@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ScriptResult, ScriptSpec } from '../ports/script-runner.ts';
 import type { Clock } from '../time.ts';
+import { settledWithin } from '../wait.ts';
 import { CappedLines, LineSplitter, Tail } from './child-process-output.ts';
 import { RUN_VARIABLE } from './child-process-table.ts';
 
@@ -68,11 +69,7 @@ export class ScriptRun {
 
   /** Waits until nobody holds the output pipes any more, at most `ms`. */
   async drained(ms: number, clock: Clock): Promise<void> {
-    if (ms === 0) return;
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(ms, resolve);
-    await Promise.race([this.#closed, late]);
-    cancel();
+    if (ms > 0) await settledWithin(clock, ms, this.#closed);
   }
 
   async output(ms: number, clock: Clock): Promise<Pick<ScriptResult, 'stdout' | 'stderrTail'>> {

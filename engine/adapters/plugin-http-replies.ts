@@ -1,0 +1,124 @@
+// Answers of a plugin server as outcomes (design, Plugin wire protocol). Fields that hold their default may be absent.
+
+import { defect, Failure, transient } from '../failure.ts';
+import { parseJson } from '../model/json.ts';
+import type { PluginFailure, Validation } from '../ports/plugin-client.ts';
+
+export const CODE = {
+  success: 200,
+  invalid: 418,
+  missingDependency: 420,
+  scriptError: 555,
+  serverError: 500,
+} as const;
+
+/** Beyond what a host may answer in text: its scripts' messages are capped at 4 MiB. */
+const MAX_TEXT_BYTES = 16 * 1024 * 1024;
+
+/** The body as text; one that does not end is cut off and refused. */
+export async function readText(body: AsyncIterable<Buffer>, where: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_TEXT_BYTES) throw defect(`${where}: an answer of more than ${MAX_TEXT_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export function parseValidation(text: string, where: string): Validation {
+  const { basicValidation, communityValidation } = parseFields(text, where);
+  return { basic: texts(basicValidation), community: texts(communityValidation) };
+}
+
+export function parseWarnings(text: string, where: string): readonly string[] {
+  return texts(parseFields(text, where).warnings);
+}
+
+export function parseScriptError(text: string, where: string): PluginFailure {
+  const { script, message, 'exit-code': code } = parseFields(text, where);
+  const said = typeof message === 'string' ? message : '';
+  return { kind: 'script-error', message: said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}` };
+}
+
+/** Anything may stand in the body of a 500, since a proxy may have written it. */
+export function parseServerError(text: string, where: string): PluginFailure {
+  let message: unknown;
+  try {
+    message = parseFields(text, where).message;
+  } catch {
+    // not ours
+  }
+  return { kind: 'server-error', message: typeof message === 'string' && message ? message : `${where}: HTTP 500` };
+}
+
+/** The failure of any other code. */
+export function unexpectedCode(code: number, text: string, where: string): Failure {
+  const said = text.slice(0, 500).trim();
+  const message = `${where}: HTTP ${code}${said === '' ? '' : ` (${said})`}`;
+  if (code === 502 || code === 504) return transient(message);
+  // It took no work on: waiting must not use up a try.
+  if (code === 503) return transient(message, { unreachable: true });
+  return defect(`${message}, which is outside the plugin protocol`);
+}
+
+/** Errors of the connection; the answer to one that was refused is known to be none. */
+export function connectionFailure(error: unknown, where: string): unknown {
+  if (error instanceof Failure) return error;
+  const code = codeOf(error);
+  const text = error instanceof Error ? error.message : String(error);
+  if (NOT_REACHED.includes(code))
+    return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true });
+  // A system call that failed: a full disk, a connection of a kind not listed.
+  if (LOST.includes(code) || (error instanceof Error && 'syscall' in error))
+    return transient(`${where}: ${text}`, { cause: error });
+  return defect(`${where}: ${text}`, { cause: error });
+}
+
+const NOT_REACHED = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+];
+const LOST = [
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_ABORTED',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'ERR_STREAM_PREMATURE_CLOSE',
+];
+
+function codeOf(error: unknown): string {
+  const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };
+  // A name with several addresses fails with one error for each.
+  if (typeof code === 'string') return code;
+  const inner = errors?.[0] ?? cause;
+  return inner === undefined ? '' : codeOf(inner);
+}
+
+function parseFields(text: string, where: string): Record<string, unknown> {
+  if (text.trim() === '') return {};
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (cause) {
+    throw defect(`${where}: the answer is not JSON`, { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw defect(`${where}: the answer is not a JSON object`);
+  return value as Record<string, unknown>;
+}
+
+const texts = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];

@@ -1,0 +1,243 @@
+// Plugin servers over HTTP (design, Plugin wire protocol). Streams both ways; made to run in worker threads, so each
+// client has connections of its own and opens one per call: a kept one may have been closed by the other side just
+// when a call that cannot be repeated is sent.
+
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { Agent, type Dispatcher } from 'undici';
+import { aborted, defect, Failure, messageOf } from '../failure.ts';
+import { serialiseMetadata } from '../model/metadata.ts';
+import type {
+  ImportReply,
+  InstallReply,
+  PluginCall,
+  PluginClient,
+  StreamedFile,
+  UninstallReply,
+} from '../ports/plugin-client.ts';
+import { type MultipartBody, multipartBody, type Part } from './plugin-http-multipart.ts';
+import {
+  CODE,
+  connectionFailure,
+  parseScriptError,
+  parseServerError,
+  parseValidation,
+  parseWarnings,
+  readText,
+  unexpectedCode,
+} from './plugin-http-replies.ts';
+
+const CONNECT_MS = 10_000;
+const BODY_IDLE_MS = 60_000;
+const MARGIN_MS = 60_000;
+const PROBE_MS = 10_000;
+const MAX_REPLY_BYTES = 64 * 1024 ** 3;
+/** Longest wait of a timer. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export interface PluginHttpOptions {
+  /** `http://host:port`. */
+  readonly baseUrl: string;
+  /** Sent as Bearer when the plugin host asks for one. */
+  readonly token?: string | undefined;
+  /** Summed `maxDuration` of the scripts that each call runs; the answer may take that long and a margin. */
+  readonly scriptMs: Readonly<Record<'import' | 'installData' | 'installMeta' | 'uninstall', number>>;
+  readonly connectMs?: number;
+  /** Longest silence while an answer's body flows. */
+  readonly bodyIdleMs?: number;
+  /** For the way there and back, on top of the scripts' own time. */
+  readonly marginMs?: number;
+  /** Longest reply of an import. */
+  readonly maxReplyBytes?: number;
+}
+
+interface Answer {
+  readonly code: number;
+  readonly body: Dispatcher.ResponseData['body'];
+}
+
+export class PluginHttp implements PluginClient, AsyncDisposable {
+  readonly #options: PluginHttpOptions;
+  readonly #agent: Agent;
+
+  constructor(options: PluginHttpOptions) {
+    this.#options = options;
+    this.#agent = new Agent({
+      connect: { timeout: options.connectMs ?? CONNECT_MS },
+      bodyTimeout: options.bodyIdleMs ?? BODY_IDLE_MS,
+      pipelining: 0,
+    });
+  }
+
+  import: PluginClient['import'] = (call, signal) => {
+    // Only tells imports of one second apart (VDI_IMPORT_ID), so the low bits of a growing number do.
+    const jobId = call.eventId % 65_536;
+    const details = fields({ ...ids(call), 'job-id': jobId }, { meta: serialiseMetadata(call.metadata) });
+    const parts: Part[] = [
+      { name: 'details', json: details },
+      { name: 'payload', file: call.payload, fileName: 'import-ready.zip', contentType: 'application/zip' },
+    ];
+    return this.#send('import', '/import', multipartBody(parts, signal), signal, async (answer, where) => {
+      if (answer.code === CODE.success) return this.#saveReply(answer, call.replyFile, where, signal);
+      const text = await readText(answer.body, where);
+      if (answer.code === CODE.invalid) return { kind: 'invalid', validation: parseValidation(text, where) };
+      return pluginFailure(answer.code, text, where);
+    });
+  };
+
+  installData: PluginClient['installData'] = (call, signal) => {
+    const parts: Part[] = [
+      { name: 'details', json: fields({ ...ids(call), 'install-target': call.target }, {}) },
+      { name: 'meta', json: serialiseMetadata(call.metadata) },
+      { name: 'manifest', json: call.manifest },
+      { name: 'payload', file: call.payload, fileName: 'install-ready.zip', contentType: 'application/zip' },
+      ...call.properties.map(propertiesPart),
+    ];
+    return this.#send('installData', '/install/data', multipartBody(parts, signal), signal, async (answer, where) => {
+      const text = await readText(answer.body, where);
+      if (answer.code === CODE.missingDependency)
+        return { kind: 'missing-dependency', messages: parseWarnings(text, where) };
+      return installReply(answer.code, text, where);
+    });
+  };
+
+  installMeta: PluginClient['installMeta'] = (call, signal) => {
+    const details = fields({ ...ids(call), 'install-target': call.target }, { meta: serialiseMetadata(call.metadata) });
+    const parts: Part[] = [{ name: 'details', json: details }, ...call.properties.map(propertiesPart)];
+    return this.#send('installMeta', '/install/meta', multipartBody(parts, signal), signal, async (answer, where) =>
+      installReply(answer.code, await readText(answer.body, where), where),
+    );
+  };
+
+  uninstall: PluginClient['uninstall'] = (call, signal) => {
+    const body = fields(
+      { ...ids(call), 'install-target': call.target },
+      { type: JSON.stringify({ name: call.type.name, version: call.type.version }) },
+    );
+    return this.#send('uninstall', '/uninstall', body, signal, async (answer, where): Promise<UninstallReply> => {
+      const text = await readText(answer.body, where);
+      return answer.code === CODE.success ? { kind: 'success' } : pluginFailure(answer.code, text, where);
+    });
+  };
+
+  async probe(signal: AbortSignal): Promise<void> {
+    const { baseUrl } = this.#options;
+    try {
+      // Every plugin server has this one; what it says does not matter.
+      const { body } = await this.#agent.request({
+        origin: baseUrl,
+        path: '/service-info',
+        method: 'GET',
+        headersTimeout: PROBE_MS,
+        signal,
+      });
+      await body.dump();
+    } catch (error) {
+      throw failure(error, `plugin server ${baseUrl}`, signal);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #send<Reply>(
+    call: keyof PluginHttpOptions['scriptMs'],
+    path: string,
+    body: MultipartBody | string,
+    signal: AbortSignal,
+    read: (answer: Answer, where: string) => Promise<Reply>,
+  ): Promise<Reply> {
+    const { baseUrl, token, scriptMs, marginMs = MARGIN_MS } = this.#options;
+    const where = `plugin server ${baseUrl}${path}`;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.contentLength;
+    try {
+      const { statusCode, body: answer } = await this.#agent.request({
+        origin: baseUrl,
+        path,
+        method: 'POST',
+        headers: {
+          'content-type': typeof body === 'string' ? 'application/json' : body.contentType,
+          'content-length': String(length),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+        body: typeof body === 'string' ? body : body.stream,
+        headersTimeout: Math.min(scriptMs[call] + marginMs, LONGEST_MS),
+        signal,
+      });
+      // Destroyed before its end it reports that it was; nobody needs to know.
+      answer.on('error', () => undefined);
+      try {
+        return await read({ code: statusCode, body: answer }, where);
+      } finally {
+        answer.destroy();
+      }
+    } catch (error) {
+      throw failure((typeof body !== 'string' && body.fault()) || error, where, signal);
+    } finally {
+      if (typeof body !== 'string') body.stream.destroy();
+    }
+  }
+
+  /** The whole reply or no file. */
+  async #saveReply(answer: Answer, file: string, where: string, signal: AbortSignal): Promise<ImportReply> {
+    const limit = this.#options.maxReplyBytes ?? MAX_REPLY_BYTES;
+    let bytes = 0;
+    async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        if (bytes > limit) throw defect(`${where}: a reply of more than ${limit} bytes`);
+        yield chunk;
+      }
+    }
+    try {
+      await pipeline(answer.body, limited, createWriteStream(file), { signal });
+      if (bytes === 0) throw defect(`${where}: an empty reply`);
+      return { kind: 'success', replyFile: file };
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    }
+  }
+}
+
+const ids = (call: PluginCall): Record<string, string | number> => ({
+  'event-id': call.eventId,
+  'vdi-id': call.dataset,
+});
+
+/** An object of plain values and of others that are JSON text already (user ids keep their digits there). */
+function fields(
+  values: Readonly<Record<string, string | number>>,
+  documents: Readonly<Record<string, string>>,
+): string {
+  const plain = Object.entries(values).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  const nested = Object.entries(documents).map(([name, text]) => `${JSON.stringify(name)}:${text}`);
+  return `{${[...plain, ...nested].join(',')}}`;
+}
+
+const propertiesPart = (file: StreamedFile): Part => ({
+  name: 'dataProperties',
+  file,
+  fileName: file.name,
+  contentType: 'application/octet-stream',
+});
+
+function installReply(code: number, text: string, where: string): InstallReply {
+  if (code === CODE.success) return { kind: 'success', validation: parseValidation(text, where) };
+  if (code === CODE.invalid) return { kind: 'invalid', validation: parseValidation(text, where) };
+  return pluginFailure(code, text, where);
+}
+
+function pluginFailure(code: number, text: string, where: string) {
+  if (code === CODE.scriptError) return parseScriptError(text, where);
+  if (code === CODE.serverError) return parseServerError(text, where);
+  throw unexpectedCode(code, text, where);
+}
+
+function failure(error: unknown, where: string, signal: AbortSignal): unknown {
+  if (!signal.aborted) return connectionFailure(error, where);
+  const { reason } = signal;
+  return reason instanceof Failure ? reason : aborted(`${where}: ${messageOf(reason)}`, { cause: reason });
+}

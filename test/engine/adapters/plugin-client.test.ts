@@ -1,0 +1,300 @@
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { PluginHttp, type PluginHttpOptions } from '../../../engine/adapters/plugin-http.ts';
+import type { DatasetId } from '../../../engine/model/ids.ts';
+import { serialiseMetadata } from '../../../engine/model/metadata.ts';
+import {
+  PLUGIN_TARGET,
+  PLUGIN_TYPE,
+  pluginClientConformance,
+  pluginMetadata,
+  textFile,
+} from '../../conformance/plugin-client.ts';
+import { type FakeOutcome, FakePluginClient } from '../../fakes/fake-plugin-client.ts';
+import { freePort } from '../../support/ports.ts';
+
+const signal = new AbortController().signal;
+const SCRIPT_MS = { import: 10_000, installData: 10_000, installMeta: 10_000, uninstall: 10_000 };
+
+t.test('the fake', (t) => {
+  pluginClientConformance(t, async () => {
+    const { promise: busy, resolve } = Promise.withResolvers<void>();
+    const success = { basic: ['one line was odd'], community: ['für alle λ'] };
+    const client = new FakePluginClient(({ kind, dataset }, signal): FakeOutcome | Promise<undefined> => {
+      const refusal = {
+        import: { basic: ['no such gene'], community: ['the list is old'] },
+        installData: { basic: ['rows do not fit'], community: [] },
+        installMeta: { basic: ['name is taken'], community: [] },
+        uninstall: { basic: [], community: [] },
+      }[kind];
+      if (dataset.startsWith('slow')) {
+        resolve();
+        return once(signal, 'abort').then(() => undefined);
+      }
+      if (dataset.startsWith('broken')) return { kind: 'script-error', message: 'exit code 3' };
+      if (dataset.startsWith('stuck') && kind === 'uninstall') return { kind: 'script-error', message: 'exit code 7' };
+      if (dataset.startsWith('invalid')) return { kind: 'invalid', validation: refusal };
+      if (dataset.startsWith('missing'))
+        return { kind: 'missing-dependency', messages: ['PlasmoDB-51_Genome 51 is not installed'] };
+      if (kind === 'import') return { kind: 'success', validation: success };
+      if (kind === 'installData') return { kind: 'success', validation: { basic: [], community: ['loaded'] } };
+      return { kind: 'success' };
+    });
+    return { client, busy: () => busy };
+  });
+  t.end();
+});
+
+interface Seen {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A plugin server of one's own; `answer` sees each request whole. */
+async function setup(
+  t: Test,
+  answer: (seen: Seen, response: ServerResponse) => unknown,
+  options: Partial<PluginHttpOptions> = {},
+) {
+  const server = createServer(async (request, response) => {
+    const body = await readAll(request);
+    await answer({ path: request.url ?? '', headers: request.headers, body }, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new PluginHttp({ baseUrl, scriptMs: SCRIPT_MS, ...options });
+  t.teardown(async () => {
+    await client[Symbol.asyncDispose]();
+    server.closeAllConnections();
+    server.close();
+  });
+  const dir = t.testdir();
+  const call = { eventId: 65_539, dataset: 'ds1' as DatasetId };
+  const metadata = pluginMetadata('A name');
+  const imported = () =>
+    client.import(
+      { ...call, metadata, payload: textFile('x.zip', 'PK...'), replyFile: join(dir, 'reply.zip') },
+      signal,
+    );
+  const installed = () =>
+    client.installData(
+      {
+        ...call,
+        target: PLUGIN_TARGET,
+        metadata,
+        manifest: '{"rawUploads":[]}',
+        payload: textFile('x.zip', 'PK...'),
+        properties: [textFile('a "quoted"\r\nname.tsv', 'p')],
+      },
+      signal,
+    );
+  const removed = () => client.uninstall({ ...call, target: PLUGIN_TARGET, type: PLUGIN_TYPE }, signal);
+  return { client, call, metadata, dir, imported, installed, removed };
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+const json = (response: ServerResponse, code: number, body: unknown): void => {
+  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+};
+
+/** Parts of a multipart text: header block and content. */
+function parts({ headers, body }: Seen): readonly (readonly [string, string])[] {
+  const boundary = /boundary=(.*)$/.exec(headers['content-type'] ?? '')?.[1] ?? '';
+  return body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => {
+      const [head = '', ...content] = part.slice(2, -2).split('\r\n\r\n');
+      return [head, content.join('\r\n\r\n')] as const;
+    });
+}
+
+const field = (name: string): string =>
+  `Content-Disposition: form-data; name="${name}"\r\nContent-Type: application/json; charset=utf-8`;
+const file = (name: string, fileName: string, type: string): string =>
+  `Content-Disposition: form-data; name="${name}"; filename="${fileName}"\r\nContent-Type: ${type}`;
+
+t.test('requests have the parts, names and lengths that plugin servers expect', async (t) => {
+  const requests: Seen[] = [];
+  const { imported, installed, removed, client, call, metadata } = await setup(t, (seen, response) => {
+    requests.push(seen);
+    if (seen.path === '/import') response.end('PK-reply');
+    else response.end();
+  });
+  t.equal((await imported()).kind, 'success');
+  t.equal((await installed()).kind, 'success');
+  await client.installMeta({ ...call, target: PLUGIN_TARGET, metadata, properties: [textFile('p.tsv', 'p')] }, signal);
+  t.same(await removed(), { kind: 'success' });
+
+  t.same(
+    requests.map(({ path, headers }) => [path, headers['content-length'], headers['transfer-encoding']]),
+    requests.map(({ path, body }) => [path, String(Buffer.byteLength(body)), undefined]),
+  );
+  const [first, second, third, fourth] = requests;
+  if (!first || !second || !third || !fourth) return t.fail('a request is missing');
+  t.same(
+    parts(first).map(([head]) => head),
+    [field('details'), file('payload', 'import-ready.zip', 'application/zip')],
+  );
+  const details = parts(first)[0]?.[1] ?? '';
+  t.match(details, /"owner": 9223372036854775807,/, 'user ids keep their digits');
+  t.same(JSON.parse(details), {
+    'event-id': 65_539,
+    'vdi-id': 'ds1',
+    'job-id': 3,
+    meta: JSON.parse(serialiseMetadata(metadata)),
+  });
+  t.same(
+    parts(second).map(([head]) => head),
+    [
+      field('details'),
+      field('meta'),
+      field('manifest'),
+      file('payload', 'install-ready.zip', 'application/zip'),
+      file('dataProperties', 'a %22quoted%22%0D%0Aname.tsv', 'application/octet-stream'),
+    ],
+  );
+  t.same(JSON.parse(parts(second)[0]?.[1] ?? ''), { 'event-id': 65_539, 'vdi-id': 'ds1', 'install-target': 'AlphaDB' });
+  t.same(
+    parts(second)
+      .slice(2)
+      .map(([, content]) => content),
+    ['{"rawUploads":[]}', 'PK...', 'p'],
+  );
+  t.same(
+    parts(third).map(([head]) => head),
+    [field('details'), file('dataProperties', 'p.tsv', 'application/octet-stream')],
+  );
+  t.same(JSON.parse(fourth.body), {
+    'event-id': 65_539,
+    'vdi-id': 'ds1',
+    'install-target': 'AlphaDB',
+    type: PLUGIN_TYPE,
+  });
+  t.equal(fourth.headers['content-type'], 'application/json');
+});
+
+t.test('the token is sent when there is one', async (t) => {
+  const seen: (string | undefined)[] = [];
+  const answer = ({ headers }: Seen, response: ServerResponse) => {
+    seen.push(headers.authorization);
+    response.end();
+  };
+  await (await setup(t, answer, { token: 'secret' })).removed();
+  await (await setup(t, answer)).removed();
+  t.same(seen, ['Bearer secret', undefined]);
+});
+
+t.test('fields that hold their default may be absent', async (t) => {
+  const replies: [number, object | undefined][] = [
+    [200, {}],
+    [418, { basicValidation: ['a'] }],
+    [420, {}],
+    [555, { script: '/bin/x', message: '' }],
+    [500, undefined],
+    [500, { message: 'no disk' }],
+  ];
+  const { installed } = await setup(t, (_, response) => {
+    const [code = 0, body] = replies.shift() ?? [];
+    json(response, code, body);
+  });
+  const got = [];
+  while (replies.length > 0) got.push(await installed());
+  t.same(got, [
+    { kind: 'success', validation: { basic: [], community: [] } },
+    { kind: 'invalid', validation: { basic: ['a'], community: [] } },
+    { kind: 'missing-dependency', messages: [] },
+    { kind: 'script-error', message: 'script /bin/x ended with exit code 0' },
+    { kind: 'server-error', message: got[4] && 'message' in got[4] ? got[4].message : '' },
+    { kind: 'server-error', message: 'no disk' },
+  ]);
+  t.match(got[4], { message: /HTTP 500$/ });
+});
+
+t.test('codes outside the protocol are defects, those of a host that is away are transient', async (t) => {
+  let code = 0;
+  const { removed, imported } = await setup(t, (_, response) => json(response, code, { message: 'why' }));
+  for (const [next, kind, unreachable] of [
+    [201, 'defect', false],
+    [400, 'defect', false],
+    [401, 'defect', false],
+    [418, 'defect', false],
+    [502, 'transient', false],
+    [503, 'transient', true],
+  ] as const) {
+    code = next;
+    await t.rejects(removed(), { kind, unreachable, message: new RegExp(`HTTP ${next} .*why`) });
+  }
+  code = 420;
+  await t.rejects(imported(), { kind: 'defect', message: /HTTP 420/ });
+});
+
+t.test('an answer that is no JSON is a defect', async (t) => {
+  const { installed } = await setup(t, (_, response) => response.writeHead(418).end('<html>'));
+  await t.rejects(installed(), { kind: 'defect', message: /not JSON/ });
+});
+
+t.test('a reply that is cut off, empty or endless leaves no file', async (t) => {
+  const modes = ['cut', 'empty', 'endless'];
+  const { imported, dir } = await setup(
+    t,
+    (_, response) => {
+      switch (modes.shift()) {
+        case 'cut':
+          response.writeHead(200, { 'content-length': '1000' }).write('PK', () => response.destroy());
+          break;
+        case 'empty':
+          response.end();
+          break;
+        default:
+          response.write(Buffer.alloc(5_000));
+      }
+    },
+    { maxReplyBytes: 4_000 },
+  );
+  const reply = join(dir, 'reply.zip');
+  await mkdir(dir, { recursive: true });
+  for (const expected of [
+    { kind: 'transient', message: /plugin server/ },
+    { kind: 'defect', message: /an empty reply/ },
+    { kind: 'defect', message: /more than 4000 bytes/ },
+  ]) {
+    await writeFile(reply, 'old');
+    await t.rejects(imported(), expected);
+    await t.rejects(readFile(reply), { code: 'ENOENT' });
+  }
+});
+
+t.test('a server that is not there is unreachable', async (t) => {
+  const client = new PluginHttp({ baseUrl: `http://127.0.0.1:${await freePort()}`, scriptMs: SCRIPT_MS });
+  t.teardown(() => client[Symbol.asyncDispose]());
+  const call = { eventId: 1, dataset: 'ds1' as DatasetId, target: PLUGIN_TARGET, type: PLUGIN_TYPE };
+  await t.rejects(client.uninstall(call, signal), { kind: 'transient', unreachable: true, message: /not reached/ });
+  await t.rejects(client.probe(signal), { kind: 'transient', unreachable: true, message: /not reached/ });
+});
+
+t.test('a server that hangs up is transient', async (t) => {
+  const { removed, imported } = await setup(t, (_, response) => response.destroy());
+  await t.rejects(removed(), { kind: 'transient', unreachable: false, message: /uninstall/ });
+  await t.rejects(imported(), { kind: 'transient', unreachable: false, message: /import/ });
+});
+
+t.test('a server that says nothing is given up after the time of its scripts and a margin', async (t) => {
+  const { removed } = await setup(t, () => undefined, { scriptMs: { ...SCRIPT_MS, uninstall: 50 }, marginMs: 50 });
+  await t.rejects(removed(), { kind: 'transient', message: /Headers Timeout/ });
+});
+
+t.test('an answer that stops in the middle is given up', async (t) => {
+  const { imported } = await setup(t, (_, response) => response.writeHead(200).write('PK'), { bodyIdleMs: 50 });
+  await t.rejects(imported(), { kind: 'transient', message: /Body Timeout/ });
+});

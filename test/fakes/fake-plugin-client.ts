@@ -1,0 +1,157 @@
+// A plugin server in memory: keeps what it is given, and says what the test wants it to say.
+
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
+import { writeZip } from '../../engine/archive/zip-writer.ts';
+import { aborted, defect, messageOf } from '../../engine/failure.ts';
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import type { DatasetMetadata, FileEntry } from '../../engine/model/metadata.ts';
+import type {
+  ImportReply,
+  InstallReply,
+  PluginClient,
+  PluginFailure,
+  StreamedFile,
+  UninstallReply,
+  Validation,
+} from '../../engine/ports/plugin-client.ts';
+import { unlessAborted } from '../../engine/wait.ts';
+
+export interface FakePluginCall {
+  readonly kind: 'import' | 'installData' | 'installMeta' | 'uninstall';
+  readonly eventId: number;
+  readonly dataset: DatasetId;
+  /** Absent for imports. */
+  readonly target?: TargetId;
+}
+
+/** What a call ends with; a kind of end that the call does not know is a defect of the test. */
+export type FakeOutcome =
+  | { readonly kind: 'success'; readonly validation?: Validation }
+  | { readonly kind: 'invalid'; readonly validation: Validation }
+  | { readonly kind: 'missing-dependency'; readonly messages: readonly string[] }
+  | PluginFailure;
+
+export interface FakeInstallation {
+  readonly metadata: DatasetMetadata;
+  /** Files of the payload; empty while only metadata is installed. */
+  readonly files: readonly FileEntry[];
+  readonly properties: readonly string[];
+}
+
+const NOTHING: Validation = { basic: [], community: [] };
+const LIMITS = { maxTotalBytes: 2 ** 32, maxFileBytes: 2 ** 32, maxEntries: MAX_ENTRIES };
+
+export class FakePluginClient implements PluginClient {
+  /** In the order in which they began. */
+  readonly calls: FakePluginCall[] = [];
+  /** By `{target}/{dataset}`. */
+  readonly installed = new Map<string, FakeInstallation>();
+  /** Decides each call; may throw, or wait for the signal. Success when undefined. */
+  decide: (call: FakePluginCall, signal: AbortSignal) => Promise<FakeOutcome | undefined> | FakeOutcome | undefined;
+
+  constructor(decide: FakePluginClient['decide'] = () => undefined) {
+    this.decide = decide;
+  }
+
+  /** The reply holds the payload's files as they are. */
+  import: PluginClient['import'] = async (call, signal) => {
+    const { eventId, dataset } = call;
+    await using temp = await tempFolder();
+    const payload = join(temp.path, 'payload.zip');
+    await writeFile(payload, await readAll(call.payload, signal));
+    const outcome = await this.#begin({ kind: 'import', eventId, dataset }, signal);
+    if (outcome.kind === 'missing-dependency') throw defect('an import cannot end with missing-dependency');
+    if (outcome.kind !== 'success') return outcome satisfies ImportReply;
+    const files = await listZip(payload, signal);
+    const { basic, community } = outcome.validation ?? NOTHING;
+    const documents = {
+      'vdi-manifest.json': { rawUploads: files, installReady: files, documentFiles: [], dataProperties: [] },
+      'warnings.json': { isValid: true, basicValidation: basic, communityValidation: community },
+    };
+    const sources = Object.entries(documents).map(([path, document]) => {
+      const body = Buffer.from(JSON.stringify(document));
+      return { path, size: body.length, body };
+    });
+    const data = { path: 'data.zip', size: call.payload.size, body: createReadStream(payload) };
+    await writeZip(call.replyFile, [...sources, data], { level: 0 }, signal);
+    return { kind: 'success', replyFile: call.replyFile };
+  };
+
+  installData: PluginClient['installData'] = async (call, signal) => {
+    const { eventId, dataset, target } = call;
+    await using temp = await tempFolder();
+    const payload = join(temp.path, 'payload.zip');
+    await writeFile(payload, await readAll(call.payload, signal));
+    for (const file of call.properties) await readAll(file, signal);
+    const outcome = await this.#begin({ kind: 'installData', eventId, dataset, target }, signal);
+    if (outcome.kind !== 'success') return outcome;
+    const files = await listZip(payload, signal);
+    this.installed.set(`${target}/${dataset}`, { metadata: call.metadata, files, properties: [] });
+    return { kind: 'success', validation: outcome.validation ?? NOTHING };
+  };
+
+  installMeta: PluginClient['installMeta'] = async (call, signal): Promise<InstallReply> => {
+    const { eventId, dataset, target, metadata } = call;
+    for (const file of call.properties) await readAll(file, signal);
+    const outcome = await this.#begin({ kind: 'installMeta', eventId, dataset, target }, signal);
+    if (outcome.kind !== 'success') return outcome;
+    const files = this.installed.get(`${target}/${dataset}`)?.files ?? [];
+    const properties = call.properties.map((file) => file.name);
+    this.installed.set(`${target}/${dataset}`, { metadata, files, properties });
+    return { kind: 'success', validation: outcome.validation ?? NOTHING };
+  };
+
+  uninstall: PluginClient['uninstall'] = async (call, signal): Promise<UninstallReply> => {
+    const { eventId, dataset, target } = call;
+    const outcome = await this.#begin({ kind: 'uninstall', eventId, dataset, target }, signal);
+    if (outcome.kind === 'invalid' || outcome.kind === 'missing-dependency')
+      throw defect(`an uninstall cannot end with ${outcome.kind}`);
+    if (outcome.kind !== 'success') return outcome;
+    this.installed.delete(`${target}/${dataset}`);
+    return { kind: 'success' };
+  };
+
+  async probe(signal: AbortSignal): Promise<void> {
+    throwIfAborted(signal);
+  }
+
+  async #begin(call: FakePluginCall, signal: AbortSignal): Promise<FakeOutcome> {
+    throwIfAborted(signal);
+    this.calls.push(call);
+    const deciding = Promise.resolve(this.decide(call, signal));
+    const outcome = await unlessAborted(deciding, signal).catch((error: unknown) => {
+      throwIfAborted(signal);
+      throw error;
+    });
+    return outcome ?? { kind: 'success' };
+  }
+}
+
+async function tempFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'longshore-fake-plugin-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+async function readAll(file: StreamedFile, signal: AbortSignal): Promise<Buffer> {
+  throwIfAborted(signal);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await file.open(signal)) chunks.push(chunk as Buffer);
+  const all = Buffer.concat(chunks);
+  if (all.length !== file.size) throw defect(`'${file.name}' has ${all.length} bytes instead of its ${file.size}`);
+  return all;
+}
+
+async function listZip(file: string, signal: AbortSignal): Promise<FileEntry[]> {
+  const files: FileEntry[] = [];
+  for await (const { path, size } of readZip(file, { limits: LIMITS }, signal)) files.push({ name: path, size });
+  return files;
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw aborted(`plugin call ended: ${messageOf(signal.reason)}`, { cause: signal.reason });
+}
