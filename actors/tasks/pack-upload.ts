@@ -118,8 +118,7 @@ async function* tarEntries(name: string, raw: RawFiles, options: ReadOptions): A
 /** The name says archive; so must the first bytes, else the user should know rather than get it packed as it is. */
 async function checkMagic(kind: 'zip' | 'tar.gz', name: string, raw: RawFiles): Promise<void> {
   const start = detectArchive(await raw.start(name));
-  if (kind === 'zip' && start?.endsWith('zip')) return;
-  if (kind === 'tar.gz' && start === 'gzip') return;
+  if (kind === 'zip' ? start !== undefined && start !== 'gzip' : start === 'gzip') return;
   throw rejected(`its name says that it is a ${kind} archive but its content is not`);
 }
 

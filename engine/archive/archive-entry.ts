@@ -1,0 +1,47 @@
+// What both archive readers yield and both writers take.
+
+/** A file inside an archive as a reader yields it. */
+export interface ArchiveEntry {
+  /** Relative, `/` between folders, passed by entry-path.ts. */
+  readonly path: string;
+  /** Bytes before compression; the body has exactly as many, else it fails. */
+  readonly size: number;
+  /** To be read once, whole, before the next entry is asked for; or not at all. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** A file to be written into an archive. */
+export interface ArchiveSource {
+  readonly path: string;
+  /** Bytes of the body; one that has more or fewer fails the archive. */
+  readonly size: number;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Absent = 1980-01-01, so that equal content makes equal archives. */
+  readonly modified?: Date;
+}
+
+export interface WrittenArchive {
+  /** Bytes of the archive file. */
+  readonly bytes: number;
+  readonly entries: number;
+}
+
+export interface ReadOptions {
+  readonly limits: ArchiveLimits;
+  /**
+   * Sees every file and throws a failure to refuse the archive: of a zip all files before the first body is read, of a tar.gz
+   * each file before its own body.
+   */
+  readonly inspect?: (entry: Pick<ArchiveEntry, 'path' | 'size'>) => void;
+}
+
+/** Enforced on the bytes that really come out, never on what headers say. */
+export interface ArchiveLimits {
+  readonly maxTotalBytes: number;
+  readonly maxFileBytes: number;
+  /** Entries of any kind, dropped ones and folders included. */
+  readonly maxEntries: number;
+}
+
+/** The entry limit where a caller has no smaller one (design, Archive module). */
+export const MAX_ENTRIES = 100_000;

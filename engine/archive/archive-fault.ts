@@ -1,0 +1,18 @@
+// Whose fault a broken archive is: what the parsers and zlib throw is the archive's, what the file system throws is ours.
+
+import { Failure, rejected, transient } from '../failure.ts';
+
+/**
+ * The failure for anything thrown while reading an archive. `what` names the archive or the entry. An aborted signal's
+ * reason wins; a programming error stays what it is, which is a defect.
+ */
+export function archiveFault(error: unknown, what: string, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof Failure || !(error instanceof Error)) return error;
+  if ('syscall' in error) return transient(`${what}: ${error.message}`, { cause: error });
+  const code = 'code' in error ? String(error.code) : '';
+  // yauzl and tar-stream throw plain errors; zlib's carry a Z_ code.
+  if (code.startsWith('Z_') || (code === '' && error.constructor === Error))
+    return rejected(`${what} is damaged: ${error.message}`, { cause: error });
+  return error;
+}

@@ -1,0 +1,79 @@
+// The rules for names inside archives, in one place (design, Archive module). A path that passes is relative, uses `/`,
+// is NFC and can be joined to a directory without leaving it, on file systems that ignore case too.
+
+import { rejected } from '../failure.ts';
+
+const MAX_PATH_BYTES = 1024;
+const MAX_SEGMENT_BYTES = 255;
+/** Deeper trees are no data; the bound keeps the work per name small. */
+const MAX_DEPTH = 64;
+
+export type PathCheck =
+  | { readonly path: string }
+  /** What macOS adds and nobody asked for: `__MACOSX/` and `._*`; also the root itself (`./`). */
+  | { readonly dropped: true }
+  | { readonly fault: string };
+
+/**
+ * The path as we keep it, or what is wrong with it. `.` and empty segments are taken out (`./a//b` is `a/b`), since
+ * common tools write them; a trailing slash is for the caller to interpret.
+ */
+export function checkEntryPath(raw: string): PathCheck {
+  if (raw === '') return { fault: 'has an empty name' };
+  if (Buffer.byteLength(raw) > MAX_PATH_BYTES) return { fault: `has a name longer than ${MAX_PATH_BYTES} bytes` };
+  if (raw.includes('\0')) return { fault: 'has a NUL character in its name' };
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  if (/[\u0001-\u001f\u007f-\u009f]/.test(raw)) return { fault: 'has a control character in its name' };
+  if (raw.includes('\\')) return { fault: 'has a backslash in its name' };
+  if (raw.startsWith('/')) return { fault: 'has an absolute path' };
+  if (/^[A-Za-z]:/.test(raw)) return { fault: 'has a drive letter in its path' };
+  const segments = raw
+    .normalize('NFC')
+    .split('/')
+    .filter((segment) => segment !== '' && segment !== '.');
+  if (segments.includes('..')) return { fault: "has '..' in its path" };
+  if (segments.length > MAX_DEPTH) return { fault: `lies more than ${MAX_DEPTH} folders deep` };
+  if (segments.some((segment) => Buffer.byteLength(segment) > MAX_SEGMENT_BYTES))
+    return { fault: `has a file or folder name longer than ${MAX_SEGMENT_BYTES} bytes` };
+  const last = segments.at(-1);
+  if (last === undefined || segments[0] === '__MACOSX' || last.startsWith('._')) return { dropped: true };
+  return { path: segments.join('/') };
+}
+
+/** An entry's name for a message: control characters made visible, cut when long. */
+export function quoteEntry(raw: string): string {
+  const shown = JSON.stringify(raw.length > 200 ? `${raw.slice(0, 200)}…` : raw).slice(1, -1);
+  return `'${shown.replaceAll('\\"', '"')}'`;
+}
+
+/**
+ * The file names of one archive. Refuses a name that comes twice and names that differ by case only: sites may keep
+ * files where case does not count, and one would silently replace the other. Refuses a file that is also a folder.
+ */
+export class EntryNames {
+  readonly #files = new Set<string>();
+
+  get count(): number {
+    return this.#files.size;
+  }
+
+  add(path: string): void {
+    const key = path.toLowerCase();
+    if (this.#files.has(key))
+      throw rejected(`entry ${quoteEntry(path)} comes twice in the archive (names are compared without case)`);
+    this.#refuseFolderThatIsFile(key);
+    this.#files.add(key);
+  }
+
+  /** Call when all names are known: finds files that came after something inside a folder of the same name. */
+  finish(): void {
+    for (const key of this.#files) this.#refuseFolderThatIsFile(key);
+  }
+
+  #refuseFolderThatIsFile(key: string): void {
+    for (let slash = key.indexOf('/'); slash !== -1; slash = key.indexOf('/', slash + 1)) {
+      const folder = key.slice(0, slash);
+      if (this.#files.has(folder)) throw rejected(`entry ${quoteEntry(folder)} is both a file and a folder`);
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// The central directory of a zip, entry by entry, each checked against everything that its header alone can break.
+// yauzl parses; it also trusts the entry count, so a directory that goes on behind the last counted entry is refused:
+// tools that write the count modulo 65,536 would otherwise lose files without a word.
+
+import {
+  type Entry,
+  fromRandomAccessReaderPromise,
+  getFileNameLowLevel,
+  RandomAccessReader,
+  type ZipFile,
+} from 'yauzl';
+import { rejected } from '../failure.ts';
+import { archiveFault } from './archive-fault.ts';
+import { checkEntryPath, quoteEntry } from './entry-path.ts';
+import type { FileWindow } from './file-window.ts';
+import type { InflateBudget } from './inflate-budget.ts';
+
+/** A file's place in the archive; folders and dropped files never appear. */
+export interface ZipMember {
+  readonly path: string;
+  readonly size: number;
+  readonly compressedSize: number;
+  readonly crc: number;
+  readonly deflated: boolean;
+  /** Of the local header. */
+  readonly offset: number;
+}
+
+const CENTRAL_SIGNATURE = 0x02014b50;
+const ENCRYPTED = 0x1;
+const STRONG_ENCRYPTION = 0x40;
+const MASKED_HEADERS = 0x2000;
+const UTF8_NAME = 0x800;
+const UNICODE_PATH_FIELD = 0x7075;
+
+const TYPE_MASK = 0o170000;
+const FOLDER = 0o040000;
+const PLAIN = 0o100000;
+const LINK = 0o120000;
+
+/** Yields the files in directory order. Counts every entry, whatever it is, against the budget. */
+export async function* zipMembers(
+  window: FileWindow,
+  budget: InflateBudget,
+  maxEntries: number,
+  signal: AbortSignal,
+): AsyncGenerator<ZipMember> {
+  const zip = await openDirectory(window, signal);
+  if (zip.entryCount > maxEntries) throw rejected(`the archive has more than ${maxEntries} entries`);
+  const entries = zip.eachEntry();
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const next = await entries.next().catch((error: unknown) => {
+        throw archiveFault(error, 'the archive', signal);
+      });
+      if (next.done) break;
+      budget.countEntry();
+      const member = toMember(next.value);
+      if (member) yield member;
+    }
+  } finally {
+    zip.close();
+  }
+  // yauzl keeps the position of the next header; its type declaration has it as a boolean.
+  const end = Number(zip.readEntryCursor);
+  const beyond = window.read(end, 4);
+  if (beyond.length === 4 && beyond.readUInt32LE() === CENTRAL_SIGNATURE)
+    throw rejected(`the archive says that it has ${zip.entryCount} entries but has more`);
+}
+
+async function openDirectory(window: FileWindow, signal: AbortSignal): Promise<ZipFile> {
+  try {
+    return await fromRandomAccessReaderPromise(new WindowReader(window), window.size, {
+      autoClose: false,
+      decodeStrings: false,
+      validateEntrySizes: false,
+    });
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('multi-disk'))
+      throw rejected('the archive is one part of a split zip; join the parts first', { cause: error });
+    throw archiveFault(error, 'the archive', signal);
+  }
+}
+
+function toMember(entry: Entry): ZipMember | undefined {
+  const raw = decodeName(entry);
+  const check = checkEntryPath(raw);
+  if ('fault' in check) throw rejected(`entry ${quoteEntry(raw)} ${check.fault}`);
+  const type = (entry.externalFileAttributes >>> 16) & TYPE_MASK;
+  if (type === LINK) throw rejected(`entry ${quoteEntry(raw)} is a link`);
+  if (type !== 0 && type !== PLAIN && type !== FOLDER)
+    throw rejected(`entry ${quoteEntry(raw)} is neither a file nor a folder`);
+  if (raw.endsWith('/') || type === FOLDER || 'dropped' in check) return undefined;
+  if (entry.generalPurposeBitFlag & (ENCRYPTED | STRONG_ENCRYPTION | MASKED_HEADERS))
+    throw rejected(`entry ${quoteEntry(raw)} is encrypted`);
+  const { compressionMethod: method } = entry;
+  if (method !== 0 && method !== 8)
+    throw rejected(`entry ${quoteEntry(raw)} is compressed by method ${method}; store (0) and deflate (8) are allowed`);
+  if (method === 0 && entry.compressedSize !== entry.uncompressedSize)
+    throw rejected(
+      `entry ${quoteEntry(raw)} is stored but says ${entry.compressedSize} bytes inside and ${entry.uncompressedSize} outside`,
+    );
+  return {
+    path: check.path,
+    size: entry.uncompressedSize,
+    compressedSize: entry.compressedSize,
+    crc: entry.crc32,
+    deflated: method === 8,
+    offset: entry.relativeOffsetOfLocalHeader,
+  };
+}
+
+/** Many tools write UTF-8 without saying so; what is valid UTF-8 is taken as such before falling back to CP437. */
+function decodeName(entry: Entry): string {
+  if (!entry.extraFields.some((field) => field.id === UNICODE_PATH_FIELD)) {
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(entry.fileNameRaw);
+    } catch (cause) {
+      if (entry.generalPurposeBitFlag & UTF8_NAME)
+        throw rejected(`entry ${quoteEntry(entry.fileNameRaw.toString('latin1'))} has a name that is not UTF-8`, {
+          cause,
+        });
+    }
+  }
+  return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, true);
+}
+
+/** Serves yauzl's header reads from the window. */
+class WindowReader extends RandomAccessReader {
+  readonly #window: FileWindow;
+
+  constructor(window: FileWindow) {
+    super();
+    this.#window = window;
+  }
+
+  override _readStreamForRange(): never {
+    throw new Error('bodies are read by zip-reader.ts');
+  }
+
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    // yauzl also looks at the count, which the type declaration leaves out.
+    callback: (error: Error | null, bytesRead?: number) => void,
+  ): void {
+    let found: Buffer;
+    try {
+      found = this.#window.read(position, length);
+    } catch (error) {
+      callback(error as Error);
+      return;
+    }
+    callback(null, found.copy(buffer, offset));
+  }
+
+  override close(callback: (error: Error | null) => void): void {
+    callback(null);
+  }
+}

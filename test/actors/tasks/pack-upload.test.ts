@@ -1,0 +1,240 @@
+import { createReadStream, statSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import t, { type Test } from 'tap';
+import { type PackUploadInput, type PackUploadOutput, packUpload } from '../../../actors/tasks/pack-upload.ts';
+import { readZip } from '../../../engine/archive/zip-reader.ts';
+import { transient } from '../../../engine/failure.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
+import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { type Files, gzipToFile, lines, rawTarGz, rawZip, tarGzOf, tarStream, zipOf } from '../../fixtures/archives.ts';
+
+const signal = new AbortController().signal;
+const at = { owner: '7' as UserId, dataset: 'D' as DatasetId };
+const limits = { maxTotalBytes: 1e9, maxFileBytes: 1e9, maxEntries: 100_000 };
+const MiB = 1024 * 1024;
+
+t.test('one file that is no archive is zipped as it is, gzip and zip content of other names too', async (t) => {
+  const gzip = await tarGzOf({ inside: 'x' });
+  for (const [name, content] of Object.entries({ 'a.txt': 'hello', 'a.gz': gzip, 'a.xlsx': await zipOf({ b: 'b' }) })) {
+    const { output, contents } = await pack(t, { [name]: content });
+    t.strictSame(contents, { [name]: Buffer.from(content).toString('latin1') });
+    t.strictSame(output.files, [{ name, size: content.length }]);
+    t.equal(output.rawBytes, content.length);
+  }
+});
+
+t.test('several files are zipped as they are, archives among them too', async (t) => {
+  const zip = await zipOf({ inside: 'x' });
+  const { output, contents } = await pack(t, { 'b.txt': 'bb', 'a.zip': zip, empty: '' });
+  t.strictSame(Object.keys(contents), ['b.txt', 'a.zip', 'empty']);
+  t.equal(contents['a.zip'], zip.toString('latin1'));
+  t.equal(output.rawBytes, 2 + zip.length);
+});
+
+t.test('one archive is repacked with its folders, without what macOS adds', async (t) => {
+  const files = { 'a.txt': 'a', 'folder/deep/b.txt': 'bb', '__MACOSX/._a.txt': 'fork', 'folder/._b.txt': 'fork' };
+  const archives = { 'up.zip': await zipOf(files), 'UP.TAR.GZ': await tarGzOf(files), 'up.tgz': await tarGzOf(files) };
+  for (const [name, content] of Object.entries(archives)) {
+    const { output, contents } = await pack(t, { [name]: content }, { allowedFileExtensions: ['.TXT'] });
+    t.strictSame(contents, { 'a.txt': 'a', 'folder/deep/b.txt': 'bb' }, name);
+    t.strictSame(output.files, [
+      { name: 'a.txt', size: 1 },
+      { name: 'folder/deep/b.txt', size: 2 },
+    ]);
+    t.equal(output.rawBytes, content.length);
+    t.strictSame(await readdir(join(output.zipFile, '..')), ['import-ready.zip'], 'no copy of the upload is left');
+  }
+});
+
+t.test('extensions are checked without case, in every place', async (t) => {
+  const allowedFileExtensions = ['.txt', '.tar.bz'];
+  await pack(t, { 'A.TXT': 'a', 'b.tar.bz': 'b' }, { allowedFileExtensions });
+  const wrong: Files[] = [
+    { 'a.csv': 'a' },
+    { 'a.txt': 'a', 'b.csv': 'b' },
+    { 'up.zip': await zipOf({ 'a.txt': 'a', 'f/b.csv': 'b' }) },
+    { 'up.tgz': await tarGzOf({ 'a.txt': 'a', 'f/b.csv': 'b' }) },
+  ];
+  for (const files of wrong)
+    await refuses(t, files, /\.csv' has a file extension .* allowed are: \.txt, \.tar\.bz$/, { allowedFileExtensions });
+});
+
+t.test('limits hold for plain files as for entries', async (t) => {
+  const entries = { 'a.txt': 'x'.repeat(60), 'b.txt': 'x'.repeat(60) };
+  const uploads: Files[] = [entries, { 'up.zip': await zipOf(entries) }, { 'up.tgz': await tarGzOf(entries) }];
+  for (const files of uploads) {
+    await pack(t, files, { limits: { maxTotalBytes: 120, maxFileBytes: 60, maxEntries: 2 } });
+    await refuses(t, files, /a\.txt.* 59 (bytes )?.*per file/, { limits: { ...limits, maxFileBytes: 59 } });
+    await refuses(t, files, /119 bytes allowed/, { limits: { ...limits, maxTotalBytes: 119 } });
+  }
+  for (const files of uploads.slice(1))
+    await refuses(t, files, /^up\.\w+: the archive has more than 1 entries/, { limits: { ...limits, maxEntries: 1 } });
+});
+
+t.test("what is wrong with an archive is said with its name and the entry's", async (t) => {
+  const wrong: readonly [Files, RegExp][] = [
+    [{ 'up.zip': rawZip([{ name: '../evil' }]) }, /^up\.zip: entry '\.\.\/evil' has '\.\.' in its path$/],
+    [
+      { 'up.tgz': await rawTarGz([{ name: 'l', type: 'symlink', linkname: '/etc' }]) },
+      /^up\.tgz: entry 'l' is a link$/,
+    ],
+    [{ 'up.zip': rawZip([{ name: 'x', crc: 1 }]) }, /^up\.zip: entry 'x' is damaged/],
+    [
+      { 'up.zip': rawZip([{ name: 'x', content: 'longer', size: 2 }]) },
+      /^up\.zip: entry 'x' holds more than the 2 bytes/,
+    ],
+    [{ 'up.zip': rawZip([{ name: 'x', flags: 0x801 }]) }, /^up\.zip: entry 'x' is encrypted/],
+    [{ 'up.zip': rawZip([]) }, /^up\.zip: the archive is empty/],
+    [{ 'up.zip': rawZip([{ name: '__MACOSX/x' }]) }, /^up\.zip: the archive holds no files/],
+    [
+      { 'up.zip': Buffer.concat([Buffer.from('PK\x07\x08'), rawZip([{ name: 'x' }])]) },
+      /^up\.zip: .* one part of a split zip/,
+    ],
+    [{ 'up.zip': 'plain text' }, /^up\.zip: its name says that it is a zip archive but its content is not$/],
+    [{ 'up.zip': await tarGzOf({ a: 'a' }) }, /^up\.zip: its name says that it is a zip/],
+    [{ 'up.tar.gz': await zipOf({ a: 'a' }) }, /^up\.tar\.gz: its name says that it is a tar\.gz/],
+    [{ 'up.tgz': (await tarGzOf({ a: 'a' })).subarray(0, 40) }, /^up\.tgz: the archive is damaged/],
+    [{ 'up.tgz': '' }, /^up\.tgz: it is empty/],
+    [{}, /^the upload has no files/],
+    [{ 'a.txt': 'a', 'A.TXT': 'a' }, /'A\.TXT' comes twice/],
+  ];
+  for (const [files, message] of wrong) await refuses(t, files, message);
+});
+
+t.test('a store that fails is no fault of the upload', async (t) => {
+  for (const name of ['a.txt', 'up.zip', 'up.tgz']) {
+    const { store, input } = await setup(t, { [name]: await zipOf({ a: 'a' }) });
+    store.onCall = () => {
+      throw transient('store away');
+    };
+    await t.rejects(packUpload(input, { store, signal }), { kind: 'transient', message: 'store away' }, name);
+    store.onCall = () => {};
+    await store.remove([`7/D/raw/${name}`], signal);
+    await t.rejects(
+      packUpload(input, { store, signal }),
+      { kind: 'transient', message: /7\/D\/raw\/.* is gone/ },
+      name,
+    );
+    t.strictSame(await readdir(input.scratchDir), []);
+  }
+});
+
+t.test('stops with the reason of its signal and leaves nothing', async (t) => {
+  const { input, store } = await setup(t, { 'up.tgz': await tarGzOf({ a: Buffer.alloc(8 * MiB, 'a'), b: 'b' }) });
+  const stop = new AbortController();
+  store.onCall = (method) => {
+    if (method === 'get') setImmediate(() => stop.abort(new Error('enough')));
+  };
+  await t.rejects(packUpload(input, { store, signal: stop.signal }), new Error('enough'));
+  t.strictSame(await readdir(input.scratchDir), []);
+});
+
+t.test('memory stays flat: a few hundred MiB never wait in buffers', async (t) => {
+  const size = 300 * MiB;
+  const dir = await scratch(t);
+  const tar = join(dir, 'large.tgz');
+  await gzipToFile(tarStream('large.txt', size, lines(size)), tar);
+  const meter = new Meter();
+  const store = storeOf('7/D/raw/large.tgz', statSync(tar).size, () => createReadStream(tar), meter);
+  const input = { at, files: [{ name: 'large.tgz', size: 0 }], scratchDir: dir, limits, allowedFileExtensions: [] };
+  const { files } = await packUpload(input, { store, signal });
+  t.strictSame(files, [{ name: 'large.txt', size }]);
+  t.ok(meter.grownBytes < size / 2, `grew by ${Math.round(meter.grownBytes / MiB)} MiB`);
+});
+
+t.test('memory stays flat for one huge file that is no archive', async (t) => {
+  const size = 300 * MiB;
+  const meter = new Meter();
+  const store = storeOf('7/D/raw/huge.txt', size, () => Readable.from(lines(size)), meter);
+  const scratchDir = await scratch(t);
+  const input = { at, files: [{ name: 'huge.txt', size }], scratchDir, limits, allowedFileExtensions: ['.txt'] };
+  const { files, rawBytes } = await packUpload(input, { store, signal });
+  t.strictSame([files, rawBytes], [[{ name: 'huge.txt', size }], size]);
+  t.ok(meter.grownBytes < size / 2, `grew by ${Math.round(meter.grownBytes / MiB)} MiB`);
+});
+
+/** Bytes in buffers outside the heap, where file content lives. */
+class Meter {
+  readonly #before = process.memoryUsage().arrayBuffers;
+  grownBytes = 0;
+
+  look(): void {
+    this.grownBytes = Math.max(this.grownBytes, process.memoryUsage().arrayBuffers - this.#before);
+  }
+}
+
+/** A store of one object that is made while it is read. */
+function storeOf(
+  key: string,
+  size: number,
+  open: () => Readable,
+  meter: Meter,
+): Pick<ObjectStore, 'get' | 'head' | 'list'> {
+  const info = { key, size, etag: 'one', modified: new Date(0) };
+  return {
+    head: async () => info,
+    list: async function* () {
+      yield info;
+    },
+    async get(_key, range) {
+      const source = open();
+      if (range) return { info, body: Readable.from([(await source.iterator().next()).value.subarray(0, 4)]) };
+      const body = (async function* () {
+        for await (const chunk of source) {
+          meter.look();
+          yield chunk;
+        }
+      })();
+      return { info, body: Readable.from(body) };
+    },
+  };
+}
+
+async function scratch(t: Test): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+async function setup(
+  t: Test,
+  files: Files,
+  options: Partial<PackUploadInput> = {},
+): Promise<{ store: FakeObjectStore; input: PackUploadInput }> {
+  const store = new FakeObjectStore();
+  for (const [name, content] of Object.entries(files))
+    await store.put(`7/D/raw/${name}`, Buffer.from(content), {}, signal);
+  const input = {
+    at,
+    files: Object.entries(files).map(([name, content]) => ({ name, size: content.length })),
+    scratchDir: await scratch(t),
+    limits,
+    allowedFileExtensions: [],
+    ...options,
+  };
+  return { store, input };
+}
+
+/** Packs the files; the zip is read back as latin1 text. */
+async function pack(
+  t: Test,
+  files: Files,
+  options: Partial<PackUploadInput> = {},
+): Promise<{ output: PackUploadOutput; contents: Record<string, string> }> {
+  const { store, input } = await setup(t, files, options);
+  const output = await packUpload(input, { store, signal });
+  const contents: Record<string, string> = {};
+  for await (const { path, body } of readZip(output.zipFile, { limits }, signal))
+    contents[path] = Buffer.concat(await Array.fromAsync(body)).toString('latin1');
+  return { output, contents };
+}
+
+async function refuses(t: Test, files: Files, message: RegExp, options: Partial<PackUploadInput> = {}): Promise<void> {
+  const { store, input } = await setup(t, files, options);
+  await t.rejects(packUpload(input, { store, signal }), { kind: 'rejected', message }, String(message));
+  t.strictSame(await readdir(input.scratchDir), [], 'nothing is left in the scratch folder');
+}
