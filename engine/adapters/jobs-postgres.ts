@@ -1,4 +1,4 @@
-// The job table on PostgreSQL. Claiming and completing are one statement (job-exchange.ts); waking is here.
+// The job table on PostgreSQL. Claiming and completing are one round trip (job-exchange.ts); waking is here.
 //
 // A lane is woken by: a job enqueued for it or put back; a lease released anywhere, when its last claim left due jobs
 // behind; the time at which its earliest delayed job falls due, as far as this process has seen it; and whenever
@@ -8,11 +8,13 @@
 import { LANES, type LaneName, laneRank } from '../model/event.ts';
 import type { ClaimedJob, ClaimRequest, JobCompletion, JobRequest, Jobs, LaneDepth } from '../ports/jobs.ts';
 import type { Clock } from '../time.ts';
-import { exchangeJobs, JOB_CHANNEL, type JobExchange } from './job-exchange.ts';
+import { exchangeJobs, type JobExchange } from './job-exchange.ts';
 import { LEASE_CHANNEL } from './leases-postgres.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
+/** Heard with the lane's name when it may have claimable jobs; exchange_jobs notifies it, too. */
+const JOB_CHANNEL = 'longshore_job';
 /** Requests in one statement; more are sent in turn. */
 const ENQUEUE_BATCH = 5_000;
 /** Timers cannot wait longer than 24 days; looking once a day costs nothing. */

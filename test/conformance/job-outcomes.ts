@@ -30,6 +30,17 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
     t.same(await first.leases.acquire('d1', signal), { name: 'd1', token: 2 }, 'the lease is released');
   });
 
+  fact('the exchange that completes a job may be given it again', async (t, { first }) => {
+    await first.jobs.enqueue([request('import', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'import');
+    await first.jobs.enqueue([request('import', 'd1', 2)], signal);
+    const next = await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
+    t.same(
+      next.map(({ eventId, lease }) => ({ eventId, lease })),
+      [{ eventId: 2, lease: { name: 'd1', token: 2 } }],
+    );
+  });
+
   fact('a retry waits for its time and counts a try when told to', async (t, { first, advance, view }) => {
     await first.jobs.enqueue([request('import', 'd1')], signal);
     const retry = { kind: 'retry', delayMs: 10_000, message: 'plugin busy' } as const;

@@ -134,7 +134,7 @@ export class FakeJobs implements Jobs {
     const open = this.#table.rows.filter((row) => row.lane === claim.lane && this.#table.isClaimable(row));
     const has = (types: readonly string[], row: FakeJobRow): boolean =>
       row.type !== undefined && types.includes(row.type);
-    const order = (row: FakeJobRow): number => (row.state === 'running' ? 0 : has(claim.crowdedTypes, row) ? 2 : 1);
+    const order = (row: FakeJobRow): number => (has(claim.crowdedTypes, row) ? 1 : 0);
     return open
       .filter((row) => !has(claim.blockedTypes, row))
       .sort((a, b) => order(a) - order(b) || a.runAt - b.runAt || a.id - b.id)

@@ -89,6 +89,8 @@ t.test('a session of ours that the server still keeps does not bar our way', asy
   const squatter = await other.db.dedicated();
   squatter.on('error', () => undefined);
   const squatting = squatter.query('select pg_advisory_lock(instance_class(), $1)', [broken.instance.id]);
+  const queued = "select from pg_locks where locktype = 'advisory' and not granted and objid = $1::integer::oid";
+  while ((await other.db.query(queued, [broken.instance.id])).length === 0);
   await cut();
   await Promise.allSettled([squatting]);
   await gapped;

@@ -35,7 +35,8 @@ create table lease (
 ) with (fillfactor = 70);
 
 -- Jobs ------------------------------------------------------------------------------------------------------------
--- run_at is the time from which the job may be claimed; delayed rows lie in the future until they are due.
+-- run_at is the time from which the job may be claimed; delayed rows lie in the future until they are due, dead ones
+-- for ever. No index has `state` in its columns or its predicate: so a claim does not touch the indexes (HOT update).
 
 create table job (
   id bigint generated always as identity primary key,
@@ -62,10 +63,9 @@ create table job (
   unique (dataset_id, lane),
   check ((state = 'running') = (holder is not null) and (holder is null) = (token is null)),
   check (state <> 'dead' or failure is not null)
-) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
-create index job_waiting on job (lane, run_at, id) where state in ('queued', 'delayed');
-create index job_running on job (lane, id) where state = 'running';
+create index job_due on job (lane, run_at, id);
 
 -- Event log -------------------------------------------------------------------------------------------------------
 
