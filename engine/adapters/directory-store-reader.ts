@@ -43,6 +43,8 @@ export class DirectoryReader implements ObjectReader {
         highWaterMark: READ_BYTES,
         signal,
       });
+      // An abort before anybody reads must not end the process; who reads later is told all the same.
+      body.on('error', () => {});
       return { info: toInfo(key, stats), body };
     } catch (error) {
       await handle?.close();

@@ -132,13 +132,18 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       if (changes) t.strictSame(changes(), []);
     });
 
-    t.test('ends a body whose signal aborts', async (t) => {
+    t.test('ends a body whose signal aborts, while it is read or before', async (t) => {
       const { store } = await open(t);
       await store.put('1/a/x', Buffer.alloc(3_000_000), {}, signal);
       const stop = new AbortController();
-      const opened = await store.get('1/a/x', undefined, stop.signal);
+      const reading = await store.get('1/a/x', undefined, stop.signal);
+      const unread = await store.get('1/a/x', undefined, stop.signal);
+      const read = buffer(reading?.body ?? Readable.from([]));
+      const closed = new Promise((resolve) => unread?.body.once('close', resolve));
       stop.abort(new Error('enough'));
-      await t.rejects(buffer(opened?.body ?? Readable.from([])));
+      await t.rejects(read);
+      await closed;
+      await t.rejects(buffer(unread?.body ?? Readable.from([])));
     });
 
     t.test('lists in byte order of keys', async (t) => {

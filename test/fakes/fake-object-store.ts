@@ -64,7 +64,10 @@ export class FakeObjectStore implements ObjectStore {
     const found = this.#objects.get(key);
     if (!found) return undefined;
     const bytes = range ? found.bytes.subarray(range.from, (range.to ?? found.bytes.length) + 1) : found.bytes;
-    return { info: found.info, body: Readable.from(slices(bytes), { objectMode: false, signal }) };
+    const body = Readable.from(slices(bytes), { objectMode: false, signal });
+    // An abort before anybody reads must not end the process.
+    body.on('error', () => {});
+    return { info: found.info, body };
   }
 
   async head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined> {
