@@ -1,0 +1,40 @@
+// The heavy work of the plugin host. It blocks while it writes, so the host never does it itself: it is given an
+// implementation that runs it in worker threads. Arguments and results are plain values.
+
+import { createReadStream } from 'node:fs';
+import type { ArchiveLimits, ArchiveSource } from '../../engine/archive/archive-entry.ts';
+import { unpackTo } from '../../engine/archive/unpack.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
+import { writeZip } from '../../engine/archive/zip-writer.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
+
+export interface PackedFile {
+  /** Path in the archive. */
+  readonly path: string;
+  /** Path on disk. */
+  readonly file: string;
+  readonly size: number;
+}
+
+export interface Archives {
+  /** Unpacks a zip into an existing folder; an archive that breaks the archive rules is a `rejected` failure. */
+  unpack(zip: string, dir: string, limits: ArchiveLimits, signal: AbortSignal): Promise<readonly FileEntry[]>;
+  /** Creates or replaces `target`. */
+  zip(
+    target: string,
+    files: readonly PackedFile[],
+    options: { readonly level: number },
+    signal: AbortSignal,
+  ): Promise<{ readonly bytes: number }>;
+}
+
+/** The work itself, in the thread that calls it. */
+export const archivesHere: Archives = {
+  unpack: (zip, dir, limits, signal) => unpackTo(dir, readZip(zip, { limits }, signal), signal),
+  zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),
+};
+
+/** Each file is opened when its turn comes. */
+function* sources(files: readonly PackedFile[]): Generator<ArchiveSource> {
+  for (const { path, file, size } of files) yield { path, size, body: createReadStream(file) };
+}

@@ -1,0 +1,135 @@
+// How many calls a plugin host takes: refused at the door when it is full, then one at a time per dataset and target,
+// then a bounded number of scripts at once. Nobody waits longer than allowed.
+
+import { Failure } from '../../engine/failure.ts';
+import { type Clock, deadline } from '../../engine/time.ts';
+
+export interface CallGateLimits {
+  /** Scripts at once. */
+  readonly maxScripts: number;
+  /** Calls at once, with those that wait or send their body. */
+  readonly maxCalls: number;
+  /** Longest wait for a turn. */
+  readonly maxWaitMs: number;
+}
+
+/** The host has no room just now: 503. */
+export class Busy extends Failure {
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super('transient', message);
+    this.name = 'Busy';
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export class CallGate {
+  readonly #limits: CallGateLimits;
+  readonly #clock: Clock;
+  readonly #scripts: Places;
+  readonly #keys = new Map<string, Places>();
+  #calls = 0;
+
+  constructor(limits: CallGateLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#scripts = new Places(limits.maxScripts);
+  }
+
+  get calls(): number {
+    return this.#calls;
+  }
+
+  get scripts(): number {
+    return this.#scripts.taken;
+  }
+
+  /** A place in the house, before the body is read. */
+  admit(): Disposable {
+    if (this.#calls >= this.#limits.maxCalls) throw new Busy(`${this.#calls} calls are being served already`, 5);
+    this.#calls++;
+    return once(() => this.#calls--);
+  }
+
+  /** The key's turn and a place for a script; fails with {@link Busy} when the wait gets too long. */
+  async enter(key: string, signal: AbortSignal): Promise<Disposable> {
+    const { maxWaitMs } = this.#limits;
+    using wait = deadline(this.#clock, maxWaitMs, signal, () => new Busy(`no free turn within ${maxWaitMs} ms`, 10));
+    const turns = this.#keys.get(key) ?? new Places(1);
+    this.#keys.set(key, turns);
+    const forget = (): void => {
+      if (turns.taken === 0 && turns.waiting === 0) this.#keys.delete(key);
+    };
+    let leave: (() => void) | undefined;
+    try {
+      leave = await turns.take(wait.signal);
+      const free = await this.#scripts.take(wait.signal);
+      return once(() => {
+        free();
+        leave?.();
+        forget();
+      });
+    } catch (error) {
+      leave?.();
+      forget();
+      throw error;
+    }
+  }
+}
+
+/** A number of places, given away in the order of asking. */
+class Places {
+  readonly #size: number;
+  readonly #queue = new Set<() => void>();
+  taken = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /** Resolves to what gives the place back. */
+  take(signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.taken < this.#size) {
+      this.taken++;
+      return Promise.resolve(() => this.#free());
+    }
+    return new Promise((resolve, reject) => {
+      const turn = (): void => {
+        signal.removeEventListener('abort', abort);
+        resolve(() => this.#free());
+      };
+      const abort = (): void => {
+        this.#queue.delete(turn);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      this.#queue.add(turn);
+    });
+  }
+
+  /** The place goes to the next in the queue without ever being free. */
+  #free(): void {
+    const [next] = this.#queue;
+    if (!next) this.taken--;
+    else {
+      this.#queue.delete(next);
+      next();
+    }
+  }
+}
+
+function once(free: () => void): Disposable {
+  let freed = false;
+  return {
+    [Symbol.dispose]: () => {
+      if (!freed) free();
+      freed = true;
+    },
+  };
+}

@@ -1,0 +1,108 @@
+// One import: unpack, run the script, pack what it wrote (plugin wire protocol, import).
+//   {workspace}/import.zip -> input/ (+ vdi-meta.json) --script--> output/ -> data.zip -> output.zip
+
+import { rm, writeFile } from 'node:fs/promises';
+import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
+import type { Logger } from '../../engine/log.ts';
+import { fileNameKey } from '../../engine/model/file-name.ts';
+import type { Archives } from './archives.ts';
+import { type HostReply, invalid, scriptFailure } from './host-reply.ts';
+import type { HostedPlugin } from './hosted-plugins.ts';
+import { type Scripts, scriptError } from './script-call.ts';
+import type { ScriptEnvironment } from './script-environment.ts';
+import { splitMessages } from './script-messages.ts';
+import { type MetadataDocument, manifestDocument, validationDocument } from './wire-documents.ts';
+import { type FoundFile, findFiles, type Workspace } from './workspace.ts';
+
+const RESERVED_PREFIX = 'vdi-';
+const METADATA = 'vdi-meta.json';
+const DATA_LEVEL = 6;
+/** What is packed already is only stored. */
+const STORED = 0;
+
+export interface ImportCall {
+  readonly plugin: HostedPlugin;
+  readonly meta: MetadataDocument;
+  /** Holds `import.zip`. */
+  readonly workspace: Workspace;
+  readonly env: ScriptEnvironment;
+  readonly limits: ArchiveLimits;
+  readonly log: Logger;
+}
+
+export async function runImport(
+  call: ImportCall,
+  scripts: Scripts,
+  archives: Archives,
+  signal: AbortSignal,
+): Promise<HostReply> {
+  const { workspace, plugin } = call;
+  const input = await workspace.folder('input');
+  const output = await workspace.folder('output');
+  const rawUploads = await archives.unpack(workspace.path('import.zip'), input, call.limits, signal);
+  await rm(workspace.path('import.zip'));
+  if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
+  await writeFile(workspace.path('input', METADATA), call.meta.text);
+
+  const args = [input, output];
+  const outcome = await scripts.run({ kind: 'import', ...call, args, cwd: workspace.dir }, signal);
+  if (outcome.kind === 'refused') return invalid(outcome.lines);
+  if (outcome.kind !== 'ok') return scriptFailure(outcome);
+  const { files, others } = await findFiles(output);
+  const fault = outputFault(files, others);
+  if (fault !== undefined) return scriptFailure(scriptError(plugin.scripts.dataCleaning, 0, fault));
+  await rm(input, { recursive: true });
+  return packReply(call, archives, { rawUploads, files, lines: outcome.lines }, signal);
+}
+
+/** Why the script's output cannot become a dataset's files. */
+function outputFault(files: readonly FoundFile[], others: readonly string[]): string | undefined {
+  const [other] = others;
+  if (other !== undefined) return `the import script wrote ${quoteEntry(other)}, which is neither file nor folder`;
+  if (files.length === 0) return 'the import script wrote no output files';
+  const keys = new Map<string, string>();
+  for (const { name } of files) {
+    if (name.startsWith(RESERVED_PREFIX))
+      return `the import script wrote ${quoteEntry(name)}; names beginning with '${RESERVED_PREFIX}' are reserved`;
+    const check = checkEntryPath(name);
+    if ('fault' in check) return `an output file of the import script ${check.fault}: ${quoteEntry(name)}`;
+    const twin = keys.get(fileNameKey(name));
+    if (twin !== undefined)
+      return `the import script wrote ${quoteEntry(twin)} and ${quoteEntry(name)}, which differ in case only`;
+    keys.set(fileNameKey(name), name);
+  }
+  return undefined;
+}
+
+async function packReply(
+  { workspace }: ImportCall,
+  archives: Archives,
+  result: {
+    readonly rawUploads: readonly { readonly name: string; readonly size: number }[];
+    readonly files: readonly FoundFile[];
+    readonly lines: readonly string[];
+  },
+  signal: AbortSignal,
+): Promise<HostReply> {
+  const installReady = result.files.map(({ name, size }) => ({ name, size }));
+  const data = { path: 'data.zip', file: workspace.path('data.zip') };
+  const packed = result.files.map(({ name, file, size }) => ({ path: name, file, size }));
+  const { bytes: size } = await archives.zip(data.file, packed, { level: DATA_LEVEL }, signal);
+  await rm(workspace.path('output'), { recursive: true });
+  const manifest = manifestDocument(result.rawUploads, installReady);
+  const parts = [
+    await document(workspace, 'vdi-manifest.json', manifest),
+    await document(workspace, 'warnings.json', validationDocument(true, splitMessages(result.lines))),
+    { ...data, size },
+  ];
+  const file = workspace.path('output.zip');
+  const { bytes } = await archives.zip(file, parts, { level: STORED }, signal);
+  return { kind: 'zip', file, bytes };
+}
+
+async function document(workspace: Workspace, name: string, content: object) {
+  const text = JSON.stringify(content);
+  await writeFile(workspace.path(name), text);
+  return { path: name, file: workspace.path(name), size: Buffer.byteLength(text) };
+}

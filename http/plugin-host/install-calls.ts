@@ -1,0 +1,102 @@
+// Installing into one target and taking away again: install-data, install-meta, uninstall (plugin wire protocol).
+
+import { rm, writeFile } from 'node:fs/promises';
+import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { DatasetId } from '../../engine/model/ids.ts';
+import type { Archives } from './archives.ts';
+import { done, type HostReply, invalid, missingDependency, scriptFailure, serverError, valid } from './host-reply.ts';
+import type { HostedPlugin } from './hosted-plugins.ts';
+import type { InstallFolder } from './install-folder.ts';
+import { exitError, type Scripts } from './script-call.ts';
+import type { ScriptEnvironment } from './script-environment.ts';
+import type { MetadataDocument } from './wire-documents.ts';
+import type { Workspace } from './workspace.ts';
+
+const METADATA = 'vdi-meta.json';
+
+export interface InstallCall {
+  readonly plugin: HostedPlugin;
+  readonly dataset: DatasetId;
+  readonly workspace: Workspace;
+  readonly folder: InstallFolder;
+  /** The environment for files at this path. */
+  readonly env: (dataFiles: string) => ScriptEnvironment;
+  readonly log: Logger;
+}
+
+/** The workspace holds `install-ready.zip`. */
+export async function runInstallData(
+  call: InstallCall & { readonly meta: MetadataDocument; readonly limits: ArchiveLimits },
+  scripts: Scripts,
+  archives: Archives,
+  signal: AbortSignal,
+): Promise<HostReply> {
+  const { workspace, folder, plugin } = call;
+  if (!plugin.staging && (await folder.installed()))
+    return serverError(`${folder.final} is there already; uninstall dataset ${call.dataset} first`);
+  const zip = workspace.path('install-ready.zip');
+  const dataDir = await workspace.folder('install');
+  await archives.unpack(zip, dataDir, call.limits, signal);
+  await rm(zip);
+  await writeFile(workspace.path('install', METADATA), call.meta.text);
+  await folder.prepare();
+  try {
+    const env = call.env(plugin.staging ? folder.staging : folder.final);
+    const failure = await incompatibility(call, env, scripts, signal);
+    if (failure) return failure;
+    const args = [call.dataset, dataDir];
+    const outcome = await scripts.run({ kind: 'install_data', ...call, env, args, cwd: workspace.dir }, signal);
+    if (outcome.kind === 'refused') return invalid(outcome.lines);
+    if (outcome.kind !== 'ok') return scriptFailure(outcome);
+    if (plugin.staging) await folder.commit();
+    return valid(outcome.lines);
+  } finally {
+    await folder.discard();
+  }
+}
+
+export async function runInstallMeta(
+  call: InstallCall & { readonly meta: MetadataDocument },
+  scripts: Scripts,
+  signal: AbortSignal,
+): Promise<HostReply> {
+  const { workspace } = call;
+  const metaFile = workspace.path(METADATA);
+  await writeFile(metaFile, call.meta.text);
+  const args = [call.dataset, metaFile, workspace.propertiesDir];
+  const env = call.env(call.folder.final);
+  const outcome = await scripts.run({ kind: 'install_meta', ...call, env, args, cwd: workspace.dir }, signal);
+  if (outcome.kind === 'refused') return invalid(outcome.lines);
+  return outcome.kind === 'ok' ? done : scriptFailure(outcome);
+}
+
+/** What is not installed is uninstalled already. */
+export async function runUninstall(call: InstallCall, scripts: Scripts, signal: AbortSignal): Promise<HostReply> {
+  const { workspace, folder, plugin } = call;
+  const env = call.env(folder.final);
+  const args = [call.dataset];
+  const outcome = await scripts.run({ kind: 'uninstall', ...call, env, args, cwd: workspace.dir }, signal);
+  // To take away there is no data that could be refused.
+  if (outcome.kind === 'refused') return scriptFailure(exitError(plugin.scripts.uninstall, 99));
+  if (outcome.kind !== 'ok') return scriptFailure(outcome);
+  await folder.remove();
+  await folder.discard();
+  return done;
+}
+
+/** The answer when the dataset's dependencies do not fit the target; a dataset without any fits everywhere. */
+async function incompatibility(
+  call: InstallCall & { readonly meta: MetadataDocument },
+  env: ScriptEnvironment,
+  scripts: Scripts,
+  signal: AbortSignal,
+): Promise<HostReply | undefined> {
+  const { dependencies } = call.meta.metadata;
+  if (dependencies.length === 0) return undefined;
+  const stdin = dependencies.map((one) => `${one.resourceIdentifier}\t${one.resourceVersion}\n`);
+  const check = { kind: 'check_compat', ...call, env, args: [], stdin, cwd: call.workspace.dir } as const;
+  const outcome = await scripts.run(check, signal);
+  if (outcome.kind === 'refused') return missingDependency(outcome.lines);
+  return outcome.kind === 'ok' ? undefined : scriptFailure(outcome);
+}

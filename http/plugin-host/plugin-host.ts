@@ -1,0 +1,170 @@
+// The plugin host apart from HTTP: finds the plugin, waits for the dataset's turn, runs the scripts.
+
+import { stat } from 'node:fs/promises';
+import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import { Failure } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
+import type { Clock } from '../../engine/time.ts';
+import type { Archives } from './archives.ts';
+import { CallGate, type CallGateLimits } from './call-gate.ts';
+import type { HostReply } from './host-reply.ts';
+import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
+import { runImport } from './import-call.ts';
+import { type InstallCall, runInstallData, runInstallMeta, runUninstall } from './install-calls.ts';
+import { datasetsFolder, InstallFolder, sweepDatasets } from './install-folder.ts';
+import { Scripts } from './script-call.ts';
+import { baseEnvironment, importEnvironment, importId, installEnvironment } from './script-environment.ts';
+import { ScriptMetrics } from './script-metrics.ts';
+import {
+  type CallIds,
+  checkManifestPart,
+  parseImportDetails,
+  parseInstallDetails,
+  parseInstallMetaDetails,
+  parseMetadataPart,
+  parseUninstall,
+} from './wire-documents.ts';
+import { sweepWorkspaces, Workspace } from './workspace.ts';
+
+export interface PluginHostOptions {
+  readonly plugins: readonly HostedPlugin[];
+  /** Enabled ones only. */
+  readonly targets: readonly HostedTarget[];
+  readonly siteBuild: string;
+  /** Scratch space of this host alone. */
+  readonly workDir: string;
+  /** The process's own environment; scripts get the few variables of it that the protocol names. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of the archives that are sent here. */
+  readonly archiveLimits: ArchiveLimits;
+  readonly gate: CallGateLimits;
+}
+
+export interface PluginHostParts {
+  readonly runner: ScriptRunner;
+  readonly archives: Archives;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class PluginHost {
+  readonly #options: PluginHostOptions;
+  readonly #parts: PluginHostParts;
+  readonly #hosted: HostedPlugins;
+  readonly #scripts: Scripts;
+  readonly #gate: CallGate;
+
+  constructor(options: PluginHostOptions, parts: PluginHostParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#hosted = new HostedPlugins(options.plugins, options.targets);
+    this.#scripts = new Scripts(parts.runner, new ScriptMetrics(parts.metrics));
+    this.#gate = new CallGate(options.gate, parts.clock);
+  }
+
+  /** Before the first call: what a kill left behind is finished or cleared. Fails when an install root is missing. */
+  async prepare(): Promise<void> {
+    await sweepWorkspaces(this.#options.workDir);
+    const folders = new Set<string>();
+    for (const plugin of this.#options.plugins) {
+      // Made by nobody here: a mount that is missing must not be replaced by a folder of its name.
+      if (!(await stat(plugin.installRoot).catch(() => undefined))?.isDirectory())
+        throw new Failure('transient', `installRoot '${plugin.installRoot}' of plugin ${plugin.name} is no folder`);
+      for (const target of this.#options.targets) folders.add(datasetsFolder(plugin, target, this.#options.siteBuild));
+    }
+    for (const folder of folders) await sweepDatasets(folder, this.#parts.clock, this.#parts.log);
+  }
+
+  get load(): { readonly calls: number; readonly scripts: number } {
+    return { calls: this.#gate.calls, scripts: this.#gate.scripts };
+  }
+
+  /** A place for one call, or {@link Busy}; taken before its body is read. */
+  admit(): Disposable {
+    return this.#gate.admit();
+  }
+
+  workspace(): Promise<Workspace> {
+    return Workspace.make(this.#options.workDir);
+  }
+
+  /** The workspace holds `import.zip`. */
+  async import(request: { details: string }, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
+    const { jobId, meta, ...ids } = parseImportDetails(request.details);
+    const plugin = this.#hosted.plugin(meta.metadata.type);
+    using _turn = await this.#gate.enter(`import ${ids.dataset}`, signal);
+    const env = {
+      ...baseEnvironment(this.#options.environment, plugin.customPath),
+      ...importEnvironment(ids.dataset, importId(this.#parts.clock.now(), jobId)),
+    };
+    const call = { plugin, meta, workspace, env, limits: this.#options.archiveLimits, log: this.#log(ids, plugin) };
+    return await runImport(call, this.#scripts, this.#parts.archives, signal);
+  }
+
+  /** The workspace holds `install-ready.zip`. */
+  async installData(
+    request: { details: string; meta: string; manifest: string },
+    workspace: Workspace,
+    signal: AbortSignal,
+  ): Promise<HostReply> {
+    const { target, ...ids } = parseInstallDetails(request.details);
+    const meta = parseMetadataPart(request.meta);
+    checkManifestPart(request.manifest);
+    const found = this.#hosted.installer(meta.metadata.type, target);
+    using _turn = await this.#turn(ids, found.target, signal);
+    const call = await this.#installCall(ids, found, workspace, signal);
+    const limits = this.#options.archiveLimits;
+    return await runInstallData({ ...call, meta, limits }, this.#scripts, this.#parts.archives, signal);
+  }
+
+  /** The workspace's properties folder holds the data properties. */
+  async installMeta(request: { details: string }, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
+    const { target, meta, ...ids } = parseInstallMetaDetails(request.details);
+    const found = this.#hosted.installer(meta.metadata.type, target);
+    using _turn = await this.#turn(ids, found.target, signal);
+    const call = await this.#installCall(ids, found, workspace, signal);
+    return await runInstallMeta({ ...call, meta }, this.#scripts, signal);
+  }
+
+  async uninstall(body: string, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
+    const { target, type, ...ids } = parseUninstall(body);
+    const found = { plugin: this.#hosted.plugin(type), target: this.#hosted.target(target) };
+    using _turn = await this.#turn(ids, found.target, signal);
+    return await runUninstall(await this.#installCall(ids, found, workspace, signal), this.#scripts, signal);
+  }
+
+  #turn(ids: CallIds, target: HostedTarget, signal: AbortSignal): Promise<Disposable> {
+    return this.#gate.enter(`install ${target.id} ${ids.dataset}`, signal);
+  }
+
+  async #installCall(
+    ids: CallIds,
+    { plugin, target }: { readonly plugin: HostedPlugin; readonly target: HostedTarget },
+    workspace: Workspace,
+    signal: AbortSignal,
+  ): Promise<InstallCall> {
+    const db = await target.dataDb(signal);
+    const base = baseEnvironment(this.#options.environment, plugin.customPath);
+    const parent = datasetsFolder(plugin, target, this.#options.siteBuild);
+    return {
+      plugin,
+      workspace,
+      dataset: ids.dataset,
+      folder: new InstallFolder(parent, ids.dataset, this.#parts.clock),
+      env: (dataFiles) => ({ ...base, ...installEnvironment(ids.dataset, target.id, dataFiles, db) }),
+      log: this.#log(ids, plugin, target),
+    };
+  }
+
+  #log(ids: CallIds, plugin: HostedPlugin, target?: HostedTarget): Logger {
+    return this.#parts.log.child({
+      dataset: ids.dataset,
+      event: ids.event,
+      plugin: plugin.name,
+      ...(target ? { target: target.id } : {}),
+    });
+  }
+}
