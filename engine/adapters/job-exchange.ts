@@ -28,7 +28,7 @@ export interface JobExchange {
   readonly claimed: readonly ClaimedJob[];
   /** The claim left room and due jobs behind: something keeps them waiting. */
   readonly blocked: boolean;
-  /** Milliseconds until the lane's next delayed job falls due, as of before the statement. */
+  /** Milliseconds until the lane's next delayed job falls due. */
   readonly nextDueMs: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function exchangeJobs(
   };
 }
 
-/** Completions as one array per column, as the statement takes them. */
+/** Completions as one array per column, as the function takes them. */
 function completionColumns(done: readonly JobCompletion[]): readonly unknown[] {
   const outcomes = done.map(({ outcome }) => outcomeColumns(outcome));
   return [

@@ -64,7 +64,8 @@ t.test('a process uses one connection outside its pool', async (t) => {
   hearing(broken, 'one');
   await hearing(broken, 'two').until(1);
   const sessions = await other.db.query<{ query: string }>(
-    `select query from pg_stat_activity where datname = current_database() and pid not in
+    `select query from pg_stat_activity where datname = current_database()
+      and backend_type = 'client backend' and pid not in
       (select pid from alive_instance where id <> $1) and pid <> pg_backend_pid()`,
     [broken.instance.id],
   );
