@@ -23,7 +23,7 @@ export function allowedBy(schema: SchemaNode): string {
 function allowedOfType(schema: SchemaNode, type: string): string {
   switch (type) {
     case 'string':
-      return `text${bounds(schema.minLength, schema.maxLength, ' characters')}`;
+      return FORMATS[schema.format ?? ''] ?? `text${bounds(schema.minLength, schema.maxLength, 'character')}`;
     case 'integer':
     case 'number': {
       const range = bounds(schema.minimum, schema.maximum, '');
@@ -32,7 +32,7 @@ function allowedOfType(schema: SchemaNode, type: string): string {
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${bounds(schema.minItems, undefined, ' items')}${schema.uniqueItems ? ' that differ' : ''}, each ${allowedBy(schema.items ?? {})}`;
+      return `a list${bounds(schema.minItems, undefined, 'item')}${schema.uniqueItems ? ' that differ' : ''}, each ${allowedBy(schema.items ?? {})}`;
     case 'object':
       return `a map${keysOf(schema)}`;
     default:
@@ -40,14 +40,17 @@ function allowedOfType(schema: SchemaNode, type: string): string {
   }
 }
 
+const FORMATS: Readonly<Record<string, string>> = { email: 'an e-mail address', uri: 'a URI' };
+
 function bounds(low: number | undefined, high: number | undefined, unit: string): string {
-  if (low !== undefined && high !== undefined) return ` ${low}..${high}${unit}`;
-  if (low !== undefined) return ` of at least ${low}${unit}`;
-  return high === undefined ? '' : ` of at most ${high}${unit}`;
+  const of = (count: number): string => `${count}${unit && ` ${unit}${count === 1 ? '' : 's'}`}`;
+  if (low !== undefined && high !== undefined) return ` ${low}..${of(high)}`;
+  if (low !== undefined) return ` of at least ${of(low)}`;
+  return high === undefined ? '' : ` of at most ${of(high)}`;
 }
 
 function keysOf(schema: SchemaNode): string {
-  if (!schema.properties) return schema.minProperties ? ` of at least ${schema.minProperties} key` : '';
+  if (!schema.properties) return bounds(schema.minProperties, undefined, 'key');
   return ` with the keys ${keyList(schema)}`;
 }
 

@@ -25,7 +25,11 @@ export function parseDuration(text: string): number | undefined {
   if (!groups) return undefined;
   let total = 0n;
   for (const [i, [, ns]] of UNITS.entries()) total += nanoseconds(groups[i] ?? '0', ns);
-  const ms = Number(total / NS_PER_MS) + Number(total % NS_PER_MS) / Number(NS_PER_MS);
+  // One division where it is exact; beyond 2^53 ns (104 days) fractions of a millisecond may be off in the last bit.
+  const ms =
+    total <= BigInt(Number.MAX_SAFE_INTEGER)
+      ? Number(total) / Number(NS_PER_MS)
+      : Number(total / NS_PER_MS) + Number(total % NS_PER_MS) / Number(NS_PER_MS);
   return ms <= Number.MAX_SAFE_INTEGER ? ms : undefined;
 }
 

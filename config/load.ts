@@ -60,10 +60,14 @@ export async function loadConfiguration(file: string, options: LoadOptions): Pro
   const selection = new Selection(options.sections);
   const schema = selection.restrict(ROOT_SCHEMA);
   const dir = dirname(resolve(file));
-  // Their aliases are expanded by now; placeholders in unused ones are nobody's business.
-  const { definitions, ...read } = asMap(selection.prune(ROOT_SCHEMA, yaml.value));
-  for (const [key, holder] of Object.entries({ definitions, '': yaml.value }))
-    if (holder !== undefined && !isMap(holder)) faults.report([notMap(key, holder)]);
+  if (!isMap(yaml.value)) {
+    faults.report([notMap([], yaml.value)]);
+    return faults.result();
+  }
+  // Aliases of shared values are expanded by now; placeholders in those that nobody uses do not matter.
+  const { definitions, ...content } = yaml.value;
+  if (definitions !== undefined && !isMap(definitions)) faults.report([notMap(['definitions'], definitions)]);
+  const read = selection.prune(ROOT_SCHEMA, content);
   const expansion = await expand(read, schema, { env: options.env, dir });
   const { document, origins } = expansion;
   const written: Written = (path) => yaml.marks.get(pointerOf(path))?.text;
@@ -95,9 +99,8 @@ export async function loadConfiguration(file: string, options: LoadOptions): Pro
   };
 }
 
-const asMap = (value: unknown): Record<string, unknown> => (isMap(value) ? value : {});
-const notMap = (key: string, value: unknown): Finding => ({
-  path: key === '' ? [] : [key],
+const notMap = (path: Path, value: unknown): Finding => ({
+  path,
   found: foundAt({ type: 'object' }, value),
   allowed: 'a map',
 });

@@ -19,6 +19,7 @@ export interface SchemaNode {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
+  readonly format?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minItems?: number;

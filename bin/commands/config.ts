@@ -8,7 +8,7 @@ import { printDocument } from '../../config/print.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
 
-export const configCommand: Command = {
+export const config: Command = {
   name: 'config',
   summary: 'check a configuration file, print it with its defaults, or print its JSON Schema',
   usage: 'longshore config check FILE | longshore config schema | longshore config print FILE',
@@ -22,7 +22,7 @@ export const configCommand: Command = {
       if (verb === 'check') return check(file, io);
       if (verb === 'print') return print(file, io);
     }
-    io.err(`usage: ${configCommand.usage}\n`);
+    io.err(`usage: ${config.usage}\n`);
     return EXIT.usage;
   },
 };

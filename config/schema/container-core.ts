@@ -25,6 +25,9 @@ const oauth = section(
     audience: optional(text('Value that the `aud` claim must hold; not checked when absent.', { minLength: 1 })),
     jwksUrl: optional(formed<string>('http-url', "URL of the issuer's key set; re-read on an unknown key id.")),
     publicKeyFile: optional(formed<string>('file', 'PEM file of the one public key.')),
+    privateKeyFile: optional(
+      formed<string>('file', 'PEM file with which `longshore token --config` signs; no server reads it.'),
+    ),
     clockTolerance: duration('How far the clocks may differ when expiry is checked.', '30s'),
     queryToken: flag('Accept `access_token` in the query of file downloads (browsers download by form).', true),
   },

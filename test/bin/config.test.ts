@@ -1,0 +1,134 @@
+import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { parse } from 'yaml';
+import { type CommandIo, EXIT } from '../../bin/command.ts';
+import { config } from '../../bin/commands/config.ts';
+import { FIXTURES, SECRETS } from '../config/complete-document.ts';
+
+/** Both fixtures in a directory of their own, with the files that they name. */
+async function setup(t: Test): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-config-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  await cp(FIXTURES, dir, { recursive: true });
+  await writeFile(join(dir, 'token-key.pub.pem'), 'a key');
+  await chmod(join(dir, 'embedded-form.yaml'), 0o600);
+  return dir;
+}
+
+async function run(args: readonly string[], env: CommandIo['env'] = {}) {
+  let out = '';
+  let err = '';
+  const io: CommandIo = {
+    env: { PATH: process.env.PATH, ...env },
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    terminal: false,
+    signal: new AbortController().signal,
+  };
+  return { code: await config.run(args, io), out, err };
+}
+
+t.test('check says in one line that a file is right', async (t) => {
+  const dir = await setup(t);
+  const contract = join(dir, 'contract-form.yaml');
+  t.same(await run(['check', contract], SECRETS), {
+    code: EXIT.ok,
+    out: `${contract}: ok, 2 enabled install targets, 2 plugins\n`,
+    err: '',
+  });
+  const embedded = join(dir, 'embedded-form.yaml');
+  t.same(await run(['check', embedded]), {
+    code: EXIT.ok,
+    out: `${embedded}: ok, 1 enabled install target, 1 plugin\n`,
+    err: '',
+  });
+});
+
+t.test('check prints every fault, one per line, and ends with 3', async (t) => {
+  const dir = await setup(t);
+  const file = join(dir, 'contract-form.yaml');
+  const { code, out, err } = await run(['check', file], {});
+  t.equal(code, EXIT.configuration);
+  t.equal(out, '');
+  const lines = err.trimEnd().split('\n');
+  // One per use: the password of the sites is shared by an anchor.
+  t.equal(lines.length, 11);
+  t.match(
+    lines[0],
+    `${file}:9:15: installer.installTargets[0].controlDb.password: found \${env:SITE_DB_PASSWORD}, and SITE_DB_PASSWORD is not set`,
+  );
+});
+
+t.test('check looks for the files and programs that are named', async (t) => {
+  const dir = await setup(t);
+  await rm(join(dir, 'token-key.pub.pem'));
+  const embedded = join(dir, 'embedded-form.yaml');
+  t.match(await run(['check', embedded]), {
+    code: EXIT.configuration,
+    err: `${embedded}:5:54: containerCore.authentication.oauth.publicKeyFile: found "token-key.pub.pem", which cannot be read; allowed: a readable file\n`,
+  });
+  const contract = join(dir, 'contract-form.yaml');
+  const text = await readFile(contract, 'utf8');
+  const withCommand = async (command: string) => {
+    await writeFile(contract, text.replace('command: /bin/sh', `command: ${command}`));
+    return (await run(['check', contract], SECRETS)).err;
+  };
+  t.equal(await withCommand('sh'), '');
+  t.match(
+    await withCommand('cp -r a b'),
+    '"cp -r a b", which is no executable here; allowed: one executable: a name on PATH or a path; arguments go into `arguments`, a shell is written as /bin/sh -c',
+  );
+  t.match(
+    await withCommand('./contract-form.yaml'),
+    'handler.commands[0].command: found "./contract-form.yaml", which is no executable here',
+  );
+});
+
+t.test('print shows the file with its defaults and without its secrets', async (t) => {
+  const dir = await setup(t);
+  const { code, out, err } = await run(['print', join(dir, 'contract-form.yaml')], SECRETS);
+  t.equal(code, EXIT.ok);
+  t.equal(err, '');
+  t.notMatch(out, 'planted');
+  const document = parse(out);
+  t.equal(document.installer.cacheDb.password, '[hidden]');
+  t.equal(document.installer.daemons.reconciler.slimRunInterval, '5m');
+  t.equal(document.installer.plugins.genelist.dataTypes[0].version, '1.0');
+  t.notOk('definitions' in document);
+});
+
+t.test('warnings go to the other stream', async (t) => {
+  const dir = await setup(t);
+  const file = join(dir, 'embedded-form.yaml');
+  await chmod(file, 0o644);
+  const { code, err } = await run(['check', file]);
+  t.equal(code, EXIT.ok);
+  t.equal(err, `${file}: warning: ${file} holds secrets and can be read by every user of this machine\n`);
+});
+
+t.test('schema prints JSON', async (t) => {
+  const { code, out } = await run(['schema']);
+  t.equal(code, EXIT.ok);
+  t.match(JSON.parse(out), { $schema: 'https://json-schema.org/draft/2020-12/schema', properties: { installer: {} } });
+});
+
+t.test('anything else is a usage error', async (t) => {
+  for (const args of [
+    [],
+    ['check'],
+    ['print'],
+    ['check', 'a', 'b'],
+    ['schema', 'x'],
+    ['other', 'x'],
+    ['check', '--all'],
+  ]) {
+    const { code, out, err } = await run(args);
+    t.same([code, out, err], [EXIT.usage, '', `usage: ${config.usage}\n`], args.join(' '));
+  }
+});

@@ -1,0 +1,396 @@
+// Every bound of the contract, and of our additions, at it, below it and above it. The tables are typed from the documents,
+// not from the schema; the last test compares the two.
+
+import t, { type Test } from 'tap';
+import { ROOT_SCHEMA } from '../../config/schema/root.ts';
+import { branchOf, type SchemaNode } from '../../config/schema-node.ts';
+import { compileCheck } from '../../config/validate.ts';
+import { changed, completeDocument, type Document } from './complete-document.ts';
+
+const OPEN = null;
+type Bounds = readonly [low: number | null, high: number | null];
+
+const queue: Bounds = [1, 100];
+const workers: Bounds = [1, 20];
+const lanes = ['import', 'install', 'hardDelete', 'softDelete', 'sharing', 'updateMeta', 'reconciliation', 'upload'];
+const buffer: Bounds = [-1, OPEN];
+const size: Bounds = [0, OPEN];
+const ports: Bounds = [1, 65_535];
+
+/** Whole numbers of the contract's form. */
+const INTEGERS: Record<string, Bounds> = {
+  'installer.cacheDb.poolSize': [1, 32],
+  'installer.restService.maxUploadSize': [1_048_576, OPEN],
+  'installer.restService.userMaxStorageSize': [1_073_741_824, OPEN],
+  ...Object.fromEntries(
+    lanes.flatMap((lane) => [
+      [`installer.lanes.${lane}.inMemoryQueueSize`, queue],
+      [`installer.lanes.${lane}.workerCount`, workers],
+      [`installer.lanes.${lane}.retry.tries`, [1, 100]],
+    ]),
+  ),
+  'installer.logBroker.consumers.fetchMaxBytes': size,
+  'installer.logBroker.consumers.fetchMinBytes': size,
+  'installer.logBroker.consumers.maxPollRecords': size,
+  'installer.logBroker.consumers.receiveBufferSize': buffer,
+  'installer.logBroker.consumers.sendBufferSize': buffer,
+  'installer.logBroker.producers.bufferMemory': size,
+  'installer.logBroker.producers.sendRetries': [0, 2_147_483_647],
+  'installer.logBroker.producers.batchSize': size,
+  'installer.logBroker.producers.maxRequestSize': size,
+  'installer.logBroker.producers.receiveBufferSize': buffer,
+  'installer.logBroker.producers.sendBufferSize': buffer,
+  'installer.plugins.*.dataTypes.*.maxFileSize': [0, OPEN],
+  'installer.sharedTargetDbPooling.poolSize': [5, 255],
+  'installer.installTargets.*.controlDb.poolSize': [5, 32],
+  'installer.installTargets.*.dataDb.poolSize': [5, 32],
+  'handler.port': [80, 65_535],
+  // Ours.
+  ...Object.fromEntries(
+    ['installer', 'handler', 'report', 'access', 'pluginHost'].map((name) => [`containerCore.ports.${name}`, ports]),
+  ),
+  'containerCore.http.limits.maxHeaderSize': [8192, 1_048_576],
+  'containerCore.http.limits.maxJsonSize': [65_536, 67_108_864],
+  'containerCore.http.limits.maxConnections': [1, 65_535],
+  'containerCore.http.limits.uploadsPerUser': [1, 100],
+  'installer.restService.urlUploads.maxRedirects': [0, 20],
+  'installer.plugins.*.limits.cpu': [1, 31_536_000],
+  'installer.plugins.*.limits.fileSize': [1, OPEN],
+  'handler.maxUnpackedSize': [1_048_576, OPEN],
+  'handler.lane.inMemoryQueueSize': queue,
+  'handler.lane.workerCount': workers,
+  'report.lane.inMemoryQueueSize': queue,
+  'report.lane.workerCount': workers,
+  'report.maxQueued': [1, 1_000_000],
+  'report.maxOutputSize': [1_048_576, OPEN],
+  'report.db.poolSize': [1, 32],
+  'access.db.poolSize': [1, 32],
+  'mail.retry.tries': [1, 100],
+};
+
+const named: Bounds = [3, 32];
+/** Lengths of texts. */
+const LENGTHS: Record<string, Bounds> = {
+  'containerCore.authentication.adminToken': [32, OPEN],
+  'installer.cacheDb.username': [3, OPEN],
+  'installer.cacheDb.password': [3, OPEN],
+  'installer.cacheDb.name': [3, OPEN],
+  'installer.daemons.eventRouter.brokerProducerId': named,
+  ...Object.fromEntries(
+    lanes
+      .filter((lane) => lane !== 'upload')
+      .flatMap((lane) =>
+        ['brokerConsumerId', 'eventChannel', 'eventKey'].map((key) => [`installer.lanes.${lane}.${key}`, named]),
+      ),
+  ),
+  'installer.lanes.updateMeta.brokerProducerId': named,
+  'installer.lanes.reconciliation.brokerProducerId': named,
+  'installer.objectStore.accessToken': [3, OPEN],
+  'installer.objectStore.secretKey': [8, OPEN],
+  'installer.queueBroker.global.connection.username': [3, OPEN],
+  'installer.queueBroker.global.connection.password': [3, OPEN],
+  'installer.queueBroker.global.exchange.name': [3, OPEN],
+  'installer.queueBroker.global.queue.name': [3, OPEN],
+  'installer.queueBroker.global.routing.key': [3, OPEN],
+  'installer.plugins.*.dataTypes.*.name': [3, OPEN],
+  'installer.plugins.*.dataTypes.*.version': [1, OPEN],
+  'installer.plugins.*.dataTypes.*.category': [3, OPEN],
+  'installer.plugins.*.dataTypes.*.projectIds.*': [5, 32],
+  'installer.installTargets.*.targetId': [5, 32],
+  'installer.installTargets.*.targetName': [3, 128],
+  'installer.installTargets.*.datasetFileRoot': [3, OPEN],
+  ...Object.fromEntries(
+    ['controlDb', 'dataDb'].flatMap((db) => [
+      [`installer.installTargets.*.${db}.username`, [3, OPEN]],
+      [`installer.installTargets.*.${db}.password`, [8, OPEN]],
+      [`installer.installTargets.*.${db}.schema`, [3, 63]],
+      [`installer.installTargets.1.${db}.lookupCn`, [3, OPEN]],
+    ]),
+  ),
+  // Beyond the contract: what must not be empty, and our own sections.
+  'containerCore.authentication.oauth.issuer': [1, OPEN],
+  'containerCore.authentication.oauth.audience': [1, OPEN],
+  'installer.objectStore.bucketName': [1, OPEN],
+  'installer.siteBuild': [1, OPEN],
+  'installer.ldap.baseDn': [1, OPEN],
+  'installer.installTargets.*.controlDb.name': [1, OPEN],
+  'installer.installTargets.*.dataDb.name': [1, OPEN],
+  'installer.plugins.*.token': [16, OPEN],
+  'pluginHost.token': [16, OPEN],
+  'handler.token': [16, OPEN],
+  'handler.serviceName': [1, OPEN],
+  'handler.configPath': [1, OPEN],
+  ...Object.fromEntries(
+    ['report', 'access'].flatMap((service) => [
+      [`${service}.db.username`, [3, OPEN]],
+      [`${service}.db.password`, [3, OPEN]],
+      [`${service}.db.name`, [3, OPEN]],
+      [`${service}.db.schema`, [3, 63]],
+    ]),
+  ),
+  'mail.username': [1, OPEN],
+  'mail.password': [1, OPEN],
+};
+
+/** Fewest items; `make` gives the n-th. */
+const ITEMS: Record<string, { readonly low: number; readonly make: (n: number) => unknown }> = {
+  'installer.logBroker.servers': { low: 1, make: (n) => `kafka-${n}` },
+  'installer.ldap.servers': { low: 1, make: (n) => `ldap-${n}` },
+  'installer.plugins.*.dataTypes': { low: 1, make: (n) => ({ name: `type${n}`, version: '1', category: 'Type' }) },
+  'installer.installTargets': { low: 1, make: (n) => ({ enabled: false, targetId: `Target${n}` }) },
+  'installer.installTargets.*.dataTypes': { low: 1, make: (n) => ({ name: `type${n}`, version: '1' }) },
+  'handler.commands': { low: 1, make: (n) => ({ command: `step${n}`, arguments: [] }) },
+  'containerCore.http.enableCors': { low: 1, make: (n) => `https://site${n}.example` },
+};
+
+const db = () => ({ server: 'db.example.org', username: 'role', password: 'password' });
+const contract = await completeDocument('contract-form');
+const full: Document = {
+  ...contract,
+  report: { ...(contract.report as Document), db: db() },
+  access: { ...(contract.access as Document), db: db() },
+  pluginHost: {},
+};
+const [alpha, beta] = (contract.installer as { installTargets: Document[] }).installTargets;
+if (alpha && beta) beta.dataDb = structuredClone(beta.controlDb);
+const check = compileCheck(ROOT_SCHEMA);
+const faultsAt = (path: string, value: unknown): readonly string[] =>
+  check(changed(full, path, value), () => undefined).map((finding) => finding.path.join('.'));
+
+/** `*` in a path stands for whatever is first there. */
+const matches = (path: string, fault: string): boolean => {
+  const steps = path.split('.');
+  const found = fault.split('.');
+  return steps.length === found.length && steps.every((step, i) => step === '*' || step === found[i]);
+};
+
+function accepts(t: Test, path: string, value: unknown): void {
+  t.same(faultsAt(path, value), [], `${path} accepts ${JSON.stringify(value)?.slice(0, 60)}`);
+}
+function refuses(t: Test, path: string, value: unknown): void {
+  const faults = faultsAt(path, value);
+  t.ok(
+    faults.length === 1 && matches(path, faults[0] ?? ''),
+    `${path} refuses ${JSON.stringify(value)?.slice(0, 60)}: ${faults}`,
+  );
+}
+
+t.test('the document that is changed has no fault itself', async (t) => {
+  t.same(
+    check(full, () => undefined),
+    [],
+  );
+});
+
+t.test('whole numbers', async (t) => {
+  for (const [path, [low, high]] of Object.entries(INTEGERS)) {
+    if (low !== null) {
+      accepts(t, path, low);
+      refuses(t, path, low - 1);
+    }
+    if (high !== null) {
+      accepts(t, path, high);
+      refuses(t, path, high + 1);
+    }
+    refuses(t, path, (low ?? 0) + 0.5);
+    refuses(t, path, String(low ?? high));
+  }
+});
+
+t.test('maxFileSize goes up to 2^63-1', async (t) => {
+  const path = 'installer.plugins.*.dataTypes.*.maxFileSize';
+  accepts(t, path, 2 ** 63 - 1024);
+  refuses(t, path, 2 ** 63);
+});
+
+t.test('lengths of texts', async (t) => {
+  for (const [path, [low, high]] of Object.entries(LENGTHS)) {
+    if (low !== null) {
+      accepts(t, path, 'a'.repeat(low));
+      refuses(t, path, 'a'.repeat(low - 1));
+    }
+    if (high !== null) {
+      accepts(t, path, 'a'.repeat(high));
+      refuses(t, path, 'a'.repeat(high + 1));
+    }
+    refuses(t, path, true);
+  }
+});
+
+t.test('a version is text or a number of at least 0', async (t) => {
+  const path = 'installer.plugins.*.dataTypes.*.version';
+  for (const value of ['1', 0, 0.1, 12]) accepts(t, path, value);
+  for (const value of ['', -0.1, null, true, []]) refuses(t, path, value);
+});
+
+t.test('numbers of items', async (t) => {
+  for (const [path, { low, make }] of Object.entries(ITEMS)) {
+    accepts(
+      t,
+      path,
+      Array.from({ length: low }, (_, n) => make(n)),
+    );
+    accepts(
+      t,
+      path,
+      Array.from({ length: low + 1 }, (_, n) => make(n)),
+    );
+    refuses(t, path, []);
+  }
+  refuses(t, 'installer.plugins', {});
+});
+
+t.test('items of a set differ', async (t) => {
+  const type = { name: 'abc', version: '1', category: 'Type' };
+  refuses(t, 'installer.plugins.*.dataTypes', [type, { ...type }]);
+  refuses(t, 'installer.plugins.*.dataTypes.*.allowedFileExtensions', ['.a', '.a']);
+  refuses(t, 'installer.installTargets', [{ enabled: false }, { enabled: false }]);
+  refuses(t, 'installer.installTargets.*.dataTypes', [
+    { name: 'a', version: '1' },
+    { name: 'a', version: '1' },
+  ]);
+});
+
+const WORDS: Record<string, readonly (string | null)[]> = {
+  'installer.logBroker.consumers.autoOffsetReset': ['earliest', 'latest', 'none'],
+  'installer.logBroker.producers.compressionType': ['none', 'gzip', 'snappy', 'lz4', 'zstd'],
+  'installer.queueBroker.global.exchange.type': ['direct', 'fanout', 'topic'],
+  'installer.installTargets.*.controlDb.platform': ['Postgres', 'postgresql', null],
+  'installer.installTargets.*.projectCategory': ['genomics', 'vector', 'microbiome', 'clinical-epidemiology', 'other'],
+  'containerCore.log.level': ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+  'mail.security': ['starttls', 'tls', 'none'],
+};
+
+t.test('words', async (t) => {
+  for (const [path, words] of Object.entries(WORDS)) {
+    for (const word of words) accepts(t, path, word);
+    refuses(t, path, 'other-word');
+    refuses(t, path, 1);
+  }
+});
+
+t.test('every duration refuses what is none', async (t) => {
+  for (const path of durationPaths()) {
+    accepts(t, path, '1d 2h');
+    for (const value of ['5', '', '1h1m', 5, null]) refuses(t, path, value);
+  }
+});
+
+t.test('every address takes text or host and port', async (t) => {
+  const paths = [
+    'installer.cacheDb.server',
+    'installer.objectStore.server',
+    'installer.logBroker.servers.*',
+    'mail.server',
+    'installer.queueBroker.global.connection.server',
+    'installer.plugins.*.server',
+    'installer.installTargets.*.controlDb.server',
+  ];
+  for (const path of paths) {
+    for (const value of ['h', 'h:1', 'h:65535', { host: 'h' }, { host: 'h', port: 65_535 }, { host: '[::1]', port: 1 }])
+      accepts(t, path, value);
+    for (const value of ['', 'h:0', 'h:65536', '-h', 5, [], null]) refuses(t, path, value);
+    t.same(faultsAt(path, { host: 'h', port: 0 }).length, 1);
+    t.same(faultsAt(path, { host: 'h', port: 65_536 }).length, 1);
+    t.same(faultsAt(path, { host: `${'a'.repeat(64)}` }).length, 1);
+    t.same(faultsAt(path, { port: 1 }).length, 1);
+    t.same(faultsAt(path, { host: 'h', prot: 1 }).length, 1);
+  }
+});
+
+t.test('directory servers are a list of either kind or one text', async (t) => {
+  for (const value of ['a', 'a:1, b', ['a', 'b:2'], [{ host: 'a' }, { host: 'b', port: 3 }]])
+    accepts(t, 'installer.ldap.servers', value);
+  for (const value of ['', 'a,', 'a_b', {}, 5]) refuses(t, 'installer.ldap.servers', value);
+});
+
+t.test('target types are ["*"] or a list of types, never both', async (t) => {
+  const path = 'installer.installTargets.*.dataTypes';
+  accepts(t, path, ['*']);
+  for (const value of ['*', { name: 'a' }]) refuses(t, path, value);
+  for (const value of [['*', '*'], ['**'], [{ name: 'a', version: '1' }, '*'], [{ name: 'a' }]])
+    t.not(faultsAt(path, value).length, 0, JSON.stringify(value));
+});
+
+t.test('extensions start with a dot and go on', async (t) => {
+  accepts(t, 'installer.plugins.*.dataTypes.*.allowedFileExtensions', ['.x', '.tar.bz2']);
+  for (const value of ['.', 'txt', ''])
+    t.same(faultsAt('installer.plugins.*.dataTypes.*.allowedFileExtensions', [value]).length, 1);
+});
+
+t.test('unknown keys are refused everywhere but in the handler options', async (t) => {
+  const sections = sectionPaths();
+  t.ok(sections.length > 60, `${sections.length} sections`);
+  for (const path of sections) {
+    const key = path === '' ? 'unknownKey' : `${path}.unknownKey`;
+    if (path === 'handler') accepts(t, key, 1);
+    else refuses(t, key, 1);
+  }
+});
+
+t.test('required keys are missed', async (t) => {
+  for (const key of ['cacheDb', 'logBroker', 'objectStore', 'plugins', 'queueBroker', 'siteBuild', 'installTargets'])
+    refuses(t, `installer.${key}`, undefined);
+  for (const key of ['containerCore', 'installer']) refuses(t, key, undefined);
+  for (const key of ['serviceName', 'port', 'configPath', 'commands']) refuses(t, `handler.${key}`, undefined);
+  for (const key of ['targetId', 'controlDb', 'dataDb']) refuses(t, `installer.installTargets.*.${key}`, undefined);
+  for (const key of ['connection', 'exchange', 'queue']) refuses(t, `installer.queueBroker.global.${key}`, undefined);
+  for (const key of ['bucketName', 'server', 'accessToken', 'secretKey'])
+    refuses(t, `installer.objectStore.${key}`, undefined);
+});
+
+t.test('the tables hold every bound of the schema', async (t) => {
+  const bounded = nodes().filter(
+    ({ path, node }) =>
+      !path.endsWith('.port') &&
+      (['minimum', 'maximum', 'minItems', 'maxLength'].some((key) => key in node) ||
+        ('minLength' in node && !('x-form' in node && node.type === 'string' && node.pattern !== undefined))),
+  );
+  const rows = [...Object.keys(INTEGERS), ...Object.keys(LENGTHS), ...Object.keys(ITEMS)];
+  const missing = bounded.map(({ path }) => path).filter((path) => !rows.some((row) => overlap(row, path)));
+  t.same(missing, []);
+});
+
+/** `*` and an index name the same place of a schema. */
+const overlap = (row: string, path: string): boolean => {
+  const [a, b] = [row.split('.'), path.split('.')];
+  return a.length === b.length && a.every((step, i) => step === b[i] || step === '*' || b[i] === '*');
+};
+
+interface Place {
+  readonly path: string;
+  readonly node: SchemaNode & { readonly pattern?: string };
+}
+
+/** Every node that the full document reaches, or could. */
+function nodes(): readonly Place[] {
+  const found: Place[] = [];
+  const visit = (node: SchemaNode, path: string, value: unknown): void => {
+    found.push({ path, node });
+    const branch = branchOf(node, value) ?? node.anyOf?.[0] ?? node;
+    if (branch !== node && !('x-form' in node)) found.push({ path, node: branch });
+    const below = (step: string): string => (path === '' ? step : `${path}.${step}`);
+    const at = (step: string): unknown => (value as Document | undefined)?.[step];
+    if (node['x-form'] === 'address' || node['x-form'] === 'addresses') return;
+    for (const [key, child] of Object.entries(branch.properties ?? {})) visit(child, below(key), at(key));
+    if (branch.items) visit(branch.items, below('*'), Array.isArray(value) ? value[0] : undefined);
+    if (typeof branch.additionalProperties === 'object')
+      visit(branch.additionalProperties, below('*'), Object.values((value as Document | undefined) ?? {})[0]);
+  };
+  visit(ROOT_SCHEMA, '', full);
+  return found;
+}
+
+function durationPaths(): readonly string[] {
+  const paths = nodes()
+    .filter(({ node }) => node['x-form']?.endsWith('duration'))
+    .map(({ path }) => path);
+  return paths.filter((path) => !path.startsWith('handler.commands'));
+}
+
+function sectionPaths(): readonly string[] {
+  const paths = nodes()
+    .filter(({ node }) => node.properties && node.type === 'object')
+    .map(({ path }) => path);
+  return [...new Set(paths)].filter((path) => !/tlsOptions$|installTargets\.\*\.dataTypes\.\*$|http\.tls$/.test(path));
+}
