@@ -80,7 +80,8 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
           plugin.name,
           {
             server: { host: '127.0.0.1', port: portBase + 4 },
-            installRoot: dir.path,
+            // Written as URI references: a directory may have a blank in its name.
+            installRoot: encodeURI(dir.path),
             dataTypes: [
               {
                 name: plugin.name,
@@ -93,7 +94,7 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
               },
             ],
             scripts: Object.fromEntries(
-              Object.entries(plugin.scripts).map(([key, path]) => [key, { pathOverride: path }]),
+              Object.entries(plugin.scripts).map(([key, path]) => [key, { pathOverride: encodeURI(path) }]),
             ),
           },
         ]),

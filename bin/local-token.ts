@@ -4,7 +4,6 @@
 import { readFile } from 'node:fs/promises';
 import { Failure } from '../engine/failure.ts';
 import { issueToken } from '../http/local-issuer.ts';
-import type { DataDir } from './data-dir.ts';
 
 export const LOCAL_ISSUER = 'longshore-local';
 
@@ -18,16 +17,24 @@ export interface LocalSubject {
 
 const LIFETIME_SECONDS = 24 * 60 * 60;
 
-export async function localToken(dir: Pick<DataDir, 'tokenKey'>, subject: LocalSubject): Promise<string> {
+export interface TokenIssuer {
+  /** PEM file of the private key. */
+  readonly tokenKey: string;
+  readonly issuer?: string;
+  readonly audience?: string | undefined;
+}
+
+export async function localToken(from: TokenIssuer, subject: LocalSubject): Promise<string> {
   let privateKeyPem: string;
   try {
-    privateKeyPem = await readFile(dir.tokenKey, 'utf8');
+    privateKeyPem = await readFile(from.tokenKey, 'utf8');
   } catch (cause) {
-    throw new Failure('rejected', `the token key ${dir.tokenKey} cannot be read; give --token T instead`, { cause });
+    throw new Failure('rejected', `the token key ${from.tokenKey} cannot be read; give --token T instead`, { cause });
   }
   return issueToken({
     privateKeyPem,
-    issuer: LOCAL_ISSUER,
+    issuer: from.issuer ?? LOCAL_ISSUER,
+    ...(from.audience === undefined ? {} : { audience: from.audience }),
     subject: subject.user,
     lifetimeSeconds: LIFETIME_SECONDS,
     claims: {

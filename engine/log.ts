@@ -21,11 +21,11 @@ const SECRET_FIELDS = [
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** File descriptor to write to; 1 is standard output. */
-  readonly fd: number;
+  /** A file that is appended to, or a descriptor; 1 is standard output. */
+  readonly to: { readonly file: string } | { readonly fd: number };
 }
 
-/** JSON lines on a descriptor, written synchronously so that the last line before a crash is not lost. */
+/** JSON lines, written synchronously so that the last line before a crash is not lost. */
 export function createLogger(options: LogOptions): Logger {
   return pino(
     {
@@ -40,7 +40,7 @@ export function createLogger(options: LogOptions): Logger {
       },
       formatters: { level: (label) => ({ level: label }) },
     },
-    pino.destination({ fd: options.fd, sync: true }),
+    pino.destination({ ...('file' in options.to ? { dest: options.to.file } : { fd: options.to.fd }), sync: true }),
   );
 }
 

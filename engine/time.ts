@@ -12,18 +12,27 @@ export interface Clock {
   after(ms: number, fire: () => void): () => void;
 }
 
+/** Longest wait of one timer; a longer one would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   async sleep(ms, signal) {
     try {
-      await sleepFor(ms, undefined, signal ? { signal } : {});
+      for (let left = ms; left >= 0; left -= LONGEST_MS)
+        await sleepFor(Math.min(left, LONGEST_MS), undefined, signal ? { signal } : {});
     } catch (error) {
       // The bare AbortError hides why: callers want the reason they aborted with.
       throw signal?.aborted ? signal.reason : error;
     }
   },
   after(ms, fire) {
-    const timer = setTimeout(fire, ms).unref();
+    let timer: NodeJS.Timeout;
+    const wait = (left: number): void => {
+      const step = Math.min(left, LONGEST_MS);
+      timer = setTimeout(() => (left > step ? wait(left - step) : fire()), step).unref();
+    };
+    wait(ms);
     return () => clearTimeout(timer);
   },
 };

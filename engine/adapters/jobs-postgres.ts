@@ -10,7 +10,7 @@ import type { ClaimedJob, ClaimRequest, JobCompletion, JobRequest, Jobs, LaneDep
 import type { Clock } from '../time.ts';
 import { exchangeJobs, type JobExchange } from './job-exchange.ts';
 import { LEASE_CHANNEL } from './leases-postgres.ts';
-import type { Postgres } from './postgres.ts';
+import type { Postgres, Sql } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
 /** Heard with the lane's name when it may have claimable jobs; exchange_jobs notifies it, too. */
@@ -46,6 +46,23 @@ select lane,
     filter (where state in ('queued', 'delayed') and run_at <= now())) * 1000)::bigint, 0) as "oldestMs"
 from job group by lane`;
 
+/** Puts jobs into the table, within the caller's transaction when `sql` is one; lanes are woken by the commit. */
+export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Promise<void> {
+  const newest = [...newestOfEach(requests)];
+  for (let from = 0; from < newest.length; from += ENQUEUE_BATCH) {
+    const batch = newest.slice(from, from + ENQUEUE_BATCH);
+    const columns = [
+      batch.map((request) => request.lane),
+      batch.map((request) => request.dataset),
+      batch.map((request) => laneRank(request.lane)),
+      batch.map((request) => request.owner),
+      batch.map((request) => request.eventId),
+      batch.map((request) => request.source),
+    ];
+    await sql.query(ENQUEUE, columns, 'job-enqueue');
+  }
+}
+
 export class PostgresJobs implements Jobs {
   readonly #db: Postgres;
   readonly #instance: PostgresInstance;
@@ -64,23 +81,8 @@ export class PostgresJobs implements Jobs {
   }
 
   async enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void> {
-    const newest = [...newestOfEach(requests)];
-    for (let from = 0; from < newest.length; from += ENQUEUE_BATCH) {
-      signal.throwIfAborted();
-      const batch = newest.slice(from, from + ENQUEUE_BATCH);
-      await this.#db.query(
-        ENQUEUE,
-        [
-          batch.map((request) => request.lane),
-          batch.map((request) => request.dataset),
-          batch.map((request) => laneRank(request.lane)),
-          batch.map((request) => request.owner),
-          batch.map((request) => request.eventId),
-          batch.map((request) => request.source),
-        ],
-        'job-enqueue',
-      );
-    }
+    signal.throwIfAborted();
+    await enqueueJobs(this.#db, requests);
   }
 
   /**

@@ -21,7 +21,12 @@ export interface PostgresOptions {
 
 /** Runs statements: on any connection of the pool, or all on one inside a transaction. Values are parameters only. */
 export interface Sql {
-  query<Row extends object = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** `name` makes it a prepared statement of the connection: one name, one text. */
+  query<Row extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+    name?: string,
+  ): Promise<Row[]>;
 }
 
 const CONNECT_MS = 10_000;
@@ -62,8 +67,7 @@ export class Postgres implements Sql, AsyncDisposable {
     name?: string,
   ): Promise<Row[]> {
     try {
-      const statement = { text, values: values as unknown[], ...(name === undefined ? {} : { name }) };
-      return (await this.#pool.query(statement)).rows as Row[];
+      return (await this.#pool.query(statement(text, values, name))).rows as Row[];
     } catch (error) {
       throw this.#failure(error);
     }
@@ -75,8 +79,8 @@ export class Postgres implements Sql, AsyncDisposable {
     const client = await this.#connect();
     let broken: Error | undefined;
     const sql: Sql = {
-      query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-        (await client.query(text, values as unknown[])).rows as Row[],
+      query: async <Row extends object>(text: string, values: readonly unknown[] = [], name?: string) =>
+        (await client.query(statement(text, values, name))).rows as Row[],
     };
     try {
       await client.query('begin');
@@ -160,6 +164,12 @@ export class Postgres implements Sql, AsyncDisposable {
     return postgresFailure(error, `database ${this.#options.database} at ${this.#options.host}:${this.#options.port}`);
   }
 }
+
+const statement = (text: string, values: readonly unknown[], name: string | undefined): pg.QueryConfig => ({
+  text,
+  values: values as unknown[],
+  ...(name === undefined ? {} : { name }),
+});
 
 function connectionConfig(options: PostgresOptions): pg.ClientConfig {
   return {

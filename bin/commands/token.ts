@@ -1,0 +1,59 @@
+// `longshore token`: prints one bearer token of the local issuer.
+
+import { parseUserId } from '../../engine/model/ids.ts';
+import { parse } from '../arguments.ts';
+import { type Command, EXIT } from '../command.ts';
+import { ConfigurationError } from '../configuration-error.ts';
+import { dataDir, defaultDataPath } from '../data-dir.ts';
+import { loadConfig } from '../load-config.ts';
+import { localToken } from '../local-token.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = {
+  data: { type: 'string' },
+  config: { type: 'string' },
+  user: { type: 'string' },
+  guest: { type: 'boolean', default: false },
+  'given-name': { type: 'string' },
+  'family-name': { type: 'string' },
+  email: { type: 'string' },
+} as const;
+
+export const token: Command = {
+  name: 'token',
+  summary: 'print a bearer token of the local issuer',
+  usage:
+    'longshore token --data DIR | --config FILE  --user N [--guest] [--given-name ..] [--family-name ..] [--email ..]',
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not understood`);
+    if (values.user === undefined || parseUserId(values.user) === undefined)
+      throw new UsageError(`--user '${values.user ?? ''}': a user id from 1 to 9223372036854776000 is needed`);
+    const issuer = values.config === undefined ? localIssuer(values.data) : await configuredIssuer(values.config, io);
+    const subject = {
+      user: values.user,
+      guest: values.guest,
+      givenName: values['given-name'],
+      familyName: values['family-name'],
+      email: values.email,
+    };
+    io.out(`${await localToken(issuer, subject)}\n`);
+    return EXIT.ok;
+  },
+};
+
+function localIssuer(data: string | undefined): Parameters<typeof localToken>[0] {
+  return { tokenKey: dataDir(data ?? defaultDataPath(process.getuid?.())).tokenKey };
+}
+
+async function configuredIssuer(
+  file: string,
+  io: Parameters<Command['run']>[1],
+): Promise<Parameters<typeof localToken>[0]> {
+  const oauth = (await loadConfig(file, io)).containerCore.authentication?.oauth;
+  if (oauth?.privateKeyFile === undefined)
+    throw new ConfigurationError(
+      `${file}: containerCore.authentication.oauth.privateKeyFile is not set: its issuer is another program`,
+    );
+  return { tokenKey: oauth.privateKeyFile, issuer: oauth.issuer, audience: oauth.audience };
+}

@@ -1,0 +1,78 @@
+// The demonstration: a sample gene list goes from upload to installed, and where its files and rows are is printed.
+
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Configuration } from '../config/configuration.ts';
+import { Postgres, quoteIdentifier } from '../engine/adapters/postgres.ts';
+import { Failure } from '../engine/failure.ts';
+import { silentLogger } from '../engine/log.ts';
+import { systemClock } from '../engine/time.ts';
+import { InstallerClient } from './client/installer-client.ts';
+import { progressTeller } from './client/progress-line.ts';
+import { watchDataset } from './client/watch-dataset.ts';
+import type { CommandIo } from './command.ts';
+import type { DataDir } from './data-dir.ts';
+import { targetConnection } from './databases.ts';
+import { localToken } from './local-token.ts';
+
+const USER = '1';
+const GENES = 5_000;
+
+export async function runDemo(
+  dir: DataDir,
+  configuration: Configuration,
+  server: string,
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<void> {
+  const targets = configuration.installer.installTargets;
+  const token = await localToken(dir, { user: USER, guest: false, givenName: 'Demo', familyName: 'User' });
+  const client = new InstallerClient({ server, token });
+  const file = await sampleGenes(dir, signal);
+  const details = {
+    name: 'Sample gene list',
+    summary: `${GENES} generated gene ids`,
+    origin: 'direct-upload',
+    dependencies: [],
+    type: { name: 'genelist', version: '1.0' },
+    installTargets: targets.map((target) => target.targetId),
+  };
+  io.err(`uploading ${GENES} gene ids to ${targets.map((target) => target.targetId).join(' and ')}\n`);
+  const begun = systemClock.now();
+  const id = await client.upload(details, [file], undefined, signal);
+  await rm(file, { force: true });
+  const accepted = systemClock.now();
+  const ending = await watchDataset(client, id, [], progressTeller(io), systemClock, signal);
+  if (ending !== 'installed') throw new Failure('defect', `the sample dataset ended ${ending}`);
+  const installed = systemClock.now();
+  io.out(`dataset ${id}: accepted after ${accepted - begun} ms, installed ${installed - accepted} ms later\n`);
+  for (const target of targets) {
+    const folder = join(dir.path, configuration.installer.siteBuild, target.targetId, id);
+    const files = (await readdir(folder)).sort();
+    await using db = new Postgres(
+      { ...targetConnection(target.targetId, 'dataDb', target.dataDb), poolSize: 1 },
+      silentLogger(),
+    );
+    const [row] = await db.query<{ count: number }>(
+      `select count(*) as count from ${quoteIdentifier(target.dataDb.schema)}.genelist where dataset_id = $1`,
+      [id],
+    );
+    io.out(
+      `${target.targetId}: files ${folder} (${files.join(', ')}), ${row?.count ?? 0} rows in ${target.dataDb.schema}.genelist\n`,
+    );
+  }
+}
+
+async function sampleGenes(dir: DataDir, signal: AbortSignal): Promise<string> {
+  const folder = join(dir.path, 'demo');
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, 'sample-genes.txt');
+  const lines = function* (): Generator<string> {
+    for (let i = 0; i < GENES; i++) yield `SAMPLE_${String(i).padStart(7, '0')}\n`;
+  };
+  await pipeline(Readable.from(lines()), createWriteStream(file), { signal });
+  return file;
+}

@@ -1,0 +1,43 @@
+// The embedded PostgreSQL as the configuration wants it: roles, databases, schemas, and every schema of ours up to date.
+
+import type { Configuration } from '../config/configuration.ts';
+import { cacheMigrations } from '../engine/adapters/migrations/cache.ts';
+import { controlMigrations } from '../engine/adapters/migrations/control.ts';
+import { migrate } from '../engine/adapters/migrations.ts';
+import { Postgres } from '../engine/adapters/postgres.ts';
+import { provision } from '../engine/adapters/postgres-provision.ts';
+import { silentLogger } from '../engine/log.ts';
+import { cacheConnection, targetConnection } from './databases.ts';
+
+/** Touches only connections to the embedded server; an operator's own databases are left alone. */
+export async function prepareDatabases(
+  installer: Configuration['installer'],
+  server: { readonly port: number; readonly password: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const ours = (one: { readonly host: string; readonly port: number }): boolean =>
+    one.host === '127.0.0.1' && one.port === server.port;
+  const cache = cacheConnection(installer.cacheDb);
+  const controls = installer.installTargets
+    .map((target) => targetConnection(target.targetId, 'controlDb', target.controlDb))
+    .filter(ours);
+  const data = installer.installTargets
+    .map((target) => targetConnection(target.targetId, 'dataDb', target.dataDb))
+    .filter(ours);
+  const superuser = {
+    host: '127.0.0.1',
+    port: server.port,
+    user: 'postgres',
+    password: server.password,
+    applicationName: 'longshore up',
+  };
+  await provision(superuser, [...(ours(cache) ? [cache] : []), ...controls, ...data], signal);
+  const migrations = await controlMigrations();
+  for (const control of controls) {
+    await using db = new Postgres({ ...control, poolSize: 1 }, silentLogger());
+    await migrate(db, control.schema, migrations, signal);
+  }
+  if (!ours(cache)) return;
+  await using db = new Postgres({ ...cache, poolSize: 1 }, silentLogger());
+  await migrate(db, cache.schema, await cacheMigrations(), signal);
+}

@@ -1,0 +1,138 @@
+// Opens what the lanes and the installer stand on: the cache DB with everything kept in it, the object store, the
+// install targets. Whatever is open when a later part fails is closed by the scope.
+
+import type { Configuration } from '../config/configuration.ts';
+import { PostgresAccounts } from '../engine/adapters/accounts-postgres.ts';
+import { PostgresCatalog } from '../engine/adapters/catalog-postgres.ts';
+import { PostgresDatasetQueries } from '../engine/adapters/dataset-queries-postgres.ts';
+import { type DirectoryStore, openDirectoryStore } from '../engine/adapters/directory-store.ts';
+import { PostgresInstallTarget } from '../engine/adapters/install-target-postgres.ts';
+import { enqueueJobs, PostgresJobs } from '../engine/adapters/jobs-postgres.ts';
+import { PostgresLeases } from '../engine/adapters/leases-postgres.ts';
+import { cacheMigrations } from '../engine/adapters/migrations/cache.ts';
+import { migrate } from '../engine/adapters/migrations.ts';
+import { Postgres } from '../engine/adapters/postgres.ts';
+import { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
+import { PostgresEventLog } from '../engine/adapters/postgres-log.ts';
+import { PostgresChangeQueue } from '../engine/adapters/postgres-queue.ts';
+import { PostgresUploads } from '../engine/adapters/uploads-postgres.ts';
+import { Failure } from '../engine/failure.ts';
+import type { Logger } from '../engine/log.ts';
+import type { Metrics } from '../engine/metrics.ts';
+import type { TargetId } from '../engine/model/ids.ts';
+import type { InstallTarget } from '../engine/ports/install-target.ts';
+import { retrying } from '../engine/retry.ts';
+import type { Scope } from '../engine/scope.ts';
+import { type Clock, deadline } from '../engine/time.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { CACHE_SCHEMA, cacheConnection, targetConnection } from './databases.ts';
+
+export interface Core {
+  readonly db: Postgres;
+  readonly accounts: PostgresAccounts;
+  readonly catalog: PostgresCatalog;
+  readonly queries: PostgresDatasetQueries;
+  readonly uploads: PostgresUploads;
+  readonly jobs: PostgresJobs;
+  readonly leases: PostgresLeases;
+  readonly events: PostgresEventLog;
+  readonly changes: PostgresChangeQueue;
+  readonly store: DirectoryStore;
+  readonly targets: ReadonlyMap<TargetId, InstallTarget>;
+  /** Pools of the targets' control DBs, for health. */
+  readonly targetPools: ReadonlyMap<TargetId, Postgres>;
+}
+
+export interface CoreParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** How long the cache DB is waited for at start. */
+const WAIT_MS = 60_000;
+const RETRY = { tries: 1, baseMs: 100, maxMs: 2_000 };
+
+export async function openCore(
+  installer: Configuration['installer'],
+  parts: CoreParts,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<Core> {
+  const { clock, log, metrics } = parts;
+  refuseUnknownDrivers(installer);
+  const db = scope.use('cache database', new Postgres(cacheConnection(installer.cacheDb), log));
+  await waitFor(db, clock, log, signal);
+  const applied = await migrate(db, CACHE_SCHEMA, await cacheMigrations(), signal);
+  if (applied.length > 0) log.info({ applied }, 'cache database migrated');
+
+  const instance = await scope.open(
+    'process instance',
+    PostgresInstance.open(db, { onGap: () => undefined }, clock, log, signal),
+  );
+  const dropped = metrics.counter('event_log_dropped_total', 'Messages with a key that no lane wants.', ['channel']);
+  const onDropped = (channel: string, count: number): void => dropped.inc({ channel }, count);
+  const changes = new PostgresChangeQueue(db, instance, clock, log);
+  const store = await openDirectoryStore({ path: storePath(installer), journal: changes, clock, log }, signal);
+  const targetPools = new Map(
+    installer.installTargets.map((target) => {
+      const connection = targetConnection(target.targetId, 'controlDb', target.controlDb);
+      return [target.targetId, scope.use(`target ${target.targetId}`, new Postgres(connection, log))] as const;
+    }),
+  );
+  return {
+    db,
+    accounts: new PostgresAccounts(db),
+    catalog: new PostgresCatalog(db),
+    queries: new PostgresDatasetQueries(db),
+    uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
+    jobs: new PostgresJobs(db, instance, clock),
+    leases: new PostgresLeases(db, instance),
+    events: new PostgresEventLog(db, instance, { onDropped }, clock, log),
+    changes,
+    store,
+    targets: new Map(
+      installer.installTargets.flatMap((target) => {
+        const pool = targetPools.get(target.targetId);
+        const options = { id: target.targetId, displayName: target.targetName, schema: target.controlDb.schema };
+        return pool ? [[target.targetId, new PostgresInstallTarget(pool, options)] as const] : [];
+      }),
+    ),
+    targetPools,
+  };
+}
+
+/** Checked in full by the configuration; what this version has no adapter for is refused by its key. */
+function refuseUnknownDrivers({ objectStore, logBroker, queueBroker }: Configuration['installer']): void {
+  const wanted = [
+    ['objectStore', objectStore.driver, 'directory'],
+    ['logBroker', logBroker.driver, 'postgres'],
+    ['queueBroker', queueBroker.driver, 'postgres'],
+  ] as const;
+  const faults = wanted
+    .filter(([, driver, known]) => driver !== known)
+    .map(([key, driver, known]) => `installer.${key}: this version has no ${driver} adapter; use \`driver: ${known}\``);
+  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+}
+
+function storePath({ objectStore }: Configuration['installer']): string {
+  if (objectStore.driver !== 'directory') throw new ConfigurationError('installer.objectStore: no directory');
+  return objectStore.path;
+}
+
+async function waitFor(db: Postgres, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
+  const late = (): Error =>
+    new Failure('transient', `the cache database did not answer within ${WAIT_MS} ms`, { unreachable: true });
+  using limit = deadline(clock, WAIT_MS, signal, late);
+  let said = false;
+  const attempt = async (until: AbortSignal): Promise<void> => {
+    try {
+      await db.probe(until);
+    } catch (error) {
+      if (!said) log.warn({ err: error }, 'waiting for the cache database');
+      said = true;
+      throw error;
+    }
+  };
+  await retrying(RETRY, clock, attempt, limit.signal);
+}

@@ -1,0 +1,52 @@
+// From a configuration to a running service and to its end: opens, starts, waits, stops in reverse. A second signal
+// ends the process at once (bin/longshore.ts).
+
+import type { Configuration } from '../config/configuration.ts';
+import { messageOf } from '../engine/failure.ts';
+import type { Logger } from '../engine/log.ts';
+import { Metrics } from '../engine/metrics.ts';
+import { observeProcess } from '../engine/process-metrics.ts';
+import { Scope } from '../engine/scope.ts';
+import { Supervisor } from '../engine/supervisor.ts';
+import type { Clock } from '../engine/time.ts';
+import { unlessAborted } from '../engine/wait.ts';
+import { type Addresses, compose } from './compose.ts';
+
+export interface ServiceOptions {
+  readonly configuration: Configuration;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called once everything answers; the service ends when it rejects. */
+  readonly ready: (addresses: Addresses, signal: AbortSignal) => Promise<void>;
+  /** Rejects when something below the service ended, such as the embedded database. */
+  readonly foundation?: Promise<never>;
+}
+
+/** Resolves with how it ended: `stopped` by the signal, or `broken` by itself. */
+export async function runService(options: ServiceOptions, signal: AbortSignal): Promise<'stopped' | 'broken'> {
+  const { clock, log, configuration } = options;
+  const metrics = new Metrics();
+  await using scope = new Scope({ clock, log });
+  scope.use('process metrics', observeProcess(metrics, clock));
+  const service = await compose(configuration, { clock, log, metrics }, scope, signal);
+  const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children: service.children });
+  try {
+    await tree.start(signal);
+    service.ready.set(true);
+    const broken: Promise<never>[] = [tree.broken, ...(options.foundation ? [options.foundation] : [])];
+    await unlessAborted(Promise.race([options.ready(service.addresses(), signal), ...broken]), signal);
+    await unlessAborted(Promise.race(broken), signal);
+    return 'broken';
+  } catch (error) {
+    if (signal.aborted) return 'stopped';
+    log.error({ err: error }, 'the service broke');
+    throw error;
+  } finally {
+    const graceMs = configuration.containerCore.shutdownGraceMs;
+    log.info({ graceMs, reason: signal.aborted ? messageOf(signal.reason) : 'broken' }, 'shutting down');
+    service.ready.set(false);
+    tree.quiet();
+    await tree.stop(clock.now() + graceMs);
+    tree.kill();
+  }
+}

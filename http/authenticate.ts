@@ -1,0 +1,91 @@
+// Finds out who calls, and refuses who may not (contract 1, Authentication).
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { ANONYMOUS, type Caller } from './caller.ts';
+import { badRequest, forbidden, unauthorized } from './errors.ts';
+import { type Access, isAllowed, type Route } from './route.ts';
+import type { TokenVerifier } from './tokens.ts';
+
+export interface AuthSettings {
+  /** Undefined refuses every administrator. */
+  readonly adminToken: string | undefined;
+  /** Undefined refuses every user. */
+  readonly verify: TokenVerifier | undefined;
+  /** `access_token` in the query of routes that allow it. */
+  readonly queryToken: boolean;
+  /** Told of every verified user, so that names can be shown to others. */
+  readonly remember: (caller: Caller) => Promise<void>;
+}
+
+export async function authenticate(
+  route: Route,
+  request: IncomingMessage,
+  search: URLSearchParams,
+  settings: AuthSettings,
+): Promise<Caller> {
+  if (route.access === 'open') return ANONYMOUS;
+  const caller = await identify(route, request, search, settings);
+  if (caller.kind === 'anonymous') throw unauthorized(needed(route.access));
+  if (!isAllowed(route.access, caller)) throw forbidden(needed(route.access));
+  return caller;
+}
+
+async function identify(
+  route: Route,
+  request: IncomingMessage,
+  search: URLSearchParams,
+  settings: AuthSettings,
+): Promise<Caller> {
+  const admin = request.headers['admin-token'];
+  if (admin !== undefined && (route.access === 'admin' || route.access === 'user-or-admin')) {
+    if (settings.adminToken === undefined || !sameSecret(String(admin), settings.adminToken))
+      throw forbidden('the Admin-Token is wrong');
+    return { kind: 'admin' };
+  }
+  if (route.access === 'admin') return ANONYMOUS;
+  const token = bearerToken(route, request, search, settings.queryToken);
+  if (token === undefined) return ANONYMOUS;
+  if (!settings.verify) throw unauthorized('this server accepts no bearer tokens: no token issuer is configured');
+  const caller = await settings.verify(token);
+  await settings.remember(caller);
+  return caller;
+}
+
+function bearerToken(
+  route: Route,
+  request: IncomingMessage,
+  search: URLSearchParams,
+  queryToken: boolean,
+): string | undefined {
+  const inQuery = queryToken && route.queryToken ? (search.get('access_token') ?? undefined) : undefined;
+  const header = request.headers.authorization;
+  if (header === undefined) return inQuery;
+  const [, token] = /^Bearer +([\w~+/.=-]+)$/i.exec(header) ?? [];
+  if (token === undefined) throw unauthorized('the Authorization header is no bearer token');
+  if (inQuery !== undefined && inQuery !== token) throw badRequest('header and query hold different tokens');
+  return token;
+}
+
+/** Hashed first, so that neither the content nor the length of the secret shows in the time taken. */
+function sameSecret(given: string, wanted: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+function needed(access: Access): string {
+  switch (access) {
+    case 'admin':
+      return 'this needs the Admin-Token header';
+    case 'user':
+      return 'this needs the bearer token of a registered user';
+    case 'user-or-guest':
+      return 'this needs a bearer token';
+    case 'user-or-admin':
+      return 'this needs the bearer token of a registered user, or the Admin-Token header';
+    case 'open':
+      return 'this is open';
+    default:
+      return access satisfies never;
+  }
+}

@@ -1,0 +1,136 @@
+// One request on its way through a front end: who calls, what was asked, how to answer.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Logger } from '../engine/log.ts';
+import type { UserId } from '../engine/model/ids.ts';
+import { stringifyJson } from '../engine/model/json.ts';
+import type { Caller } from './caller.ts';
+import { forbidden } from './errors.ts';
+import type { Query } from './query.ts';
+
+export const API_VERSIONS = ['1.7.0', '1.8.0'] as const;
+export type ApiVersion = (typeof API_VERSIONS)[number];
+export const DEFAULT_API_VERSION: ApiVersion = '1.8.0';
+
+/** Smaller bodies do not gain from compression. */
+const GZIP_FROM_BYTES = 1024;
+
+export interface ContextInit {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+  readonly version: ApiVersion;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** Base URL as the caller sees the service, without trailing slash. */
+  readonly publicUrl: string;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+export class RequestContext {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly caller: Caller;
+  readonly version: ApiVersion;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly publicUrl: string;
+  /** Aborts when the client goes away or the server gives the request up. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly response: ServerResponse;
+
+  constructor(init: ContextInit) {
+    this.id = init.id;
+    this.request = init.request;
+    this.response = init.response;
+    this.caller = init.caller;
+    this.version = init.version;
+    this.params = init.params;
+    this.query = init.query;
+    this.publicUrl = init.publicUrl;
+    this.signal = init.signal;
+    this.log = init.log;
+  }
+
+  /** A path parameter that the route's pattern has. */
+  param(name: string): string {
+    return this.params[name] ?? '';
+  }
+
+  /** The user or guest; a route that lets others in must ask for `caller` itself. */
+  get userId(): UserId {
+    if (this.caller.kind === 'user' || this.caller.kind === 'guest') return this.caller.userId;
+    throw forbidden('this needs a user');
+  }
+
+  get wantsBody(): boolean {
+    return this.request.method !== 'HEAD';
+  }
+
+  /** Answers with JSON; user ids above 2^53 are written digit by digit. */
+  async json(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    const bytes = Buffer.from(stringifyJson(body));
+    this.#head(code, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers });
+    if (bytes.length >= GZIP_FROM_BYTES && this.#acceptsGzip) {
+      this.response.setHeader('content-encoding', 'gzip');
+      if (this.wantsBody) await pipeline(Readable.from([bytes]), createGzip(), this.response, { signal: this.signal });
+      else this.response.end();
+      return;
+    }
+    this.response.setHeader('content-length', bytes.length);
+    this.response.end(this.wantsBody ? bytes : undefined);
+  }
+
+  /**
+   * Answers with a JSON array, item by item with back-pressure. A failure before the first item is an ordinary error;
+   * a later one cuts the answer off.
+   */
+  async jsonList(items: AsyncIterable<unknown>): Promise<void> {
+    const iterator = items[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    this.#head(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' });
+    const text = async function* (): AsyncGenerator<string> {
+      yield '[';
+      for (let item = first, comma = ''; !item.done; item = await iterator.next(), comma = ',')
+        yield comma + stringifyJson(item.value);
+      yield ']';
+    };
+    if (!this.wantsBody) {
+      await iterator.return?.();
+      this.response.end();
+      return;
+    }
+    const source = Readable.from(text());
+    if (!this.#acceptsGzip) return pipeline(source, this.response, { signal: this.signal });
+    this.response.setHeader('content-encoding', 'gzip');
+    return pipeline(source, createGzip(), this.response, { signal: this.signal });
+  }
+
+  empty(code: number, headers: Readonly<Record<string, string>> = {}): void {
+    this.#head(code, headers);
+    if (code !== 204 && code !== 304) this.response.setHeader('content-length', 0);
+    this.response.end();
+  }
+
+  text(code: number, contentType: string, body: string): void {
+    const bytes = Buffer.from(body);
+    this.#head(code, { 'content-type': contentType, 'content-length': String(bytes.length) });
+    this.response.end(this.wantsBody ? bytes : undefined);
+  }
+
+  get #acceptsGzip(): boolean {
+    return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(this.request.headers['accept-encoding'] ?? ''));
+  }
+
+  #head(code: number, headers: Readonly<Record<string, string>>): void {
+    this.response.statusCode = code;
+    this.response.setHeader('vary', 'accept-encoding');
+    for (const [name, value] of Object.entries(headers)) this.response.setHeader(name, value);
+  }
+}

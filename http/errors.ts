@@ -1,0 +1,95 @@
+// One table of errors: status word, HTTP code and body together (contract 1, Errors). Whatever else is thrown becomes
+// a 500 whose text never leaves the process.
+
+import { Failure, kindOf } from '../engine/failure.ts';
+
+export const ERROR_CODES = {
+  'bad-request': 400,
+  unauthorized: 401,
+  forbidden: 403,
+  'not-found': 404,
+  'bad-method': 405,
+  conflict: 409,
+  gone: 410,
+  'invalid-input': 422,
+  'failed-dependency': 424,
+  'too-early': 425,
+  'server-error': 500,
+} as const;
+export type ErrorWord = keyof typeof ERROR_CODES;
+
+/** Faults of an input: those of no field, and those by JSON path such as `contacts[0].email`. */
+export interface InputErrors {
+  readonly general: readonly string[];
+  readonly byKey: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface HttpErrorOptions {
+  /** When the code is not that of the word: 412, 413, 415, 416, 429, 503. */
+  readonly code?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further fields of the body. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class HttpError extends Error {
+  readonly word: ErrorWord;
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly extra: Readonly<Record<string, unknown>>;
+
+  constructor(word: ErrorWord, message: string, options: HttpErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'HttpError';
+    this.word = word;
+    this.code = options.code ?? ERROR_CODES[word];
+    this.headers = options.headers ?? {};
+    this.extra = options.extra ?? {};
+  }
+}
+
+export const badRequest = (message: string): HttpError => new HttpError('bad-request', message);
+export const unauthorized = (message: string): HttpError =>
+  new HttpError('unauthorized', message, { headers: { 'www-authenticate': 'Bearer' } });
+export const forbidden = (message: string): HttpError => new HttpError('forbidden', message);
+export const notFound = (message: string): HttpError => new HttpError('not-found', message);
+export const gone = (message: string): HttpError => new HttpError('gone', message);
+export const conflict = (message: string): HttpError => new HttpError('conflict', message);
+export const tooEarly = (message: string): HttpError => new HttpError('too-early', message);
+export const invalidInput = (message: string, errors: InputErrors): HttpError =>
+  new HttpError('invalid-input', message, { extra: { errors } });
+export const failedDependency = (message: string, dependency: string): HttpError =>
+  new HttpError('failed-dependency', message, { extra: { dependency } });
+export const preconditionFailed = (message: string): HttpError => new HttpError('conflict', message, { code: 412 });
+export const tooLarge = (message: string): HttpError => new HttpError('bad-request', message, { code: 413 });
+export const unsupportedMedia = (message: string): HttpError => new HttpError('bad-request', message, { code: 415 });
+export const tooMany = (message: string, retryAfterSeconds: number): HttpError =>
+  new HttpError('bad-request', message, { code: 429, headers: { 'retry-after': String(retryAfterSeconds) } });
+export const unavailable = (message: string, retryAfterSeconds: number, cause?: unknown): HttpError =>
+  new HttpError('server-error', message, {
+    code: 503,
+    headers: { 'retry-after': String(retryAfterSeconds) },
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+const RETRY_SECONDS = 5;
+
+/** What a caller is told of anything thrown: a failure that may pass is 503, everything unknown a bare 500. */
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof Failure && error.kind === 'rejected') return badRequest(error.message);
+  if (kindOf(error) === 'transient')
+    return unavailable('a part of the service cannot be reached just now; try again', RETRY_SECONDS, error);
+  return new HttpError('server-error', 'internal error', { cause: error });
+}
+
+/** The body, with the request's id where the contract wants it. */
+export function errorBody(error: HttpError, requestId: string): Record<string, unknown> {
+  return {
+    status: error.word,
+    message: error.message,
+    ...(error.word === 'server-error' ? { requestId } : {}),
+    ...error.extra,
+  };
+}

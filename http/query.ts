@@ -1,0 +1,51 @@
+// Query parameters: only those of the route, converted and checked by their schemas.
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { badRequest } from './errors.ts';
+import type { Route } from './route.ts';
+
+export type QueryValue = string | number | boolean;
+export type Query = Readonly<Record<string, QueryValue | undefined>>;
+
+const ajv = (): Ajv2020 => new Ajv2020({ coerceTypes: true, allErrors: true, strict: false, formats: { int64: true } });
+
+export class QueryReader {
+  readonly #checks: ReadonlyMap<Route, ValidateFunction>;
+
+  constructor(routes: readonly Route[]) {
+    const compiler = ajv();
+    this.#checks = new Map(
+      routes.map((route) => {
+        const properties = Object.fromEntries(
+          Object.entries(route.query ?? {}).map(([name, { schema }]) => [name, schema]),
+        );
+        return [route, compiler.compile({ type: 'object', additionalProperties: false, properties })];
+      }),
+    );
+  }
+
+  /** 400 names the parameter, what was given and what is allowed. */
+  read(route: Route, search: URLSearchParams): Query {
+    const query: Record<string, QueryValue> = {};
+    for (const [name, value] of search) {
+      if (name in query) throw badRequest(`query parameter '${name}' is given twice`);
+      query[name] = value;
+    }
+    const given = { ...query };
+    const check = this.#checks.get(route);
+    if (check && !check(query)) {
+      const faults = (check.errors ?? []).map((fault) => {
+        if (fault.keyword === 'additionalProperties') {
+          const known = Object.keys(route.query ?? {});
+          return `query parameter '${fault.params.additionalProperty}' is unknown; known: ${known.join(', ') || 'none'}`;
+        }
+        const name = fault.instancePath.slice(1);
+        const allowed =
+          fault.keyword === 'enum' ? `one of ${(fault.params.allowedValues as unknown[]).join(', ')}` : fault.message;
+        return `query parameter '${name}' is '${given[name]}': ${allowed}`;
+      });
+      throw badRequest(faults.join('; '));
+    }
+    return query;
+  }
+}

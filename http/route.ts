@@ -1,0 +1,59 @@
+// Routes as data: method, path, who may call, what comes in and goes out. Tests walk the list, documentation is made
+// from it, and a route without `access` is no route.
+
+import type { Caller } from './caller.ts';
+import type { RequestContext } from './context.ts';
+
+/**
+ * Who may call:
+ *   open            anybody, no token is looked at
+ *   user            a registered user          user-or-guest   a guest's token will do
+ *   user-or-admin   a user, or the admin token admin           the admin token
+ */
+export type Access = 'open' | 'user' | 'user-or-guest' | 'user-or-admin' | 'admin';
+
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** JSON Schema of a parameter, a body or a response; undefined body = none. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface RouteResponse {
+  readonly description: string;
+  /** Media type; default application/json when there is a schema. */
+  readonly contentType?: string;
+  readonly schema?: JsonSchema;
+}
+
+export interface Route {
+  readonly method: Method;
+  /** As find-my-way reads it: `/datasets/:id/files`. HEAD is served wherever GET is. */
+  readonly path: string;
+  readonly access: Access;
+  readonly operationId: string;
+  readonly summary: string;
+  /** Query parameters by name; others are refused with 400. Absent = none. */
+  readonly query?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
+  readonly responses: Readonly<Record<number, RouteResponse>>;
+  /** Accepts the token as `access_token` in the query (downloads by browsers). */
+  readonly queryToken?: boolean;
+  readonly handler: (context: RequestContext) => Promise<void>;
+}
+
+/** The caller as the route's access demands it. */
+export const isAllowed = (access: Access, caller: Caller): boolean => {
+  switch (access) {
+    case 'open':
+      return true;
+    case 'user':
+      return caller.kind === 'user';
+    case 'user-or-guest':
+      return caller.kind === 'user' || caller.kind === 'guest';
+    case 'user-or-admin':
+      return caller.kind === 'user' || caller.kind === 'admin';
+    case 'admin':
+      return caller.kind === 'admin';
+    default:
+      return access satisfies never;
+  }
+};

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { fetch } from 'undici';
+import { Api, detailsOf } from '../support/api.ts';
+import { freePortBase, longshore, processesBelow, tempDir, up } from '../support/longshore.ts';
+
+t.test('one up per directory; a second start continues where the first stopped', async (t) => {
+  const dir = await tempDir(t);
+  const base = String(await freePortBase());
+  const first = await up(t, dir, ['--port-base', base]);
+  t.equal(first.endpoints.installer, `http://127.0.0.1:${base}`);
+  t.equal(first.endpoints.pluginHost, `http://127.0.0.1:${Number(base) + 4}`);
+  t.equal(first.endpoints.pid, first.child.pid);
+  for (const name of ['config.yaml', 'endpoints.json', 'token-key.pem'])
+    t.equal((await stat(join(dir, name))).mode & 0o777, 0o600, `${name} is its owner's alone`);
+
+  const second = await longshore(['up', '--data', dir]);
+  t.equal(second.code, 1);
+  t.match(second.stderr, `another 'longshore up' runs on ${dir}`);
+
+  const api = new Api(first.endpoints.installer, await first.token('5'));
+  const id = await api.upload(detailsOf('lightweight'), [{ name: 'any.bin', content: 'anything' }]);
+  const config = await readFile(join(dir, 'config.yaml'), 'utf8');
+  t.equal(await first.stop(), 0);
+  t.same(processesBelow(dir), []);
+  t.notOk(existsSync(join(dir, 'endpoints.json')), 'endpoints are of a running up');
+
+  const again = await up(t, dir, ['--port-base', base]);
+  t.equal(await readFile(join(dir, 'config.yaml'), 'utf8'), config, 'the configuration is written once');
+  const watched = await longshore(['watch', id, '--data', dir, '--user', '5']);
+  t.equal(watched.stdout, 'installed\n', watched.stderr);
+  t.equal(await again.stop(), 0);
+});
+
+t.test('health, readiness and metrics of a running up', async (t) => {
+  const dir = await tempDir(t);
+  const app = await up(t, dir, ['--port-base', String(await freePortBase())]);
+  for (const server of [app.endpoints.installer, app.endpoints.pluginHost]) {
+    const health = await fetch(`${server}/health`);
+    t.equal(health.status, 200);
+    t.match(await health.json(), { status: 'healthy' });
+    t.equal((await fetch(`${server}/ready`)).status, 200);
+  }
+  const metrics = await (await fetch(`${app.endpoints.installer}/metrics`)).text();
+  for (const name of ['longshore_lane_depth', 'longshore_lane_workers', 'longshore_http_requests_total'])
+    t.match(metrics, name);
+  const api = new Api(app.endpoints.installer, await app.token('5'));
+  t.match(await api.json('/plugins'), [{ pluginName: 'genelist', dataTypes: [{ name: 'genelist', version: '1.0' }] }]);
+  t.match(await api.json('/service-meta'), {
+    configuration: { installTargets: [{ id: 'AlphaDB' }, { id: 'BetaDB' }] },
+    features: { supportedArchiveTypes: ['.zip', '.tar.gz', '.tgz'] },
+  });
+});

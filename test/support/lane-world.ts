@@ -1,0 +1,334 @@
+// A little site over fakes: the stores, two install targets, one plugin, and processes that run the lanes' jobs one
+// after the other. Time stands still but for the waits of delayed jobs.
+
+import assert from 'node:assert/strict';
+import type { JobHandler } from '../../actors/job-handler.ts';
+import { runJob } from '../../actors/job-lane.ts';
+import { routeChange } from '../../actors/routing.ts';
+import { Scratch } from '../../actors/scratch.ts';
+import { combinedVersion, propertyFiles } from '../../actors/site-targets.ts';
+import { sameVersion, versionOf } from '../../actors/stored-documents.ts';
+import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { DataTypes, typeKey } from '../../engine/model/data-types.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
+import { type DatasetAddress, datasetPrefix, fileKey, objectKey } from '../../engine/model/object-key.ts';
+import type { ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import { FakeCatalog, type FakeDataset } from '../fakes/fake-catalog.ts';
+import { FakeControlSchema, FakeInstallTarget } from '../fakes/fake-install-target.ts';
+import { FakeJobs, JobTable } from '../fakes/fake-jobs.ts';
+import { LeaseTable } from '../fakes/fake-leases.ts';
+import { FakeObjectStore } from '../fakes/fake-object-store.ts';
+import { FakePluginClient } from '../fakes/fake-plugin-client.ts';
+import { FakeUploads } from '../fakes/fake-uploads.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
+import { metadataOf, newAddress, PLASMO, TOXO } from './dataset-samples.ts';
+import { FaultGate } from './fault-gate.ts';
+import { InProcessTasks } from './in-process-tasks.ts';
+
+export type RunningLane = (typeof RUNNING_LANES)[number];
+
+/** Bytes of one upload and of one of its files; entries. */
+const LIMITS = { maxTotalBytes: 1_000_000, maxEntries: 100 };
+const MAX_FILE_BYTES = 100_000;
+const RETRY = { tries: 12, baseMs: 1_000, maxMs: 600_000 };
+const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
+const never = new AbortController().signal;
+
+export const CATEGORY = 'Gene List';
+export const TYPES = new DataTypes(
+  [
+    {
+      name: 'genelist',
+      version: '1.0',
+      category: CATEGORY,
+      plugin: 'genes',
+      typeChangesEnabled: false,
+      maxFileSize: MAX_FILE_BYTES,
+      allowedFileExtensions: ['.txt'],
+      usesDataProperties: true,
+      projectIds: [],
+    },
+  ],
+  [
+    { id: PLASMO, dataTypes: 'any' },
+    { id: TOXO, dataTypes: 'any' },
+  ],
+);
+
+export interface Upload {
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  readonly properties?: Readonly<Record<string, string>>;
+  readonly metadata?: Partial<DatasetMetadata>;
+}
+
+/** One process's view of the site; dies at the gate's crash. */
+export interface LaneProcess {
+  readonly id: number;
+  readonly jobs: Jobs;
+  readonly gate: FaultGate;
+  /** Claims the job of the lane that is due, or undefined. */
+  claim(lane: RunningLane): Promise<ClaimedJob | undefined>;
+  /** Runs a claimed job to the end that the lane would write. */
+  perform(job: ClaimedJob, signal?: AbortSignal): Promise<JobOutcome>;
+  complete(job: ClaimedJob, outcome: JobOutcome): Promise<void>;
+}
+
+export class LaneWorld {
+  readonly clock = new VirtualClock();
+  readonly leases = new LeaseTable(this.clock);
+  readonly jobs = new JobTable(this.clock, this.leases, (dataset) => {
+    const known = this.catalog.datasets.get(dataset);
+    return known && typeKey(known.metadata.type);
+  });
+  readonly catalog = new FakeCatalog((lease) => this.#holds(lease));
+  readonly uploads = new FakeUploads(this.catalog, {
+    holds: (lease) => this.#holds(lease),
+    enqueueJobs: async (requests) => {
+      for (const request of requests) this.jobs.enqueue(request);
+    },
+  });
+  readonly store = new FakeObjectStore(() => this.clock.now());
+  readonly plugin = new FakePluginClient();
+  readonly schema = new FakeControlSchema();
+  /** Replace one to make it misbehave. */
+  readonly targets = new Map<TargetId, InstallTarget>(
+    [PLASMO, TOXO].map((id) => [id, new FakeInstallTarget(id, this.clock, this.schema)]),
+  );
+  readonly metrics = new Metrics();
+  readonly #scratchRoot: string;
+  #delivered = 0;
+  #processes = 0;
+  #lastEvent = 0;
+
+  constructor(scratchRoot: string) {
+    this.#scratchRoot = scratchRoot;
+  }
+
+  /** The options of the topology that all processes share. */
+  readonly settings = {
+    types: TYPES,
+    tuning: { upload: TUNING, import: TUNING, updateMeta: TUNING, install: TUNING },
+    uploadLimits: LIMITS,
+    log: silentLogger(),
+    clock: this.clock,
+    random: () => 0,
+    metrics: this.metrics,
+  };
+
+  process(gate = new FaultGate()): LaneProcess {
+    const id = ++this.#processes;
+    const jobs = gate.wrap('jobs', new FakeJobs(this.jobs, id));
+    const store = gate.wrap('store', this.store);
+    const ports = {
+      jobs,
+      store,
+      catalog: gate.wrap('catalog', this.catalog),
+      uploads: gate.wrap('uploads', this.uploads),
+      targets: new Map([...this.targets].map(([name, target]) => [name, gate.wrap(name, target)])),
+      tasks: new InProcessTasks({ store, plugins: new Map([['genes', gate.wrap('plugin', this.plugin)]]) }),
+    };
+    const options = { ...this.settings, ...ports, scratch: new Scratch(this.#scratchRoot) };
+    const handlers = new Map<string, JobHandler>(laneHandlers(options).map((handler) => [handler.lane, handler]));
+    // What the lane itself does with the job table is not the handler's and does not go through the gate.
+    const table = new FakeJobs(this.jobs, id);
+    const nothing = { crowdedTypes: [], blockedTypes: [] };
+    return {
+      id,
+      jobs,
+      gate,
+      claim: async (lane) => (await table.exchange([], { lane, limit: 1, ...nothing }, never))[0],
+      perform: async (job, signal = never) => {
+        const handler = handlers.get(job.lane);
+        assert(handler, job.lane);
+        return runJob(job, { ...options, handler, tuning: TUNING }, signal);
+      },
+      complete: async (job, outcome) => {
+        await table.exchange([{ job, outcome }], { lane: job.lane, limit: 0, ...nothing }, never);
+      },
+    };
+  }
+
+  /** What a front end does for an upload, up to the 202. */
+  async accept(upload: Upload = {}, at: DatasetAddress = newAddress()): Promise<DatasetAddress> {
+    const { files = { 'genes.txt': 'PF3D7_0100000\n' }, properties = {} } = upload;
+    const metadata = metadataOf(at.owner, { installTargets: [PLASMO, TOXO], ...upload.metadata });
+    const put = async (key: string, content: string | Uint8Array) => {
+      const info = await this.store.put(key, Buffer.from(content as string), {}, never);
+      return { name: key.slice(key.lastIndexOf('/') + 1), size: info.size, info };
+    };
+    const putAll = (folder: 'raw' | 'datasetProperties', all: Readonly<Record<string, string | Uint8Array>>) =>
+      Promise.all(
+        Object.entries(all).map(async ([name, content]) => {
+          const { size } = await put(fileKey(at, folder, name), content);
+          return { name, size };
+        }),
+      );
+    await this.uploads.begin(at, 0, Number.MAX_SAFE_INTEGER, never);
+    const source = { kind: 'files' as const, files: await putAll('raw', files) };
+    const stored = await put(objectKey(at, 'vdi-meta.json'), serialiseMetadata(metadata));
+    const accepted = {
+      ...at,
+      metadata,
+      metaVersion: versionOf(stored.info),
+      source,
+      documents: [],
+      properties: await putAll('datasetProperties', properties),
+      eventId: ++this.#lastEvent,
+    };
+    await this.uploads.accept(accepted, never);
+    return at;
+  }
+
+  /** Turns changes of the store into job rows, as router and intake do. */
+  deliver(): void {
+    const changes = this.store.changes.slice(this.#delivered);
+    this.#delivered = this.store.changes.length;
+    for (const change of changes) {
+      const route = routeChange(change);
+      if (route.kind !== 'lanes') continue;
+      const eventId = ++this.#lastEvent;
+      for (const lane of route.lanes)
+        if ((RUNNING_LANES as readonly string[]).includes(lane))
+          this.jobs.enqueue({ lane, ...route.at, eventId, source: 'object-store' });
+    }
+  }
+
+  /** An event for one lane, out of the blue. */
+  event(lane: RunningLane, at: DatasetAddress): void {
+    this.jobs.enqueue({ lane, ...at, eventId: ++this.#lastEvent, source: 'object-store' });
+  }
+
+  /** Runs the job of the lane that is due, and gives its outcome back to the table. */
+  async run(lane: RunningLane, process: LaneProcess = this.process()): Promise<JobOutcome> {
+    this.deliver();
+    const job = await process.claim(lane);
+    assert(job, `no job of lane ${lane} is due`);
+    const outcome = await process.perform(job);
+    await process.complete(job, outcome);
+    this.deliver();
+    return outcome;
+  }
+
+  /** Runs whatever is due, waiting for what is delayed, until the process or all jobs but dead ones have ended. */
+  async finish(process: LaneProcess = this.process()): Promise<void> {
+    for (let rounds = 0; ; rounds++) {
+      if (!this.leases.alive(process.id)) return;
+      assert(rounds < 200, `jobs do not come to an end: ${this.jobRows()}`);
+      this.deliver();
+      const jobs = await Promise.all(RUNNING_LANES.map((lane) => process.claim(lane)));
+      const due = jobs.filter((job) => job !== undefined);
+      for (const job of due) {
+        const outcome = await process.perform(job);
+        if (this.leases.alive(process.id)) await process.complete(job, outcome);
+      }
+      if (due.length === 0 && !this.jobs.rows.some((row) => row.state !== 'dead')) return;
+      if (due.length === 0) assert(await this.clock.advanceToNext(), `jobs that nobody runs: ${this.jobRows()}`);
+    }
+  }
+
+  /** A new dataset just before the job of the lane: the lanes before it have run. */
+  async before(lane: RunningLane, upload: Upload = {}): Promise<DatasetAddress> {
+    const at = await this.accept(upload);
+    const order = ['upload', 'import', 'updateMeta', 'install', 'updateMeta'] as const;
+    const steps = lane === 'updateMeta' ? order.slice(0, 4) : order.slice(0, order.indexOf(lane));
+    for (const step of steps) await this.run(step);
+    return at;
+  }
+
+  dataset(at: DatasetAddress): FakeDataset {
+    const known = this.catalog.datasets.get(at.dataset);
+    assert(known, `dataset ${at.dataset} is not in the catalog`);
+    return known;
+  }
+
+  /** Keys below the dataset. */
+  keys(at: DatasetAddress): string[] {
+    const prefix = datasetPrefix(at);
+    return this.store.keys().flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []));
+  }
+
+  json(at: DatasetAddress, object: Parameters<typeof objectKey>[1]): unknown {
+    return JSON.parse(this.store.text(objectKey(at, object)) ?? 'null');
+  }
+
+  jobRows(): string[] {
+    return this.jobs.rows.map((row) => `${row.lane} ${row.state}`).sort();
+  }
+
+  /** What the catalog says, without what never changes. */
+  async record(at: DatasetAddress): Promise<object> {
+    const { state, upload, import: imported, installs, files, sync } = this.dataset(at);
+    const versions = await this.#versions(at);
+    return {
+      state,
+      upload: { status: upload.status, message: upload.message },
+      import: imported,
+      installs: Object.fromEntries(
+        installs.map(({ target, kind, status, messages }) => [`${target} ${kind}`, [status, ...messages]]),
+      ),
+      files,
+      sync: {
+        meta: nameOf(sync.meta, { current: versions.meta }),
+        data: nameOf(sync.data, { current: versions.data }),
+      },
+    };
+  }
+
+  /** What the control schema says, by target. */
+  async control(at: DatasetAddress): Promise<Record<string, object>> {
+    const versions = await this.#versions(at);
+    const targets = this.schema.rows.get(at.dataset)?.targets ?? [];
+    const views = [...targets].map(([id, { document, state }]) => {
+      const { data, meta } = state.messages;
+      const view = {
+        data: data && (data.message === undefined ? [data.status] : [data.status, data.message]),
+        meta: meta && (meta.message === undefined ? [meta.status] : [meta.status, meta.message]),
+        shown: document.showVisibility,
+        name: document.metadata.name,
+        sync: {
+          data: nameOf(state.sync.data, { current: versions.data }),
+          meta: nameOf(state.sync.meta, { current: versions.combined }),
+        },
+      };
+      return [id, view] as const;
+    });
+    return Object.fromEntries(views.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** What is left of tries: `target kind tries`. */
+  async attempts(at: DatasetAddress): Promise<string[]> {
+    const attempts = await this.catalog.attempts(at.dataset, never);
+    return attempts.map(({ target, kind, tries, started }) => `${target} ${kind} ${tries}${started ? ' started' : ''}`);
+  }
+
+  /** Calls of the plugin: `kind target`. */
+  get calls(): string[] {
+    return this.plugin.calls.map(({ kind, target }) => (target === undefined ? kind : `${kind} ${target}`));
+  }
+
+  async #versions(at: DatasetAddress): Promise<Record<'meta' | 'data' | 'combined', ObjectVersion | undefined>> {
+    const [meta, data] = await Promise.all([
+      this.store.head(objectKey(at, 'vdi-meta.json'), never),
+      this.store.head(objectKey(at, 'install-ready.zip'), never),
+    ]);
+    const combined = meta && combinedVersion(versionOf(meta), await propertyFiles(this.store, at, never));
+    return { meta: meta && versionOf(meta), data: data && versionOf(data), combined };
+  }
+
+  #holds(lease: Lease): boolean {
+    for (let id = 1; id <= this.#processes; id++)
+      if (this.leases.alive(id) && this.leases.holds(lease, id)) return true;
+    return false;
+  }
+}
+
+function nameOf(version: ObjectVersion | undefined, { current }: { current: ObjectVersion | undefined }): string {
+  if (!version) return 'none';
+  return sameVersion(version, current) ? 'current' : 'stale';
+}
