@@ -46,10 +46,7 @@ export class ImportLane implements JobHandler {
     const payload = await store.head(objectKey({ owner: job.owner, dataset: job.dataset }, 'import-ready.zip'), signal);
     if (!payload) return DONE;
     const record = await ensureRegistered(catalog, store, job, signal);
-    if (!record || isDeleted(record.state) || record.state === 'superseded' || record.upload.status !== 'success')
-      return DONE;
-    // `in-progress` under our own lease was left by a run that died.
-    if (record.import && record.import.status !== 'queued' && record.import.status !== 'in-progress') return DONE;
+    if (!record || isDeleted(record.state) || record.state === 'superseded' || !isOpen(record)) return DONE;
 
     const type = this.#types.find(record.metadata.type);
     if (!type) {
@@ -67,6 +64,9 @@ export class ImportLane implements JobHandler {
     outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
     signal: AbortSignal,
   ): Promise<void> {
+    const record = await this.#ports.catalog.find(job.dataset, signal);
+    // A repeated event that fails says nothing about an import that has ended.
+    if (!record || !isOpen(record)) return;
     const retrying = outcome.kind === 'retry';
     const message = retrying ? retryMessage(job, this.#retry, outcome.message) : outcome.message;
     await this.#ports.catalog.write(
@@ -145,4 +145,10 @@ export class ImportLane implements JobHandler {
       signal,
     );
   }
+}
+
+/** Uploaded and not imported yet; `in-progress` under our own lease was left by a run that died. */
+function isOpen({ upload, import: imported }: DatasetRecord): boolean {
+  if (upload.status !== 'success') return false;
+  return imported === undefined || imported.status === 'queued' || imported.status === 'in-progress';
 }

@@ -4,7 +4,7 @@
 import type { Logger } from '../engine/log.ts';
 import type { DataType, DataTypes } from '../engine/model/data-types.ts';
 import { objectKey } from '../engine/model/object-key.ts';
-import { isDeleted } from '../engine/model/status.ts';
+import { type InstallStatus, isDeleted } from '../engine/model/status.ts';
 import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
@@ -14,7 +14,15 @@ import type { RetryPolicy } from '../engine/retry.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
-import { type InstallTargets, inParallel, mirror, propertyFiles, TARGETS_AT_ONCE, targetsOf } from './site-targets.ts';
+import {
+  dropAttempt,
+  type InstallTargets,
+  inParallel,
+  mirror,
+  propertyFiles,
+  TARGETS_AT_ONCE,
+  targetsOf,
+} from './site-targets.ts';
 import { readManifest, sameVersion, versionOf } from './stored-documents.ts';
 import { objectFile } from './tasks/task-context.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
@@ -57,8 +65,6 @@ export class InstallLane implements JobHandler {
     if (!work) return DONE;
     const targets = targetsOf(work.record, work.type, this.#types, this.#ports.targets);
     const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#installOn(work, target, signal));
-    if (results.some((result) => result?.kind === 'over' && result.status === 'complete'))
-      await this.#ports.jobs.enqueue([{ ...job, lane: 'updateMeta', source: 'install-data-lane' }], signal);
     return nextTry(results, this.#ports.clock.now());
   }
 
@@ -68,7 +74,8 @@ export class InstallLane implements JobHandler {
   async #gather(job: ClaimedJob, signal: AbortSignal): Promise<Work | undefined> {
     const { catalog, store } = this.#ports;
     const record = await ensureRegistered(catalog, store, job, signal);
-    if (!record || isDeleted(record.state) || record.import?.status !== 'complete') return undefined;
+    if (!record || isDeleted(record.state) || record.state === 'superseded') return undefined;
+    if (record.import?.status !== 'complete') return undefined;
     const type = this.#types.find(record.metadata.type);
     const payload = await store.head(objectKey(record, 'install-ready.zip'), signal);
     const manifest = await readManifest(store, record, signal);
@@ -95,19 +102,12 @@ export class InstallLane implements JobHandler {
       plugin: type.plugin,
       version: work.version,
       attempt,
-      prepare: async () => {
-        if (state?.present) return;
-        const document = { owner: record.owner, dataset: record.dataset, metadata: record.metadata };
-        await target.writeDataset(
-          { ...document, category: type.category, showVisibility: false },
-          job.lease.token,
-          signal,
-        );
-      },
+      prepare: () => this.#prepare(work, target, state, signal),
       call: async () => {
         const begun = attempt?.started || state?.messages.data !== undefined;
         return this.#callPlugin(work, target, begun, signal);
       },
+      conclude: (status) => this.#requestMeta(job, status, signal),
     };
     try {
       state = await target.state(job.dataset, signal);
@@ -128,9 +128,40 @@ export class InstallLane implements JobHandler {
     }
     if (state.deletedStatus !== 0 || !isDue(state, work.version)) {
       await mirror(this.#ports.catalog, job, record, target.id, state, signal);
+      await dropAttempt(this.#ports.catalog, job, attempt, signal);
       return undefined;
     }
     return runStep(job, step, this.#retry, this.#ports, signal);
+  }
+
+  async #prepare(
+    work: Work,
+    target: InstallTarget,
+    state: ControlState | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { job, record, type } = work;
+    const { owner, dataset, metadata } = record;
+    if (!state?.present)
+      await target.writeDataset(
+        { owner, dataset, metadata, category: type.category, showVisibility: false },
+        job.lease.token,
+        signal,
+      );
+    const meta = state?.messages.meta?.status;
+    if (meta === undefined || meta === 'queued') return;
+    // The plugin takes installed metadata away with the data, so they have to be installed again after them.
+    await target.writeMessage(dataset, 'meta', { status: 'queued' }, job.lease.token, signal);
+    const queued = { set: 'install', target: target.id, kind: 'meta', status: 'queued', messages: [] } as const;
+    await this.#ports.catalog.write(dataset, job.lease, [queued], signal);
+  }
+
+  /** Before the status says that the data are there, so that no crash in between can lose it. */
+  async #requestMeta(job: ClaimedJob, status: InstallStatus, signal: AbortSignal): Promise<void> {
+    if (status !== 'complete') return;
+    const { owner, dataset, eventId } = job;
+    const request = { lane: 'updateMeta', owner, dataset, eventId, source: 'install-data-lane' } as const;
+    await this.#ports.jobs.enqueue([request], signal);
   }
 
   async #callPlugin(work: Work, target: InstallTarget, begun: boolean, signal: AbortSignal): Promise<InstallReply> {

@@ -16,6 +16,7 @@ import type { RetryPolicy } from '../engine/retry.ts';
 import type { Clock } from '../engine/time.ts';
 import { decideOutcome, retryMessage } from './job-outcome.ts';
 import { pluginServerError } from './plugin-server-error.ts';
+import { linesOf } from './site-targets.ts';
 import { allMessages } from './tasks/task-map.ts';
 
 export interface StepPorts {
@@ -44,6 +45,11 @@ export type StepResult =
   /** Not before this time, in milliseconds since 1970. */
   | { readonly kind: 'waiting'; readonly untilMs: number };
 
+interface Answer {
+  readonly status: InstallStatus;
+  readonly messages: readonly string[];
+}
+
 export async function runStep(
   job: ClaimedJob,
   step: Step,
@@ -51,82 +57,72 @@ export async function runStep(
   ports: StepPorts,
   signal: AbortSignal,
 ): Promise<StepResult> {
-  const notBefore = step.attempt?.notBefore?.getTime() ?? 0;
+  const attempt = attemptOf(step);
+  const notBefore = attempt.notBefore?.getTime() ?? 0;
   if (notBefore > ports.clock.now()) return { kind: 'waiting', untilMs: notBefore };
+  let { started } = attempt;
+  let answer: Answer;
   try {
-    return await attemptStep(job, step, ports, signal);
+    await step.prepare(signal);
+    const begun = { ...attempt, notBefore: undefined, started: true };
+    await ports.catalog.writeAttempt(job.dataset, job.lease, begun, signal);
+    started = true;
+    await writeStatus(job, step, { status: 'running', messages: [] }, ports, signal);
+    answer = answerOf(await step.call(signal), step.plugin);
+    await step.conclude?.(answer.status, signal);
+    await writeControl(job, step, answer, signal, step.version);
   } catch (error) {
     if (kindOf(error) === 'aborted' || signal.aborted) throw error;
-    return postpone(job, step, error, policy, ports, signal);
+    return postpone(job, step, { ...attempt, started }, error, policy, ports, signal);
   }
-}
-
-async function attemptStep(job: ClaimedJob, step: Step, ports: StepPorts, signal: AbortSignal): Promise<StepResult> {
-  await step.prepare(signal);
-  await ports.catalog.writeAttempt(
-    job.dataset,
-    job.lease,
-    { ...attemptOf(step), notBefore: undefined, started: true },
-    signal,
-  );
-  await writeStatus(job, step, 'running', [], ports, signal);
-  const reply = await step.call(signal);
-  const { status, messages } = statusOf(reply, step.plugin);
-  await step.conclude?.(status, signal);
-  await finish(job, step, status, messages, ports, signal);
-  return { kind: 'over', status };
+  // Said in the control DB, so it is no failure of the step when the rest is not written: the next run does that.
+  await close(job, step, answer, ports, signal);
+  return { kind: 'over', status: answer.status };
 }
 
 /** The step failed in a way that is no answer about the dataset: later again, or given up after the last try. */
 async function postpone(
   job: ClaimedJob,
   step: Step,
+  attempt: InstallAttempt,
   error: unknown,
   policy: RetryPolicy,
   ports: StepPorts,
   signal: AbortSignal,
 ): Promise<StepResult> {
-  const attempt = attemptOf(step);
   const outcome = decideOutcome(error, attempt, policy, ports.random);
   const reason = messageOf(error);
-  ports.log.warn(
-    {
-      dataset: job.dataset,
-      event: job.eventId,
-      target: step.target.id,
-      plugin: step.plugin,
-      kind: step.kind,
-      err: error,
-    },
-    'install step failed',
-  );
-  if (outcome.kind !== 'retry') {
-    await finish(job, step, 'failed-installation', [reason], ports, signal);
-    return { kind: 'over', status: 'failed-installation' };
-  }
-  const untilMs = ports.clock.now() + outcome.delayMs;
-  const tries = attempt.tries + (outcome.countTry ? 1 : 0);
-  await ports.catalog.writeAttempt(
-    job.dataset,
-    job.lease,
-    { ...attempt, tries, notBefore: new Date(untilMs), started: true },
-    signal,
-  );
-  await writeStatus(job, step, 'queued', [retryMessage(attempt, policy, reason)], ports, signal);
+  const about = { dataset: job.dataset, event: job.eventId, target: step.target.id, plugin: step.plugin };
+  ports.log.warn({ ...about, kind: step.kind, err: error }, 'install step failed');
+  let wait = { delayMs: policy.maxMs, tries: attempt.tries };
+  if (outcome.kind === 'retry') wait = { delayMs: outcome.delayMs, tries: attempt.tries + (outcome.countTry ? 1 : 0) };
+  else if (await giveUp(job, step, reason, ports, signal)) return { kind: 'over', status: 'failed-installation' };
+  const untilMs = ports.clock.now() + wait.delayMs;
+  const waiting = { ...attempt, tries: wait.tries, notBefore: new Date(untilMs) };
+  await ports.catalog.writeAttempt(job.dataset, job.lease, waiting, signal);
+  const queued = { status: 'queued', messages: [retryMessage(attempt, policy, reason)] } as const;
+  await writeStatus(job, step, queued, ports, signal);
   return { kind: 'waiting', untilMs };
 }
 
-async function finish(
+/** False when the target does not answer: the step waits for it however long, and is not given up unseen. */
+async function giveUp(
   job: ClaimedJob,
   step: Step,
-  status: InstallStatus,
-  messages: readonly string[],
+  reason: string,
   ports: StepPorts,
   signal: AbortSignal,
-): Promise<void> {
-  await writeStatus(job, step, status, messages, ports, signal, step.version);
-  const over = { target: step.target.id, kind: step.kind, over: true } as const;
-  await ports.catalog.writeAttempt(job.dataset, job.lease, over, signal);
+): Promise<boolean> {
+  const answer = { status: 'failed-installation', messages: [reason] } as const;
+  try {
+    await writeControl(job, step, answer, signal, step.version);
+  } catch (error) {
+    if (kindOf(error) === 'aborted') throw error;
+    if (kindOf(error) === 'transient') return false;
+    // Such as a dataset whose rows the target refuses: only the mirror can tell its owner.
+  }
+  await close(job, step, answer, ports, signal);
+  return true;
 }
 
 /**
@@ -136,32 +132,54 @@ async function finish(
 async function writeStatus(
   job: ClaimedJob,
   step: Step,
-  status: InstallStatus,
-  messages: readonly string[],
+  answer: Answer,
   ports: StepPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await writeControl(job, step, answer, signal);
+  } catch (error) {
+    if (answer.status !== 'queued' || kindOf(error) === 'aborted') throw error;
+  }
+  await writeMirror(job, step, answer, ports, signal);
+}
+
+async function writeControl(
+  job: ClaimedJob,
+  step: Step,
+  { status, messages }: Answer,
   signal: AbortSignal,
   version?: ObjectVersion,
 ): Promise<void> {
-  try {
-    await step.target.writeMessage(
-      job.dataset,
-      step.kind,
-      { status, ...(messages.length > 0 ? { message: messages.join('\n') } : {}), ...(version ? { version } : {}) },
-      job.lease.token,
-      signal,
-    );
-  } catch (error) {
-    if (status !== 'queued' || kindOf(error) === 'aborted') throw error;
-  }
-  await ports.catalog.write(
-    job.dataset,
-    job.lease,
-    [{ set: 'install', target: step.target.id, kind: step.kind, status, messages }],
-    signal,
-  );
+  const message = messages.length > 0 ? { message: messages.join('\n') } : {};
+  const content = { status, ...message, ...(version ? { version } : {}) };
+  await step.target.writeMessage(job.dataset, step.kind, content, job.lease.token, signal);
 }
 
-function statusOf(reply: InstallReply, plugin: string): { status: InstallStatus; messages: readonly string[] } {
+async function writeMirror(
+  job: ClaimedJob,
+  step: Step,
+  { status, messages }: Answer,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const copy = { target: step.target.id, kind: step.kind, status, messages: linesOf(messages) };
+  await ports.catalog.write(job.dataset, job.lease, [{ set: 'install', ...copy }], signal);
+}
+
+async function close(
+  job: ClaimedJob,
+  step: Step,
+  answer: Answer,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  await writeMirror(job, step, answer, ports, signal);
+  const over = { target: step.target.id, kind: step.kind, over: true } as const;
+  await ports.catalog.writeAttempt(job.dataset, job.lease, over, signal);
+}
+
+function answerOf(reply: InstallReply, plugin: string): Answer {
   switch (reply.kind) {
     case 'success':
       return { status: 'complete', messages: allMessages(reply.validation) };

@@ -32,7 +32,6 @@ const POLL_MS = 5_000;
 
 export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
   const { handler, jobs, tuning } = options;
-  const log = options.log.child({ lane: handler.lane });
   return new Lane<ClaimedJob, JobOutcome>({
     name: handler.lane,
     clock: options.clock,
@@ -46,7 +45,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
         jobs.exchange(done, { lane: handler.lane, limit, crowdedTypes: [], blockedTypes: [] }, signal),
       watch: (wake) => jobs.watch(handler.lane, wake),
     },
-    run: (job, signal) => runJob(job, options, log, signal),
+    run: (job, signal) => runJob(job, options, signal),
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
     abandon: () => ({ kind: 'requeue', crashed: false }),
     idOf: (job) => job.id,
@@ -54,20 +53,23 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
   });
 }
 
-async function runJob(
+/** The job's outcome, reported where a person should see it. Never rejects. */
+export async function runJob(
   job: ClaimedJob,
-  options: JobLaneOptions,
-  laneLog: Logger,
+  options: Omit<JobLaneOptions, 'jobs' | 'metrics'>,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { handler, tuning, clock } = options;
-  const log = laneLog.child({ dataset: job.dataset, owner: job.owner, event: job.eventId });
+  const about = { lane: handler.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
+  const log = options.log.child(about);
   const begun = clock.now();
   try {
     const outcome = await handler.run(job, signal);
     log.info({ ms: clock.now() - begun, outcome: outcome.kind }, 'job ended');
     return outcome;
-  } catch (error) {
+  } catch (thrown) {
+    // Whatever the work turned our abort into, the abort is the reason.
+    const error: unknown = signal.aborted ? signal.reason : thrown;
     const outcome = decideOutcome(error, job, tuning.retry, options.random);
     if (outcome.kind !== 'retry' && outcome.kind !== 'dead') {
       log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job given back');
@@ -83,7 +85,7 @@ async function runJob(
 async function reported(
   job: ClaimedJob,
   outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
-  options: JobLaneOptions,
+  options: Pick<JobLaneOptions, 'handler' | 'tuning'>,
   log: Logger,
   signal: AbortSignal,
 ): Promise<JobOutcome> {

@@ -5,7 +5,7 @@ import type { DataType, DataTypes } from '../engine/model/data-types.ts';
 import type { TargetId } from '../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../engine/model/object-key.ts';
 import { INSTALL_KINDS } from '../engine/model/status.ts';
-import type { Catalog, CatalogChange, DatasetRecord, ObjectVersion } from '../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
@@ -62,10 +62,26 @@ export async function mirror(
     const truth = state.messages[kind];
     const copy = record.installs.find((install) => install.target === target && install.kind === kind);
     if (!truth || copy?.status === truth.status) continue;
-    const messages = truth.message === undefined ? [] : truth.message.split('\n');
+    const messages = linesOf(truth.message === undefined ? [] : [truth.message]);
     changes.push({ set: 'install', target, kind, status: truth.status, messages });
   }
   if (changes.length > 0) await catalog.write(job.dataset, job.lease, changes, signal);
+}
+
+/** The lines of messages: the control DB keeps them as one text, its mirror line by line. */
+export const linesOf = (messages: readonly string[]): readonly string[] =>
+  messages.flatMap((message) => message.split('\n'));
+
+/** Forgets the tries of a step that turned out not to be due: a crash may have come between its end and this. */
+export async function dropAttempt(
+  catalog: Catalog,
+  job: ClaimedJob,
+  attempt: InstallAttempt | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!attempt) return;
+  const { target, kind } = attempt;
+  await catalog.writeAttempt(job.dataset, job.lease, { target, kind, over: true }, signal);
 }
 
 /** Runs `work` over the items, at most `limit` at once; the first failure is thrown after all have ended. */

@@ -79,7 +79,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   });
   return [
     pump('leaseKeeper', (signal) => keeper.run(signal)),
-    ...handlers(options).map((handler): ChildSpec => {
+    ...laneHandlers(options).map((handler): ChildSpec => {
       const name = handler.lane as RunningLane;
       const create = (): Child => {
         const lane = jobLane({ ...options, handler, tuning: options.tuning[name] });
@@ -100,7 +100,10 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
 
 const eventLanes = (): readonly EventLaneName[] => RUNNING_LANES.filter((lane) => lane !== 'upload');
 
-function handlers(options: TopologyOptions): readonly JobHandler[] {
+/** What the lanes do, one handler each. */
+export function laneHandlers(
+  options: Omit<TopologyOptions, 'leases' | 'changes' | 'events' | 'channels' | 'settleStore' | 'metrics'>,
+): readonly JobHandler[] {
   const { types, scratch, tuning } = options;
   return [
     new UploadLane(options, types, options.uploadLimits, scratch, tuning.upload.retry),

@@ -1,6 +1,7 @@
 // The update-meta lane: brings metadata from the object store into the cache and into every install target, and has
 // the plugin install it where the data is installed. Other people see a dataset on a target only after that.
 
+import { kindOf } from '../engine/failure.ts';
 import type { DataType, DataTypes } from '../engine/model/data-types.ts';
 import { isDeleted } from '../engine/model/status.ts';
 import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
@@ -14,6 +15,7 @@ import { runStep, type Step, type StepPorts, type StepResult } from './install-s
 import { DONE, type JobHandler } from './job-handler.ts';
 import {
   combinedVersion,
+  dropAttempt,
   type InstallTargets,
   inParallel,
   mirror,
@@ -87,32 +89,36 @@ export class UpdateMetaLane implements JobHandler {
 
   async #updateOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
     const { job, record } = work;
+    const { catalog } = this.#ports;
+    const step = this.#step(work, target, signal);
     let state: ControlState;
+    let installed: boolean;
     try {
       state = await target.state(job.dataset, signal);
+      if (state.deletedStatus !== 0) return undefined;
+      installed = state.messages.data?.status === 'complete';
+      // Nothing is installed yet: the rows wait for the data, private.
+      if (!installed) await this.#writeRows(work, target, false, signal);
     } catch (error) {
-      const unreachable = async (): Promise<void> => {
+      if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+      const failing = async (): Promise<void> => {
         throw error;
       };
-      return runStep(
-        job,
-        { ...this.#step(work, target, signal), prepare: unreachable },
-        this.#retry,
-        this.#ports,
-        signal,
-      );
+      return runStep(job, { ...step, prepare: failing }, this.#retry, this.#ports, signal);
     }
-    if (state.deletedStatus !== 0) return undefined;
-    if (state.messages.data?.status !== 'complete') {
-      // Nothing is installed yet: the rows wait for the data, private.
-      await this.#writeRows(work, target, false, signal);
-      return undefined;
-    }
-    if (isCurrent(state, work.version)) {
-      await mirror(this.#ports.catalog, job, record, target.id, state, signal);
-      return undefined;
-    }
-    return runStep(job, this.#step(work, target, signal), this.#retry, this.#ports, signal);
+    if (installed && !isCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
+    await mirror(catalog, job, record, target.id, state, signal);
+    if (!installed && step.attempt) await this.#quieten(job, target, state, signal);
+    await dropAttempt(catalog, job, step.attempt, signal);
+    return undefined;
+  }
+
+  /** The target was away before there was anything to install on it: takes the message of that back. */
+  async #quieten(job: ClaimedJob, target: InstallTarget, state: ControlState, signal: AbortSignal): Promise<void> {
+    const { dataset, lease } = job;
+    if (state.messages.meta) await target.writeMessage(dataset, 'meta', { status: 'queued' }, lease.token, signal);
+    const queued = { set: 'install', target: target.id, kind: 'meta', status: 'queued', messages: [] } as const;
+    await this.#ports.catalog.write(dataset, lease, [queued], signal);
   }
 
   #step(work: Work, target: InstallTarget, signal: AbortSignal): Step {

@@ -52,7 +52,10 @@ export class UploadLane implements JobHandler {
     if (!record || !source) return DONE;
     if (source.kind === 'url') throw rejected('uploads by URL are not enabled on this server');
     const at = { owner: record.owner, dataset: record.dataset };
-    if (record.upload.status === 'running') {
+    // `failed` here: an administrator has it tried again, or a crash came between that status and the job's own end.
+    if (record.upload.status === 'failed')
+      await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
+    if (record.upload.status === 'running' || record.upload.status === 'failed') {
       try {
         await this.#scratch.using(job, (folder) => this.#pack(job, record, source.files, folder, signal));
       } catch (error) {
@@ -70,6 +73,9 @@ export class UploadLane implements JobHandler {
     signal: AbortSignal,
   ): Promise<void> {
     const { catalog, store } = this.#ports;
+    const record = await catalog.find(job.dataset, signal);
+    // Once the upload has ended, only its raw files are left to remove: no news for the owner.
+    if (record?.upload.status !== 'running') return;
     const at = { owner: job.owner, dataset: job.dataset };
     if (outcome.kind === 'retry') {
       const message = retryMessage(job, this.#retry, outcome.message);
@@ -109,6 +115,8 @@ export class UploadLane implements JobHandler {
     );
     await writeManifest(store, at, { rawUploads: packed.files, installReady: [] }, signal);
     await store.put(objectKey(at, 'import-ready.zip'), { file: packed.zipFile }, {}, signal);
+    // An earlier try may have said that the upload failed.
+    await store.remove([objectKey(at, 'upload-error.json')], signal);
     await catalog.write(
       job.dataset,
       job.lease,

@@ -16,7 +16,7 @@ import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectVersion } from '../../engine/ports/catalog.ts';
-import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { InstallMessage, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import { FakeCatalog, type FakeDataset } from '../fakes/fake-catalog.ts';
@@ -269,8 +269,11 @@ export class LaneWorld {
       state,
       upload: { status: upload.status, message: upload.message },
       import: imported,
+      // An absent row reads `queued`.
       installs: Object.fromEntries(
-        installs.map(({ target, kind, status, messages }) => [`${target} ${kind}`, [status, ...messages]]),
+        installs
+          .filter(({ status, messages }) => status !== 'queued' || messages.length > 0)
+          .map(({ target, kind, status, messages }) => [`${target} ${kind}`, [status, ...messages]]),
       ),
       files,
       sync: {
@@ -287,8 +290,8 @@ export class LaneWorld {
     const views = [...targets].map(([id, { document, state }]) => {
       const { data, meta } = state.messages;
       const view = {
-        data: data && (data.message === undefined ? [data.status] : [data.status, data.message]),
-        meta: meta && (meta.message === undefined ? [meta.status] : [meta.status, meta.message]),
+        data: wordsOf(data),
+        meta: wordsOf(meta),
         shown: document.showVisibility,
         name: document.metadata.name,
         sync: {
@@ -326,6 +329,12 @@ export class LaneWorld {
       if (this.leases.alive(id) && this.leases.holds(lease, id)) return true;
     return false;
   }
+}
+
+/** Status and message; an absent row reads `queued`. */
+function wordsOf(message: InstallMessage | undefined): readonly string[] {
+  if (!message) return ['queued'];
+  return message.message === undefined ? [message.status] : [message.status, message.message];
 }
 
 function nameOf(version: ObjectVersion | undefined, { current }: { current: ObjectVersion | undefined }): string {

@@ -1,0 +1,123 @@
+// Every call of every port goes wrong once, in each way that there is, over the whole way of a dataset through the
+// lanes; whatever happened, the end is that of the undisturbed run.
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import t from 'tap';
+import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
+import { newAddress, PLASMO } from '../support/dataset-samples.ts';
+import { type Fault, FaultGate } from '../support/fault-gate.ts';
+import { LaneWorld, type Upload } from '../support/lane-world.ts';
+
+const never = new AbortController().signal;
+/** Runs at once: they wait for files now and then. */
+const AT_ONCE = 8;
+
+interface Story {
+  readonly upload?: Upload;
+  /** Brings the world to where the faults begin. */
+  readonly begin?: (world: LaneWorld, at: DatasetAddress) => Promise<void>;
+  readonly decide?: LaneWorld['plugin']['decide'];
+}
+
+const stories: Readonly<Record<string, Story>> = {
+  'an upload on its way to both targets': { upload: { properties: { 'genes.tsv': 'a\tb\n' } } },
+  'an upload that is refused': { upload: { files: { 'genes.csv': 'a,b\n' } } },
+  'an import that the plugin refuses': {
+    decide: ({ kind }) =>
+      kind === 'import' ? { kind: 'invalid', validation: { basic: ['no gene'], community: [] } } : undefined,
+  },
+  'installs that end differently': {
+    begin: async (world) => {
+      for (const lane of ['upload', 'import', 'updateMeta'] as const) await world.run(lane);
+    },
+    decide: ({ kind, target }) => {
+      if (kind !== 'installData') return undefined;
+      return target === PLASMO
+        ? { kind: 'missing-dependency', messages: ['build 68 is\nmissing'] }
+        : { kind: 'success', validation: { basic: ['one row is odd', 'so is\nanother'], community: [] } };
+    },
+  },
+  'metadata that change after the install': {
+    begin: async (world, at) => {
+      await world.finish();
+      const metadata = { ...world.dataset(at).metadata, name: 'Other genes' };
+      await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serialiseMetadata(metadata)), {}, never);
+    },
+  },
+  'data that are installed again': {
+    begin: async (world, at) => {
+      await world.finish();
+      const token = world.schema.rows.get(at.dataset)?.token ?? 0;
+      for (const target of world.targets.values())
+        await target.writeMessage(at.dataset, 'data', { status: 'ready-for-reinstall' }, token, never);
+      world.event('install', at);
+    },
+  },
+};
+
+const FAULTS: readonly Fault[] = ['crash', 'fail', 'mute'];
+/** A crash before a read is one after the write before it, and an answer that is lost had no effect. */
+const READS = /\.(find|source|get|head|list|attempts|state)$/;
+const READ_FAULTS: readonly Fault[] = ['fail'];
+const root = await mkdtemp(join(tmpdir(), 'longshore-crash-'));
+t.teardown(() => rm(root, { recursive: true }));
+const at = newAddress();
+
+for (const [name, story] of Object.entries(stories)) {
+  t.test(name, async (t) => {
+    const undisturbed = await tell(story, 'crash', 0);
+    const calls = undisturbed.calls.map((call, i) => ({ call, number: i + 1 }));
+    const runs = calls.flatMap((at) => (READS.test(at.call) ? READ_FAULTS : FAULTS).map((fault) => ({ ...at, fault })));
+    const queue = runs.values();
+    let same = 0;
+    const worker = async (): Promise<void> => {
+      for (const { fault, call, number } of queue) {
+        const { end, struck } = await tell(story, fault, number);
+        // Comparing with a report of the difference takes longer than the run.
+        if (struck && isDeepStrictEqual(end, undisturbed.end)) same++;
+        else t.strictSame({ struck, ...end }, { struck: true, ...undisturbed.end }, `${fault} at ${number}, ${call}`);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    t.equal(same, runs.length);
+    t.ok(runs.length > 10);
+  });
+}
+
+/** Runs the story with the one fault; a process that crashed is followed by another. */
+async function tell(story: Story, fault: Fault, number: number) {
+  const scratch = await mkdtemp(join(root, 'w-'));
+  const world = new LaneWorld(scratch);
+  const doubled: string[] = [];
+  world.plugin.decide = (call, signal) => {
+    const place = `${call.target}/${call.dataset}`;
+    if (call.kind === 'installData' && world.plugin.installed.has(place)) doubled.push(place);
+    return story.decide?.(call, signal);
+  };
+  await world.accept(story.upload, at);
+  await story.begin?.(world, at);
+  const gate = new FaultGate(fault, number, () => world.leases.kill(process.id));
+  const process = world.process(gate);
+  await world.finish(process);
+  await world.finish();
+  const end = {
+    record: await world.record(at),
+    control: await world.control(at),
+    keys: world.keys(at),
+    manifest: world.json(at, 'vdi-manifest.json'),
+    uploadError: world.json(at, 'upload-error.json'),
+    bytes: await world.uploads.usage(at.owner, never),
+    source: await world.uploads.source(at.dataset, never),
+    jobs: world.jobRows(),
+    leases: world.leases.held(),
+    attempts: await world.attempts(at),
+    installed: [...world.plugin.installed].sort(([a], [b]) => (a < b ? -1 : 1)),
+    doubled,
+    scratch: await readdir(scratch),
+  };
+  return { end, calls: gate.calls, struck: gate.struck };
+}
