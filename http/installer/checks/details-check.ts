@@ -3,7 +3,7 @@
 
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
-import type { ApiVersion } from '../api-version.ts';
+import type { ApiVersion } from '../../context.ts';
 import type { InstallTargets } from '../install-targets.ts';
 import { CreateDetails } from '../schema/details.ts';
 import { clean } from './clean.ts';
@@ -15,9 +15,12 @@ import { checkTargets, checkType } from './target-rules.ts';
 /** Version 1.7.0's name of a field that 1.8.0 calls `datasetCharacteristics`. */
 const OLD_CHARACTERISTICS = 'studyCharacteristics';
 
-export type CheckedDetails =
-  | { readonly kind: 'sound'; readonly details: CreateDetails }
-  | { readonly kind: 'faulty'; readonly faults: Faults };
+export interface CheckedDetails {
+  /** Undefined when there are faults. */
+  readonly details: CreateDetails | undefined;
+  /** In the caller's spelling; later checks of the same request add theirs. */
+  readonly faults: Faults;
+}
 
 export class DetailsCheck {
   readonly #targets: InstallTargets;
@@ -38,12 +41,12 @@ export class DetailsCheck {
     const cleaned = clean(body, faults);
     if (typeof cleaned !== 'object' || cleaned === null || Array.isArray(cleaned)) {
       faults.add([], 'details must be a JSON object');
-      return { kind: 'faulty', faults };
+      return { details: undefined, faults };
     }
     const details = underNewNames(cleaned as Record<string, unknown>, faults);
     this.#schema(details, faults);
     this.#checkAcrossFields(details, faults);
-    return faults.empty ? { kind: 'sound', details: details as CreateDetails } : { kind: 'faulty', faults };
+    return { details: faults.empty ? (details as CreateDetails) : undefined, faults };
   }
 
   /** The targets' own schemas over the metadata document as it will be stored. */
@@ -68,7 +71,7 @@ export class DetailsCheck {
 }
 
 /** For {@link Faults}: our field names as the caller spells them. */
-export function renamed(body: unknown, version: ApiVersion): ReadonlyMap<string, string> {
+function renamed(body: unknown, version: ApiVersion): ReadonlyMap<string, string> {
   const keys = typeof body === 'object' && body !== null ? Object.keys(body) : [];
   const old = keys.includes(OLD_CHARACTERISTICS) || (version === '1.7.0' && !keys.includes('datasetCharacteristics'));
   return new Map(old ? [['datasetCharacteristics', OLD_CHARACTERISTICS]] : []);

@@ -1,10 +1,6 @@
 // Faults of one request's input, gathered so that all of them are reported at once (contract 1, Errors, 422).
 
-/** The `errors` member of a 422: general sentences, and sentences by field, keys being paths like `contacts[0].email`. */
-export interface InputErrors {
-  readonly general: readonly string[];
-  readonly byKey: Readonly<Record<string, readonly string[]>>;
-}
+import { type HttpError, type InputErrors, invalidInput } from '../../errors.ts';
 
 export type FieldPath = readonly (string | number)[];
 
@@ -46,6 +42,11 @@ export class Faults {
   /** True when the top-level field, or anything below it, has a fault. */
   touches(field: string): boolean {
     return this.#touched.has(field);
+  }
+
+  /** What the caller is answered: 422 with all of it. */
+  refusal(): HttpError {
+    return invalidInput('the request holds values that are not accepted; see errors', this.errors());
   }
 
   errors(): InputErrors {

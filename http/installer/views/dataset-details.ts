@@ -5,7 +5,7 @@ import type { UserId } from '../../../engine/model/ids.ts';
 import { type DatasetMetadata, shortName } from '../../../engine/model/metadata.ts';
 import type { InstallRecord } from '../../../engine/ports/catalog.ts';
 import type { RelatedDataset, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
-import type { ApiVersion } from '../api-version.ts';
+import type { ApiVersion } from '../../context.ts';
 import type { DatasetDetails, OldDatasetDetails, RelatedDatasetOutput } from '../schema/dataset-details.ts';
 import type { FileListing, OldFileListing } from '../schema/file-listing.ts';
 import { ownerView, type Profiles, shareDetailsView } from './people.ts';

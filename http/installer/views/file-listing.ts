@@ -3,7 +3,7 @@
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { ImportStatus } from '../../../engine/model/status.ts';
 import type { DatasetFiles } from '../../../engine/ports/dataset-queries.ts';
-import type { ApiVersion } from '../api-version.ts';
+import type { ApiVersion } from '../../context.ts';
 import type { FileDetails, FileListing, OldFileListing } from '../schema/file-listing.ts';
 
 export interface ZipSizes {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { targetId } from '../../../../engine/model/ids.ts';
-import type { ApiVersion } from '../../../../http/installer/api-version.ts';
+import type { ApiVersion } from '../../../../http/context.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
 import { Faults } from '../../../../http/installer/checks/faults.ts';
 import { InstallTargets } from '../../../../http/installer/install-targets.ts';
@@ -15,7 +15,7 @@ const check = new DetailsCheck(installTargets(), dataTypes());
 /** The faults of sound details with some fields replaced. */
 function faultsOf(changes: Loose, version: ApiVersion = '1.8.0') {
   const checked = check.check({ ...soundDetails(), ...changes }, version);
-  return checked.kind === 'faulty' ? checked.faults.errors() : undefined;
+  return checked.details ? undefined : checked.faults.errors();
 }
 const byKey = (changes: Loose, version: ApiVersion = '1.8.0') => faultsOf(changes, version)?.byKey;
 
@@ -28,7 +28,7 @@ const missingContact = (because: string) =>
   );
 
 t.test('accepts the least that the contract asks for', async (t) => {
-  t.strictSame(check.check(soundDetails(), '1.8.0'), { kind: 'sound', details: soundDetails() });
+  t.strictSame(check.check(soundDetails(), '1.8.0').details, soundDetails());
 });
 
 t.test('cleans before it judges: trims, drops nulls and blanks', async (t) => {
@@ -36,7 +36,7 @@ t.test('cleans before it judges: trims, drops nulls and blanks', async (t) => {
     { ...soundDetails(), name: '  My genes\n', description: ' ', projectName: null, contacts: [null, { email: '' }] },
     '1.8.0',
   );
-  t.strictSame(checked, { kind: 'sound', details: { ...soundDetails(), contacts: [{}] } });
+  t.strictSame(checked.details, { ...soundDetails(), contacts: [{}] });
 });
 
 for (const [because, changes] of [
@@ -193,9 +193,9 @@ t.test('characteristics may have their old or their new name, not both', async (
   t.strictSame(byKey({ studyCharacteristics: {}, datasetCharacteristics: {} }), {
     studyCharacteristics: ['is the old name of datasetCharacteristics; only one of them may be given'],
   });
-  t.strictSame(check.check({ ...soundDetails(), studyCharacteristics: { studyType: 'x' } }, '1.8.0'), {
-    kind: 'sound',
-    details: { ...soundDetails(), datasetCharacteristics: { studyType: 'x' } },
+  t.strictSame(check.check({ ...soundDetails(), studyCharacteristics: { studyType: 'x' } }, '1.8.0').details, {
+    ...soundDetails(),
+    datasetCharacteristics: { studyType: 'x' },
   });
 });
 
@@ -231,7 +231,7 @@ t.test('hostile bodies are refused without harm', async (t) => {
   ];
   for (const [what, body, errors] of cases) {
     const checked = check.check(body, '1.8.0');
-    t.match(checked.kind === 'faulty' ? checked.faults.errors() : undefined, errors, what);
+    t.match(checked.faults.errors(), errors, what);
   }
   t.equal(({} as { polluted?: unknown }).polluted, undefined);
 });

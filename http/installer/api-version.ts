@@ -1,5 +1,0 @@
-// Interface versions. The header picks the names of fields in responses; requests may use either (contract 1, Versioning).
-
-export const API_VERSIONS = ['1.7.0', '1.8.0'] as const;
-export type ApiVersion = (typeof API_VERSIONS)[number];
-export const DEFAULT_API_VERSION: ApiVersion = '1.8.0';

@@ -1,0 +1,70 @@
+// GET /datasets: the caller's own datasets and those shared with the caller, newest first.
+
+import type { ListFilter, Ownership } from '../../engine/ports/dataset-queries.ts';
+import type { RequestContext } from '../context.ts';
+import type { Route } from '../route.ts';
+import { askedTarget } from './asked-target.ts';
+import type { InstallTargets } from './install-targets.ts';
+import { type ListingSources, listing } from './listing.ts';
+import { answer, refusals } from './responses.ts';
+import { InstallTargetId } from './schema/details.ts';
+import { Listing } from './schema/listing-item.ts';
+
+export interface ListOptions extends ListingSources {
+  readonly targets: InstallTargets;
+}
+
+const OWNERSHIPS: readonly Ownership[] = ['any', 'owned', 'shared'];
+
+export function listRoute(options: ListOptions): Route {
+  return {
+    method: 'GET',
+    path: '/datasets',
+    access: 'user',
+    operationId: 'listDatasets',
+    summary: 'Lists the datasets that the caller owns or was given',
+    query: {
+      install_target: {
+        description: 'Only datasets of this install target, and only its install status',
+        schema: { ...InstallTargetId },
+      },
+      ownership: {
+        description: 'Only datasets that the caller owns, or that are shared with the caller',
+        schema: { enum: OWNERSHIPS, default: 'any' },
+      },
+      limit: { description: 'At most so many; -1 = all', schema: { type: 'integer', minimum: -1, default: -1 } },
+      offset: { description: 'Skips so many', schema: { type: 'integer', minimum: 0, default: 0 } },
+    },
+    responses: {
+      200: answer('Datasets, newest first', Listing),
+      ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no datasets' }),
+    },
+    handler: (context) => list(options, context),
+  };
+}
+
+async function list(options: ListOptions, context: RequestContext): Promise<void> {
+  const { signal } = context;
+  const items = listing(options, filterOf(options.targets, context), signal);
+  // A client that goes away leaves the generator waiting, and with it a database cursor: end it.
+  const end = (): void => void items.return().catch((err: unknown) => context.log.warn({ err }, 'listing not closed'));
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    await context.jsonList(items);
+  } finally {
+    signal.removeEventListener('abort', end);
+    await items.return();
+  }
+}
+
+function filterOf(targets: InstallTargets, { query, userId }: RequestContext): ListFilter {
+  const target = askedTarget(targets, 'install_target', query.install_target);
+  const limit = typeof query.limit === 'number' && query.limit >= 0 ? query.limit : undefined;
+  return {
+    viewer: userId,
+    ownership: OWNERSHIPS.find((ownership) => ownership === query.ownership) ?? 'any',
+    ...(target === undefined ? {} : { target }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(typeof query.offset === 'number' ? { offset: query.offset } : {}),
+  };
+}

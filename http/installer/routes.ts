@@ -1,0 +1,45 @@
+// The installer's routes, with everything they stand on handed in.
+
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Route } from '../route.ts';
+import { type CreateOptions, type CreateSettings, createRoute } from './create.ts';
+import type { InstallStatusSource } from './dataset-reader.ts';
+import { detailsRoute } from './details.ts';
+import { downloadRoutes } from './downloads.ts';
+import { filesRoute } from './files.ts';
+import { type InstallTargetSettings, InstallTargets } from './install-targets.ts';
+import { listRoute } from './list.ts';
+import { pluginsRoute } from './plugins.ts';
+import { type ServiceMetaSettings, serviceMetaRoute } from './service-meta.ts';
+
+export interface InstallerSettings extends CreateSettings, ServiceMetaSettings {
+  /** Disabled ones too. */
+  readonly installTargets: readonly InstallTargetSettings[];
+}
+
+export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targets'> {
+  readonly settings: InstallerSettings;
+  readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'remove'>;
+  readonly queries: DatasetQueries;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly dataTypes: DataTypes;
+  /** Absent = install statuses come from the mirror in the cache. */
+  readonly installStatus?: InstallStatusSource;
+}
+
+/** Throws when a target's `metaValidation` is no JSON Schema. */
+export function installerRoutes(options: InstallerOptions): readonly Route[] {
+  const targets = new InstallTargets(options.settings.installTargets);
+  return [
+    listRoute({ ...options, targets }),
+    createRoute({ ...options, targets }),
+    detailsRoute(options),
+    filesRoute(options),
+    ...downloadRoutes(options),
+    pluginsRoute({ ...options, targets }),
+    serviceMetaRoute(options.settings, targets),
+  ];
+}
