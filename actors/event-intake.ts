@@ -17,15 +17,14 @@ export function takeEvents(
   channels: LaneChannels,
   signal: AbortSignal,
 ): Promise<void> {
-  const laneOf = new Map(lanes.map((lane) => [channels[lane].channel, lane]));
   return events.consume(
     lanes.map((lane) => channels[lane]),
     async (records) => {
-      const requests = records.flatMap(({ channel, event }) => {
-        const lane = laneOf.get(channel);
-        return lane === undefined
-          ? []
-          : [{ lane, dataset: event.datasetID, owner: event.userID, eventId: event.eventID, source: event.source }];
+      const requests = records.flatMap(({ channel, key, event }) => {
+        const { datasetID: dataset, userID: owner, eventID: eventId, source } = event;
+        // By both: lanes may share a channel.
+        const wanted = lanes.filter((lane) => channels[lane].channel === channel && channels[lane].key === key);
+        return wanted.map((lane) => ({ lane, dataset, owner, eventId, source }));
       });
       await jobs.enqueue(requests, signal);
     },

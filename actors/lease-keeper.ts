@@ -1,11 +1,12 @@
 // Keeps the leases of claimed jobs alive, and stops a job whose lease is lost: taken over, or not renewed in time.
 // The writes of such a job are refused anyway; stopping it early spares everybody the work.
 
-import { aborted, messageOf } from '../engine/failure.ts';
+import { aborted, messageOf, transient } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ClaimedJob } from '../engine/ports/jobs.ts';
 import type { Leases } from '../engine/ports/leases.ts';
-import type { Clock } from '../engine/time.ts';
+import { type Clock, deadline } from '../engine/time.ts';
+import { unlessAborted } from '../engine/wait.ts';
 
 /** What the keeper needs of a lane. */
 export interface LeaseHolder {
@@ -29,7 +30,7 @@ export class LeaseKeeper {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #times: LeaseTimes;
-  /** When a lease was renewed last, or seen first: by `name token`. */
+  /** When a lease was renewed last or, at the earliest, claimed: by `name token`. */
   #renewedAt = new Map<string, number>();
 
   constructor(
@@ -57,27 +58,31 @@ export class LeaseKeeper {
   async renewAll(signal: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     const held = this.#holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
-    this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? now]));
+    // One seen first was claimed since the last round, perhaps at its beginning.
+    const seenFirst = now - this.#times.renewMs;
+    this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? seenFirst]));
     if (held.length === 0) return;
+    using limit = deadline(this.#clock, this.#times.renewMs, signal, () => transient('leases: no answer in time'));
     try {
-      const gone = await this.#leases.renew(
-        held.map(({ job }) => job.lease),
-        signal,
-      );
+      const leases = held.map(({ job }) => job.lease);
+      const gone = await unlessAborted(this.#leases.renew(leases, limit.signal), limit.signal);
       const goneTokens = new Set(gone.map((lease) => `${lease.name} ${lease.token}`));
       for (const { job, holder } of held) {
         if (goneTokens.has(keyOf(job))) this.#stop(job, holder, 'taken over');
         else this.#renewedAt.set(keyOf(job), now);
       }
     } catch (error) {
+      if (signal.aborted) return;
       this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
+      const oldest = this.#clock.now() - this.#times.giveUpMs;
       for (const { job, holder } of held)
-        if ((this.#renewedAt.get(keyOf(job)) ?? now) < now - this.#times.giveUpMs)
-          this.#stop(job, holder, 'not renewed in time');
+        if ((this.#renewedAt.get(keyOf(job)) ?? seenFirst) < oldest) this.#stop(job, holder, 'not renewed in time');
     }
   }
 
   #stop(job: ClaimedJob, holder: LeaseHolder, how: string): void {
+    // Its outcome may have been written meanwhile, and the lease released by that.
+    if (!holder.held().some((other) => keyOf(other) === keyOf(job))) return;
     this.#log.warn({ lane: job.lane, dataset: job.dataset, event: job.eventId, how }, 'lease of a running job lost');
     holder.abortJob(job.id, aborted(`lease of ${job.lease.name} lost: ${how}`));
   }

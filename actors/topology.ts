@@ -28,7 +28,7 @@ import { InstallLane } from './install-lane.ts';
 import type { JobHandler } from './job-handler.ts';
 import { jobLane, type LaneTuning } from './job-lane.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { Pump } from './pump.ts';
+import { Pump, type PumpOptions } from './pump.ts';
 import type { Scratch } from './scratch.ts';
 import type { InstallTargets } from './site-targets.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
@@ -73,12 +73,13 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     abortJob: (id: number, reason: Error) => lanes.get(name)?.abortJob(id, reason) ?? false,
   }));
   const keeper = new LeaseKeeper(options.leases, holders, clock, log);
-  const pump = (name: string, consume: (signal: AbortSignal) => Promise<void>): ChildSpec => ({
+  const pump = (name: string, consume: PumpOptions['consume'], until?: 'stop'): ChildSpec => ({
     name,
-    create: () => new Pump({ name, clock, log, consume }),
+    create: () => new Pump({ name, clock, log, consume, ...(until ? { until } : {}) }),
   });
   return [
-    pump('leaseKeeper', (signal) => keeper.run(signal)),
+    // Through the quiet time too: jobs that run on until the stop keep their leases.
+    pump('leaseKeeper', (signal) => keeper.run(signal), 'stop'),
     ...laneHandlers(options).map((handler): ChildSpec => {
       const name = handler.lane as RunningLane;
       const create = (): Child => {

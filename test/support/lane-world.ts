@@ -2,12 +2,13 @@
 // after the other. Time stands still but for the waits of delayed jobs.
 
 import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
 import type { JobHandler } from '../../actors/job-handler.ts';
 import { runJob } from '../../actors/job-lane.ts';
 import { routeChange } from '../../actors/routing.ts';
 import { Scratch } from '../../actors/scratch.ts';
-import { combinedVersion, propertyFiles } from '../../actors/site-targets.ts';
-import { sameVersion, versionOf } from '../../actors/stored-documents.ts';
+import { versionOf } from '../../actors/stored-documents.ts';
+import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
@@ -15,8 +16,7 @@ import { DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix, fileKey, objectKey } from '../../engine/model/object-key.ts';
-import type { ObjectVersion } from '../../engine/ports/catalog.ts';
-import type { InstallMessage, InstallTarget } from '../../engine/ports/install-target.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import { FakeCatalog, type FakeDataset } from '../fakes/fake-catalog.ts';
@@ -28,8 +28,10 @@ import { FakePluginClient } from '../fakes/fake-plugin-client.ts';
 import { FakeUploads } from '../fakes/fake-uploads.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from './dataset-samples.ts';
+import { controlView, recordView } from './dataset-views.ts';
 import { FaultGate } from './fault-gate.ts';
 import { InProcessTasks } from './in-process-tasks.ts';
+import { unzip } from './unzip.ts';
 
 export type RunningLane = (typeof RUNNING_LANES)[number];
 
@@ -121,7 +123,7 @@ export class LaneWorld {
     metrics: this.metrics,
   };
 
-  process(gate = new FaultGate()): LaneProcess {
+  process(gate = new FaultGate(), tasks?: TaskRunner): LaneProcess {
     const id = ++this.#processes;
     const jobs = gate.wrap('jobs', new FakeJobs(this.jobs, id));
     const store = gate.wrap('store', this.store);
@@ -131,7 +133,7 @@ export class LaneWorld {
       catalog: gate.wrap('catalog', this.catalog),
       uploads: gate.wrap('uploads', this.uploads),
       targets: new Map([...this.targets].map(([name, target]) => [name, gate.wrap(name, target)])),
-      tasks: new InProcessTasks({ store, plugins: new Map([['genes', gate.wrap('plugin', this.plugin)]]) }),
+      tasks: tasks ?? new InProcessTasks({ store, plugins: new Map([['genes', gate.wrap('plugin', this.plugin)]]) }),
     };
     const options = { ...this.settings, ...ports, scratch: new Scratch(this.#scratchRoot) };
     const handlers = new Map<string, JobHandler>(laneHandlers(options).map((handler) => [handler.lane, handler]));
@@ -262,46 +264,23 @@ export class LaneWorld {
   }
 
   /** What the catalog says, without what never changes. */
-  async record(at: DatasetAddress): Promise<object> {
-    const { state, upload, import: imported, installs, files, sync } = this.dataset(at);
-    const versions = await this.#versions(at);
-    return {
-      state,
-      upload: { status: upload.status, message: upload.message },
-      import: imported,
-      // An absent row reads `queued`.
-      installs: Object.fromEntries(
-        installs
-          .filter(({ status, messages }) => status !== 'queued' || messages.length > 0)
-          .map(({ target, kind, status, messages }) => [`${target} ${kind}`, [status, ...messages]]),
-      ),
-      files,
-      sync: {
-        meta: nameOf(sync.meta, { current: versions.meta }),
-        data: nameOf(sync.data, { current: versions.data }),
-      },
-    };
+  record(at: DatasetAddress): Promise<object> {
+    return recordView(this.dataset(at), this.store);
   }
 
   /** What the control schema says, by target. */
-  async control(at: DatasetAddress): Promise<Record<string, object>> {
-    const versions = await this.#versions(at);
-    const targets = this.schema.rows.get(at.dataset)?.targets ?? [];
-    const views = [...targets].map(([id, { document, state }]) => {
-      const { data, meta } = state.messages;
-      const view = {
-        data: wordsOf(data),
-        meta: wordsOf(meta),
-        shown: document.showVisibility,
-        name: document.metadata.name,
-        sync: {
-          data: nameOf(state.sync.data, { current: versions.data }),
-          meta: nameOf(state.sync.meta, { current: versions.combined }),
-        },
-      };
-      return [id, view] as const;
-    });
-    return Object.fromEntries(views.sort(([a], [b]) => (a < b ? -1 : 1)));
+  control(at: DatasetAddress): Promise<Record<string, object>> {
+    return controlView(this.schema, at, this.store);
+  }
+
+  /** Contents of an archive of the dataset, by path. */
+  async contents(
+    at: DatasetAddress,
+    object: 'import-ready.zip' | 'install-ready.zip',
+  ): Promise<Record<string, string>> {
+    const opened = await this.store.get(objectKey(at, object), undefined, never);
+    const entries = await unzip(opened ? await buffer(opened.body) : Buffer.alloc(0));
+    return Object.fromEntries([...entries].map(([path, bytes]) => [path, bytes.toString()]));
   }
 
   /** What is left of tries: `target kind tries`. */
@@ -315,29 +294,9 @@ export class LaneWorld {
     return this.plugin.calls.map(({ kind, target }) => (target === undefined ? kind : `${kind} ${target}`));
   }
 
-  async #versions(at: DatasetAddress): Promise<Record<'meta' | 'data' | 'combined', ObjectVersion | undefined>> {
-    const [meta, data] = await Promise.all([
-      this.store.head(objectKey(at, 'vdi-meta.json'), never),
-      this.store.head(objectKey(at, 'install-ready.zip'), never),
-    ]);
-    const combined = meta && combinedVersion(versionOf(meta), await propertyFiles(this.store, at, never));
-    return { meta: meta && versionOf(meta), data: data && versionOf(data), combined };
-  }
-
   #holds(lease: Lease): boolean {
     for (let id = 1; id <= this.#processes; id++)
       if (this.leases.alive(id) && this.leases.holds(lease, id)) return true;
     return false;
   }
-}
-
-/** Status and message; an absent row reads `queued`. */
-function wordsOf(message: InstallMessage | undefined): readonly string[] {
-  if (!message) return ['queued'];
-  return message.message === undefined ? [message.status] : [message.status, message.message];
-}
-
-function nameOf(version: ObjectVersion | undefined, { current }: { current: ObjectVersion | undefined }): string {
-  if (!version) return 'none';
-  return sameVersion(version, current) ? 'current' : 'stale';
 }
