@@ -1,8 +1,8 @@
 // The plugins that one host serves, and the install targets they install into: who is meant by a request.
 
+import { rejected } from '../../engine/failure.ts';
 import { type DataType, DataTypes, type TargetTypes } from '../../engine/model/data-types.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
-import { BadRequest } from './bad-request.ts';
 
 export interface HostedScript {
   /** Path, or a name on the scripts' PATH. */
@@ -64,7 +64,7 @@ export class HostedPlugins {
   target(id: string): HostedTarget {
     const target = this.targets.find((candidate) => candidate.id === id);
     if (target) return target;
-    throw new BadRequest(`install-target '${id}' must be one of ${this.targets.map((one) => one.id).join(', ')}`);
+    throw rejected(`install-target '${id}' must be one of ${this.targets.map((one) => one.id).join(', ')}`);
   }
 
   /** The plugin of the type and a target that accepts it. To take away again, the target may have stopped doing so. */
@@ -72,7 +72,7 @@ export class HostedPlugins {
     const { plugin, dataType } = this.#find(type);
     const target = this.target(targetId);
     if (!this.#types.appliesTo(dataType, target.id))
-      throw new BadRequest(`type ${type.name} ${type.version} is not for install-target '${targetId}'`);
+      throw rejected(`type ${type.name} ${type.version} is not for install-target '${targetId}'`);
     return { plugin, target };
   }
 
@@ -81,6 +81,6 @@ export class HostedPlugins {
     const plugin = this.plugins.find((candidate) => candidate.name === dataType?.plugin);
     if (dataType && plugin) return { plugin, dataType };
     const served = this.#types.all().map((one) => `${one.name} ${one.version}`);
-    throw new BadRequest(`type '${type.name} ${type.version}' is not served here; served: ${served.join(', ')}`);
+    throw rejected(`type '${type.name} ${type.version}' is not served here; served: ${served.join(', ')}`);
   }
 }

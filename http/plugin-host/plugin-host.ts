@@ -1,6 +1,7 @@
 // The plugin host apart from HTTP: finds the plugin, waits for the dataset's turn, runs the scripts.
 
-import { stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { Failure } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
@@ -82,6 +83,11 @@ export class PluginHost {
     return { calls: this.#gate.calls, scripts: this.#gate.scripts };
   }
 
+  /** Resolves when calls can be worked on: the scratch space is there to be written. */
+  async probe(): Promise<void> {
+    await access(this.#options.workDir, constants.W_OK);
+  }
+
   /** A place for one call, or {@link Busy}; taken before its body is read. */
   admit(): Disposable {
     return this.#gate.admit();
@@ -129,7 +135,8 @@ export class PluginHost {
     return await runInstallMeta({ ...call, meta }, this.#scripts, signal);
   }
 
-  async uninstall(body: string, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
+  /** `body` is parsed JSON. */
+  async uninstall(body: unknown, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
     const { target, type, ...ids } = parseUninstall(body);
     const found = { plugin: this.#hosted.plugin(type), target: this.#hosted.target(target) };
     using _turn = await this.#turn(ids, found.target, signal);

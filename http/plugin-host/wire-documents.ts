@@ -1,11 +1,10 @@
 // JSON of the plugin protocol: what requests carry, checked before any of it becomes a path or an argument, and what
 // answers say.
 
-import { messageOf } from '../../engine/failure.ts';
+import { Failure, messageOf, rejected } from '../../engine/failure.ts';
 import { type DatasetId, parseDatasetId } from '../../engine/model/ids.ts';
 import { parseJson, stringifyJson } from '../../engine/model/json.ts';
 import { type DatasetMetadata, type DatasetType, type FileEntry, parseMetadata } from '../../engine/model/metadata.ts';
-import { BadRequest } from './bad-request.ts';
 
 export interface CallIds {
   /** Follows the event through all logs; 0 when the caller sent none. */
@@ -30,12 +29,12 @@ export function parseImportDetails(
   const fields = parseFields(text, 'details');
   const jobId = fields['job-id'] ?? 0;
   if (typeof jobId !== 'number' || !Number.isInteger(jobId) || jobId < 0 || jobId > 65_535)
-    throw new BadRequest(`'job-id' is ${shown(jobId)}; it must be a whole number from 0 to 65535`);
+    throw rejected(`'job-id' is ${shown(jobId)}; it must be a whole number from 0 to 65535`);
   const meta = nestedMetadata(fields.meta);
   const { metadata } = meta;
-  if (metadata.name.trim() === '') throw new BadRequest("'meta.name' must not be blank");
+  if (metadata.name.trim() === '') throw rejected("'meta.name' must not be blank");
   if (metadata.installTargets.length === 0 || metadata.installTargets.some((target) => `${target}`.trim() === ''))
-    throw new BadRequest("'meta.installTargets' must name at least one target and no blank one");
+    throw rejected("'meta.installTargets' must name at least one target and no blank one");
   return { ...parseIds(fields), jobId, meta };
 }
 
@@ -51,11 +50,12 @@ export function parseInstallMetaDetails(
   return { ...parseIds(fields), target: requiredText(fields, 'install-target'), meta: nestedMetadata(fields.meta) };
 }
 
-export function parseUninstall(text: string): CallIds & { readonly target: string; readonly type: DatasetType } {
-  const fields = parseFields(text, 'body');
+/** `body` is parsed JSON. */
+export function parseUninstall(body: unknown): CallIds & { readonly target: string; readonly type: DatasetType } {
+  const fields = objectFields(body, 'the body');
   const { name, version } = (fields.type ?? {}) as { name?: unknown; version?: unknown };
   if (typeof name !== 'string' || typeof version !== 'string')
-    throw new BadRequest("'type' must be an object with 'name' and 'version'");
+    throw rejected("'type' must be an object with 'name' and 'version'");
   const target = requiredText(fields, 'install-target');
   return { ...parseIds(fields), target, type: { name: name.toLowerCase(), version } };
 }
@@ -65,10 +65,10 @@ export function parseMetadataPart(text: string): MetadataDocument {
   try {
     metadata = parseMetadata(text, 'meta');
   } catch (error) {
-    throw new BadRequest(messageOf(error));
+    throw rejected(messageOf(error));
   }
   if (metadata.type.name.trim() === '' || metadata.type.version.trim() === '')
-    throw new BadRequest("'meta.type' must have a name and a version that are not blank");
+    throw rejected("'meta.type' must have a name and a version that are not blank");
   checkDependencies(metadata);
   return { metadata, text };
 }
@@ -92,7 +92,7 @@ export const manifestDocument = (rawUploads: readonly FileEntry[], installReady:
 });
 
 function nestedMetadata(value: unknown): MetadataDocument {
-  if (value === undefined) throw new BadRequest("'meta' is missing in the details");
+  if (value === undefined) throw rejected("'meta' is missing in the details");
   return parseMetadataPart(stringifyJson(value, 2));
 }
 
@@ -102,7 +102,7 @@ function checkDependencies({ dependencies }: DatasetMetadata): void {
     for (const field of ['resourceIdentifier', 'resourceVersion', 'resourceDisplayName'] as const) {
       const value: unknown = dependency?.[field];
       if (typeof value !== 'string' || value.trim() === '' || /[\p{Cc}]/u.test(value))
-        throw new BadRequest(
+        throw rejected(
           `'meta.dependencies[${i}].${field}' is ${shown(value)}; it must be text, not blank, without control characters`,
         );
     }
@@ -113,28 +113,29 @@ function parseIds(fields: Readonly<Record<string, unknown>>): CallIds {
   const id = fields['vdi-id'];
   const dataset = typeof id === 'string' ? parseDatasetId(id) : undefined;
   if (dataset === undefined)
-    throw new BadRequest(`'vdi-id' is ${shown(id)}; it must be 1 to 64 characters of A-Z a-z 0-9 _ -`);
+    throw rejected(`'vdi-id' is ${shown(id)}; it must be 1 to 64 characters of A-Z a-z 0-9 _ -`);
   const event = fields['event-id'] ?? 0;
-  if (typeof event !== 'number' || event < 0)
-    throw new BadRequest(`'event-id' is ${shown(event)}; it must be a number`);
+  if (typeof event !== 'number' || event < 0) throw rejected(`'event-id' is ${shown(event)}; it must be a number`);
   return { event, dataset };
 }
 
 function requiredText(fields: Readonly<Record<string, unknown>>, name: string): string {
   const value = fields[name];
   if (typeof value === 'string' && value.trim() !== '') return value;
-  throw new BadRequest(`'${name}' is ${shown(value)}; it must be text that is not blank`);
+  throw rejected(`'${name}' is ${shown(value)}; it must be text that is not blank`);
 }
 
 function parseFields(text: string, where: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
   try {
-    value = parseJson(text);
+    return objectFields(parseJson(text), where);
   } catch (error) {
-    throw new BadRequest(`${where}: not JSON (${messageOf(error)})`);
+    throw error instanceof Failure ? error : rejected(`${where}: not JSON (${messageOf(error)})`);
   }
+}
+
+function objectFields(value: unknown, where: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new BadRequest(`${where}: not a JSON object`);
+    throw rejected(`${where}: not a JSON object`);
   return value as Readonly<Record<string, unknown>>;
 }
 

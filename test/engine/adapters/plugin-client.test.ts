@@ -15,6 +15,7 @@ import {
   textFile,
 } from '../../conformance/plugin-client.ts';
 import { type FakeOutcome, FakePluginClient } from '../../fakes/fake-plugin-client.ts';
+import { serveHost } from '../../http/plugin-host/host-server.ts';
 import { freePort } from '../../support/ports.ts';
 
 const signal = new AbortController().signal;
@@ -45,6 +46,19 @@ t.test('the fake', (t) => {
       return { kind: 'success' };
     });
     return { client, busy: () => busy };
+  });
+  t.end();
+});
+
+t.test('HTTP', (t) => {
+  pluginClientConformance(t, async (t) => {
+    const { baseUrl, host } = await serveHost(t, { routes: { token: 'host-secret' } });
+    const client = new PluginHttp({ baseUrl, token: 'host-secret', scriptMs: SCRIPT_MS });
+    t.teardown(() => client[Symbol.asyncDispose]());
+    const busy = async (): Promise<void> => {
+      while (host.load.scripts === 0) await client.probe(signal);
+    };
+    return { client, busy };
   });
   t.end();
 });

@@ -56,7 +56,7 @@ async function setup(t: Test, change?: (options: PluginHostOptions) => PluginHos
   };
   const uninstall = async (dataset: string, type: object = TYPE, target = 'AlphaDB') => {
     await using workspace = await host.workspace();
-    return await host.uninstall(details(dataset, { 'install-target': target, type }), workspace, signal);
+    return await host.uninstall(JSON.parse(details(dataset, { 'install-target': target, type })), workspace, signal);
   };
   return { ...rest, host, site, importOf, install, installMeta, uninstall };
 }

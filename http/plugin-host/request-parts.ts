@@ -1,0 +1,89 @@
+// The parts of a plugin call's multipart body: documents in memory under a bound, files straight into the workspace.
+
+import { createWriteStream } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { checkFileName, fileNameKey } from '../../engine/model/file-name.ts';
+import { readBytes } from '../body.ts';
+import { badRequest, tooLarge } from '../errors.ts';
+import { type MultipartPart, readMultipart } from '../multipart.ts';
+
+/** Of a document, such as the metadata. */
+export const DOCUMENT_BYTES = 1024 * 1024;
+const PARTS = 1_000;
+
+export interface PartsWanted<Name extends string> {
+  /** Parts of JSON; each must come exactly once. */
+  readonly documents: readonly Name[];
+  /** Documents may be sent as file parts too; the import call never allowed it, and refuses files it does not know. */
+  readonly strict: boolean;
+  /** Where `payload` goes; it must come exactly once. */
+  readonly payloadFile?: string;
+  readonly maxPayloadBytes: number;
+  /** Where `dataProperties` go, by their file names; absent = they are skipped. */
+  readonly propertiesDir?: string;
+}
+
+/** Texts of the documents by name. */
+export async function readParts<const Name extends string>(
+  request: IncomingMessage,
+  wanted: PartsWanted<Name>,
+  signal: AbortSignal,
+): Promise<Record<Name, string>> {
+  const documents = new Map<string, string>();
+  const properties = new Set<string>();
+  let payload = false;
+  const onPart = async (part: MultipartPart): Promise<void> => {
+    const { name } = part;
+    if ((wanted.documents as readonly string[]).includes(name)) {
+      if (documents.has(name)) throw badRequest(`part '${name}' comes twice`);
+      if (wanted.strict && part.fileName !== undefined) throw badRequest(`part '${name}' must be a field, not a file`);
+      documents.set(name, (await readBytes(part.body, DOCUMENT_BYTES)).toString('utf8'));
+    } else if (name === 'payload' && wanted.payloadFile !== undefined) {
+      if (payload) throw badRequest("part 'payload' comes twice");
+      if (wanted.strict && part.fileName === undefined) throw badRequest("part 'payload' must be a file");
+      payload = true;
+      await saveFile(part.body, wanted.payloadFile, wanted.maxPayloadBytes, name, signal);
+    } else if (name === 'dataProperties' && wanted.propertiesDir !== undefined) {
+      const fileName = propertiesName(part, properties);
+      await saveFile(part.body, join(wanted.propertiesDir, fileName), wanted.maxPayloadBytes, name, signal);
+    } else if (wanted.strict && part.fileName !== undefined) throw badRequest(`part '${name}' is not known`);
+  };
+  // Who has gone away already would never be heard of again.
+  signal.throwIfAborted();
+  await readMultipart(request, { parts: PARTS, fieldBytes: DOCUMENT_BYTES }, onPart, signal);
+  const missing = wanted.documents.find((name) => !documents.has(name));
+  if (missing !== undefined) throw badRequest(`part '${missing}' is missing`);
+  if (wanted.payloadFile !== undefined && !payload) throw badRequest("part 'payload' is missing");
+  return Object.fromEntries(documents) as Record<Name, string>;
+}
+
+function propertiesName(part: MultipartPart, taken: Set<string>): string {
+  const check = checkFileName(part.fileName ?? '');
+  if ('fault' in check)
+    throw badRequest(`the file name '${part.fileName ?? ''}' of part '${part.name}' ${check.fault}`);
+  const key = fileNameKey(check.name);
+  if (taken.has(key)) throw badRequest(`part '${part.name}': two files are named '${check.name}'`);
+  taken.add(key);
+  return check.name;
+}
+
+async function saveFile(
+  body: Readable,
+  file: string,
+  maxBytes: number,
+  part: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let bytes = 0;
+  async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(`part '${part}' is larger than ${maxBytes} bytes`);
+      yield chunk;
+    }
+  }
+  await pipeline(body, limited, createWriteStream(file, { flags: 'wx' }), { signal });
+}

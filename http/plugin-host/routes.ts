@@ -1,0 +1,163 @@
+// The plugin wire protocol over HTTP. Answers in the protocol's own codes: 418, 420, 555 beside the common ones.
+
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
+import { readJson } from '../body.ts';
+import type { RequestContext } from '../context.ts';
+import { HttpError, unavailable } from '../errors.ts';
+import type { Route } from '../route.ts';
+import { Busy } from './call-gate.ts';
+import { type HostReply, serverError } from './host-reply.ts';
+import { checkHostToken } from './host-token.ts';
+import type { PluginHost } from './plugin-host.ts';
+import { DOCUMENT_BYTES, readParts } from './request-parts.ts';
+import type { Workspace } from './workspace.ts';
+
+export interface BuildManifest {
+  readonly gitTag: string;
+  readonly gitCommit: string;
+  readonly gitBranch: string;
+  readonly gitUrl: string;
+  readonly buildId: string;
+  readonly buildNumber: string;
+  readonly buildTime: string;
+}
+
+export interface PluginRoutesOptions {
+  /** Needed by every call that changes something; absent = none is. */
+  readonly token?: string | undefined;
+  /** Of one payload or data properties file. */
+  readonly maxPayloadBytes: number;
+  readonly build: BuildManifest;
+}
+
+type Call = (context: RequestContext, workspace: Workspace, signal: AbortSignal) => Promise<HostReply>;
+
+const COMMON = {
+  400: { description: 'not a request of the protocol' },
+  401: { description: 'the token is missing or wrong' },
+  413: { description: 'a part is too large' },
+  415: { description: 'another content type' },
+  500: { description: 'the host failed, or a script took too long' },
+  503: { description: 'no room; see Retry-After' },
+  555: { description: 'a script failed' },
+};
+const VALIDATION = {
+  description: 'messages for the owner',
+  schema: {
+    type: 'object',
+    properties: {
+      isValid: { type: 'boolean' },
+      basicValidation: { type: 'array', items: { type: 'string' } },
+      communityValidation: { type: 'array', items: { type: 'string' } },
+    },
+  },
+};
+
+export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): readonly Route[] {
+  const { maxPayloadBytes, build } = options;
+  const post = (path: string, name: string, summary: string, responses: Route['responses'], call: Call): Route => ({
+    method: 'POST',
+    path,
+    // The host's own token is checked in `serve`: it belongs to no user.
+    access: 'open',
+    operationId: name,
+    summary,
+    responses: { ...responses, ...COMMON },
+    handler: (context) => serve(context, host, options.token, call),
+  });
+  return [
+    post(
+      '/import',
+      'importDataset',
+      'Check the files of a dataset and make them ready to be installed',
+      { 200: { description: 'manifest, warnings and data', contentType: 'application/zip' }, 418: VALIDATION },
+      async ({ request }, workspace, signal) => {
+        const payloadFile = workspace.path('import.zip');
+        const parts = { documents: ['details'], strict: true, payloadFile, maxPayloadBytes } as const;
+        return host.import(await readParts(request, parts, signal), workspace, signal);
+      },
+    ),
+    post(
+      '/install/data',
+      'installData',
+      'Install the files of a dataset into a target',
+      { 200: VALIDATION, 418: VALIDATION, 420: { description: 'a dependency is missing' } },
+      async ({ request }, workspace, signal) => {
+        const payloadFile = workspace.path('install-ready.zip');
+        const documents = ['details', 'meta', 'manifest'] as const;
+        const parts = { documents, strict: false, payloadFile, maxPayloadBytes };
+        return host.installData(await readParts(request, parts, signal), workspace, signal);
+      },
+    ),
+    post(
+      '/install/meta',
+      'installMeta',
+      'Install the metadata of a dataset into a target',
+      { 200: { description: 'installed' }, 418: VALIDATION },
+      async ({ request }, workspace, signal) => {
+        const { propertiesDir } = workspace;
+        const parts = { documents: ['details'], strict: false, propertiesDir, maxPayloadBytes } as const;
+        return host.installMeta(await readParts(request, parts, signal), workspace, signal);
+      },
+    ),
+    post(
+      '/uninstall',
+      'uninstallDataset',
+      'Take a dataset away from a target',
+      { 200: { description: 'gone, or never there' } },
+      async ({ request }, workspace, signal) =>
+        host.uninstall(await readJson(request, DOCUMENT_BYTES), workspace, signal),
+    ),
+    {
+      method: 'GET',
+      path: '/service-info',
+      access: 'open',
+      operationId: 'getServiceInfo',
+      summary: 'What was built from what',
+      responses: { 200: { description: 'build manifest', schema: { type: 'object' } } },
+      handler: (context) => context.json(200, { manifest: build }),
+    },
+  ];
+}
+
+async function serve(context: RequestContext, host: PluginHost, token: string | undefined, call: Call): Promise<void> {
+  checkHostToken(context.request, token);
+  const idleMs = context.request.socket.timeout ?? 0;
+  try {
+    using _place = host.admit();
+    await using workspace = await host.workspace();
+    // While a script works nothing moves on the connection; the script's own deadline counts instead.
+    context.request.once('end', () => context.request.socket.setTimeout(0));
+    const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
+    context.request.socket.setTimeout(idleMs);
+    await send(context, reply);
+  } catch (error) {
+    throw error instanceof Busy ? unavailable(error.message, error.retryAfterSeconds) : error;
+  }
+}
+
+/** The caller is told what went wrong here: it is a service of ours, not a user. */
+function failed(context: RequestContext, error: unknown): HostReply {
+  if (error instanceof HttpError || error instanceof Busy || context.signal.aborted) throw error;
+  if (error instanceof Failure && kindOf(error) === 'rejected') throw error;
+  context.log.error({ err: error }, 'plugin call failed');
+  return serverError(messageOf(error));
+}
+
+async function send(context: RequestContext, reply: HostReply): Promise<void> {
+  switch (reply.kind) {
+    case 'empty':
+      return context.empty(200);
+    case 'json':
+      return context.json(reply.status, reply.body);
+    case 'zip': {
+      const { response } = context;
+      response.writeHead(200, { 'content-type': 'application/zip', 'content-length': reply.bytes });
+      return pipeline(createReadStream(reply.file), response, { signal: context.signal });
+    }
+    default:
+      return reply satisfies never;
+  }
+}

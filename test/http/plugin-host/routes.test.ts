@@ -1,0 +1,292 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { stringifyJson } from '../../../engine/model/json.ts';
+import { readParts } from '../../../http/plugin-host/request-parts.ts';
+import { unzip } from '../../conformance/plugin-client.ts';
+import { type ServeChanges, serveHost } from './host-server.ts';
+import { details, hostedPlugin, metadataJson, putZip, readTree, TYPE } from './host-setup.ts';
+
+async function setup(t: Test, changes: ServeChanges = {}) {
+  const served = await serveHost(t, changes);
+  const { baseUrl } = served;
+  const zipFile = join(t.testdir(), 'payload.zip');
+  await putZip(zipFile, { 'a.txt': 'alpha' });
+  const zip = new Blob([await readFile(zipFile)], { type: 'application/zip' });
+  /** Fields are text, files are blobs with a name. */
+  const form = (parts: readonly (readonly [name: string, value: string | Blob, fileName?: string])[]): FormData => {
+    const data = new FormData();
+    for (const [name, value, fileName] of parts) {
+      if (typeof value === 'string') data.append(name, value);
+      else data.append(name, value, fileName);
+    }
+    return data;
+  };
+  const post = async (path: string, body: FormData | string, headers: Record<string, string> = {}) => {
+    const response = await fetch(baseUrl + path, { method: 'POST', body, headers });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return { status: response.status, headers: response.headers, bytes, text: bytes.toString() };
+  };
+  const importForm = (dataset: string) =>
+    form([
+      ['details', details(dataset, { meta: metadataJson(dataset) })],
+      ['payload', zip, 'import-ready.zip'],
+    ]);
+  const installForm = (dataset: string) =>
+    form([
+      ['details', details(dataset, { 'install-target': 'AlphaDB' })],
+      ['meta', stringifyJson(metadataJson(dataset))],
+      ['manifest', '{}'],
+      ['payload', zip, 'install-ready.zip'],
+      ['dataProperties', new Blob(['p']), 'ignored.tsv'],
+    ]);
+  const uninstallBody = (dataset: string) => details(dataset, { 'install-target': 'AlphaDB', type: TYPE });
+  return { ...served, zip, form, post, importForm, installForm, uninstallBody };
+}
+
+/** The workspace goes after the answer: resolves when it is gone, else the test runs into its time limit. */
+async function emptied(dir: string): Promise<void> {
+  while ((await readdir(dir)).length > 0) await nextTurn();
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+t.test('an import answers with a zip of known length', async (t) => {
+  const { post, importForm, workDir } = await setup(t);
+  const { status, headers, bytes } = await post('/import', importForm('ok-1'));
+  t.same(
+    [status, headers.get('content-type'), headers.get('content-length')],
+    [200, 'application/zip', `${bytes.length}`],
+  );
+  const file = join(t.testdir({ 'reply.zip': bytes }), 'reply.zip');
+  t.same(Object.keys(await unzip(file)), ['vdi-manifest.json', 'warnings.json', 'data.zip']);
+  await emptied(workDir);
+});
+
+t.test('each outcome has the code and the body of the protocol', async (t) => {
+  const { post, importForm, installForm, uninstallBody, form, site } = await setup(t);
+  const refused = await post('/import', importForm('invalid-1'));
+  t.same(
+    [refused.status, JSON.parse(refused.text)],
+    [418, { isValid: false, basicValidation: ['no such gene'], communityValidation: ['the list is old'] }],
+  );
+  const broken = await post('/import', importForm('broken-1'));
+  t.equal(broken.status, 555);
+  t.match(JSON.parse(broken.text), { script: /import\.sh$/, 'exit-code': 3, message: /exit code 3/ });
+  const installed = await post('/install/data', installForm('ok-1'));
+  t.same(
+    [installed.status, JSON.parse(installed.text)],
+    [200, { isValid: true, basicValidation: [], communityValidation: ['loaded'] }],
+  );
+  const meta = await post(
+    '/install/meta',
+    form([
+      ['details', details('ok-1', { 'install-target': 'AlphaDB', meta: metadataJson('ok-1') })],
+      ['dataProperties', new Blob(['x\ty']), 'größe.tsv'],
+    ]),
+  );
+  t.same([meta.status, meta.text], [200, '']);
+  t.same(Object.keys((await readTree(join(site, 'ok-1'))) ?? {}).sort(), [
+    'a.txt',
+    'env.txt',
+    'größe.tsv',
+    'meta.json',
+    'vdi-meta.json',
+  ]);
+  const removed = await post('/uninstall', uninstallBody('ok-1'), JSON_TYPE);
+  t.same([removed.status, removed.text], [200, '']);
+  const stuck = await post('/uninstall', uninstallBody('stuck-1'), JSON_TYPE);
+  t.match({ status: stuck.status, ...JSON.parse(stuck.text) }, { status: 555, 'exit-code': 7 });
+});
+
+t.test('requests that are not of the protocol are told so', async (t) => {
+  const { post, form, zip, importForm, uninstallBody, baseUrl } = await setup(t, {
+    routes: { maxPayloadBytes: 1_000 },
+  });
+  const ok = details('ok-1', { meta: metadataJson('ok-1') });
+  const payload = ['payload', zip, 'x.zip'] as const;
+  const cases: [string, FormData | string, Record<string, string>, number, RegExp][] = [
+    ['/import', '{}', JSON_TYPE, 415, /multipart\/form-data is needed/],
+    ['/import', form([payload]), {}, 400, /part 'details' is missing/],
+    ['/import', form([['details', ok]]), {}, 400, /part 'payload' is missing/],
+    ['/import', form([['details', ok], ['details', ok], payload]), {}, 400, /part 'details' comes twice/],
+    ['/import', form([['details', ok], payload, payload]), {}, 400, /part 'payload' comes twice/],
+    ['/import', form([['details', new Blob([ok]), 'd.json'], payload]), {}, 400, /must be a field/],
+    ['/import', form([['details', ok], ['other', zip, 'o.zip'], payload]), {}, 400, /part 'other' is not known/],
+    [
+      '/import',
+      form([
+        ['details', ok],
+        ['payload', 'text'],
+      ]),
+      {},
+      400,
+      /part 'payload' must be a file/,
+    ],
+    ['/import', form([['details', '{'], payload]), {}, 400, /details: not JSON/],
+    ['/import', form([['details', 'x'.repeat(1_100_000)], payload]), {}, 400, /longer than 1048576 bytes/],
+    [
+      '/import',
+      form([
+        ['details', ok],
+        ['payload', new Blob([Buffer.alloc(2_000)]), 'x'],
+      ]),
+      {},
+      413,
+      /larger than 1000 bytes/,
+    ],
+    [
+      '/import',
+      form([
+        ['details', ok],
+        ['payload', new Blob(['no zip']), 'x'],
+      ]),
+      {},
+      400,
+      /zip/,
+    ],
+    ['/install/meta', form([['details', details('ok-1', { meta: {} })]]), {}, 400, /'install-target' is missing/],
+    [
+      '/install/meta',
+      form([
+        ['details', details('ok-1', { 'install-target': 'AlphaDB', meta: metadataJson('x') })],
+        ['dataProperties', new Blob(['p']), '../escape.tsv'],
+      ]),
+      {},
+      400,
+      /must not hold \//,
+    ],
+    ['/uninstall', uninstallBody('../../etc'), JSON_TYPE, 400, /'vdi-id'/],
+    ['/uninstall', 'x', JSON_TYPE, 400, /not JSON/],
+    ['/uninstall', uninstallBody('ok-1'), { 'content-type': 'text/plain' }, 415, /application\/json is needed/],
+  ];
+  for (const [path, body, headers, code, message] of cases) {
+    const { status, text } = await post(path, body, headers);
+    t.match({ status, message: JSON.parse(text).message }, { status: code, message }, `${path} ${message}`);
+  }
+  t.equal((await fetch(`${baseUrl}/import`)).status, 405);
+  t.equal((await post('/import', importForm('ok-1'))).status, 200);
+});
+
+t.test('unknown fields are ignored, and on installs unknown files too', async (t) => {
+  const { post, form, importForm, installForm, zip } = await setup(t);
+  const withField = importForm('ok-1');
+  withField.append('job', 'x');
+  t.equal((await post('/import', withField)).status, 200);
+  const withFile = installForm('ok-1');
+  withFile.append('extra', zip, 'extra.zip');
+  t.equal((await post('/install/data', withFile)).status, 200);
+  const asFiles = form([
+    ['details', new Blob([details('ok-2', { 'install-target': 'AlphaDB' })]), 'details.json'],
+    ['meta', new Blob([stringifyJson(metadataJson('ok-2'))]), 'meta.json'],
+    ['manifest', new Blob(['{}']), 'manifest.json'],
+    ['payload', zip, 'x.zip'],
+  ]);
+  t.equal((await post('/install/data', asFiles)).status, 200);
+});
+
+t.test('with a token configured only its holder may change anything', async (t) => {
+  const { post, importForm, uninstallBody, baseUrl, site } = await setup(t, { routes: { token: 'host-secret' } });
+  for (const authorization of [undefined, 'Bearer wrong', 'Basic host-secret', 'Bearer']) {
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+    for (const path of ['/import', '/install/data', '/install/meta'])
+      t.equal((await post(path, importForm('ok-1'), headers)).status, 401, path);
+    t.equal((await post('/uninstall', uninstallBody('ok-1'), { ...JSON_TYPE, ...headers })).status, 401);
+  }
+  const headers = { authorization: 'Bearer host-secret' };
+  t.equal((await post('/import', importForm('ok-1'), headers)).status, 200);
+  for (const path of ['/service-info', '/health', '/metrics', '/ready'])
+    t.equal((await fetch(baseUrl + path)).status, 200, path);
+  t.equal(await readTree(site), undefined);
+});
+
+t.test('what an operator asks is answered', async (t) => {
+  const { baseUrl, post, importForm } = await setup(t);
+  await post('/import', importForm('invalid-1'));
+  t.match(await (await fetch(`${baseUrl}/service-info`)).json(), { manifest: { gitTag: 'v1', buildNumber: '1' } });
+  t.match(await (await fetch(`${baseUrl}/health`)).json(), { status: 'healthy' });
+  const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+  t.match(metrics, /longshore_import_script_executions_total\{plugin="test",exit_status="validation_failure"\} 1/);
+  t.match(metrics, /longshore_script_import_duration_seconds_count\{plugin="test"\} 1/);
+});
+
+t.test('a host without room says when to come back, before it reads the body', async (t) => {
+  const { post, importForm, host, workDir } = await setup(t, {
+    host: (options) => ({ ...options, gate: { maxScripts: 1, maxCalls: 1, maxWaitMs: 50 } }),
+  });
+  const place = host.admit();
+  const { status, headers, text } = await post('/import', importForm('ok-1'));
+  t.same(
+    [status, headers.get('retry-after'), JSON.parse(text).message],
+    [503, '5', '1 calls are being served already'],
+  );
+  t.same(await readdir(workDir), []);
+  place[Symbol.dispose]();
+  t.equal((await post('/import', importForm('ok-1'))).status, 200);
+});
+
+t.test('a script may take longer than a connection may stand still', async (t) => {
+  const { post, importForm } = await setup(t, {
+    idleTimeoutMs: 100,
+    host: (options) => ({
+      ...options,
+      plugins: options.plugins.map((plugin) => {
+        const dataCleaning = { ...plugin.scripts.dataCleaning, maxDurationMs: 400 };
+        return { ...plugin, scripts: { ...plugin.scripts, dataCleaning } };
+      }),
+    }),
+  });
+  const { status, text } = await post('/import', importForm('slow-1'));
+  t.match({ status, ...JSON.parse(text) }, { status: 500, message: /longer than its 0\.4 s/ });
+});
+
+t.test('one host serves several plugins, by the type of the dataset', async (t) => {
+  const { post, form, zip, uninstallBody } = await setup(t, {
+    host: (options) => {
+      const [first] = options.plugins;
+      if (!first) throw new Error('no plugin');
+      const [type] = first.dataTypes;
+      if (!type) throw new Error('no type');
+      const { scripts } = hostedPlugin(first.installRoot);
+      const second = {
+        ...first,
+        name: 'second',
+        dataTypes: [{ ...type, name: 'othertype' }],
+        scripts: { ...scripts, dataCleaning: { path: '/bin/false', maxDurationMs: 1_000 } },
+      };
+      return { ...options, plugins: [first, second] };
+    },
+  });
+  const meta = { ...metadataJson('ok-1'), type: { name: 'OtherType', version: '1.0' } };
+  const reply = await post(
+    '/import',
+    form([
+      ['details', details('ok-1', { meta })],
+      ['payload', zip, 'x.zip'],
+    ]),
+  );
+  t.match({ status: reply.status, ...JSON.parse(reply.text) }, { status: 555, script: '/bin/false', 'exit-code': 1 });
+  t.equal((await post('/uninstall', uninstallBody('ok-1'), JSON_TYPE)).status, 200);
+});
+
+t.test('a caller that goes away ends its script', async (t) => {
+  const { baseUrl, importForm, workDir, metrics } = await setup(t);
+  const stop = new AbortController();
+  const calling = fetch(`${baseUrl}/import`, { method: 'POST', body: importForm('slow-1'), signal: stop.signal });
+  const started = async (): Promise<boolean> =>
+    (await readdir(workDir, { recursive: true })).some((path) => path.endsWith('input/vdi-meta.json'));
+  while (!(await started())) await nextTurn();
+  stop.abort();
+  await t.rejects(calling);
+  await emptied(workDir);
+  t.match(await metrics.text(), /import_script_executions_total\{plugin="test",exit_status="aborted"\} 1/);
+});
+
+t.test('a caller that went away before its body was read is not waited for', async (t) => {
+  const request = new IncomingMessage(new Socket());
+  const wanted = { documents: ['details'], strict: true, maxPayloadBytes: 1 } as const;
+  await t.rejects(readParts(request, wanted, AbortSignal.abort(new Error('went away'))), { message: 'went away' });
+});
