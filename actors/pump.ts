@@ -23,7 +23,7 @@ export class Pump extends Lifecycle {
 
   protected override async open(): Promise<void> {}
 
-  protected override run(): Promise<void> {
+  protected override work(): Promise<void> {
     return this.#consume(this.#until === 'quiet' ? this.draining : this.stopping);
   }
 }

@@ -26,7 +26,8 @@ export interface DataDir {
 /** What `up` tells its clients in `endpoints.json`; base URLs without trailing slash. */
 export interface Endpoints {
   readonly installer: string;
-  readonly pluginHost: string;
+  /** Absent when the configuration hosts no plugin here. */
+  readonly pluginHost?: string;
   readonly adminToken: string;
   readonly pid: number;
 }

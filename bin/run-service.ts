@@ -16,6 +16,9 @@ export interface ServiceOptions {
   readonly configuration: Configuration;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Scratch space of this process alone. */
+  readonly scratchDir: string;
   /** Called once everything answers; the service ends when it rejects. */
   readonly ready: (addresses: Addresses, signal: AbortSignal) => Promise<void>;
   /** Rejects when something below the service ended, such as the embedded database. */
@@ -24,11 +27,11 @@ export interface ServiceOptions {
 
 /** Resolves with how it ended: `stopped` by the signal, or `broken` by itself. */
 export async function runService(options: ServiceOptions, signal: AbortSignal): Promise<'stopped' | 'broken'> {
-  const { clock, log, configuration } = options;
+  const { clock, log, configuration, env, scratchDir } = options;
   const metrics = new Metrics();
   await using scope = new Scope({ clock, log });
   scope.use('process metrics', observeProcess(metrics, clock));
-  const service = await compose(configuration, { clock, log, metrics }, scope, signal);
+  const service = await compose(configuration, { clock, log, metrics, env, scratchDir }, scope, signal);
   const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children: service.children });
   try {
     await tree.start(signal);

@@ -2,10 +2,12 @@
 //   start    listens                         quiet   new requests get 503 but for health, readiness and metrics
 //   stop     no new connections; waits for the answers under way, then cuts them off shortly before the deadline
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { transient } from '../engine/failure.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
@@ -14,7 +16,7 @@ export interface ServerLimits {
   readonly maxHeaderSize: number;
   readonly maxConnections: number;
   readonly headerTimeoutMs: number;
-  /** A request or answer that stands still. */
+  /** A client that neither sends what it announced nor takes what it is sent. The work in between may last longer. */
   readonly idleTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
 }
@@ -28,10 +30,17 @@ export interface ServerOptions extends LifecycleOptions {
   readonly pipeline: RequestPipeline;
 }
 
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 export class HttpServer extends Lifecycle {
   readonly #options: ServerOptions;
   readonly #server: Server;
   readonly #answering = new Set<Promise<void>>();
+  /** The latest exchange of each connection. */
+  readonly #exchanges = new WeakMap<Duplex, Exchange>();
 
   constructor(options: ServerOptions) {
     super(options);
@@ -44,11 +53,16 @@ export class HttpServer extends Lifecycle {
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(limits.headerTimeoutMs, 5_000),
+      // The pipeline refuses such a request with an error body.
+      requireHostHeader: false,
     };
     this.#server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
     this.#server.maxConnections = limits.maxConnections;
-    this.#server.setTimeout(limits.idleTimeoutMs);
+    this.#server.timeout = limits.idleTimeoutMs;
+    this.#server.on('timeout', (socket: Socket) => this.#onIdle(socket));
+    this.#server.on('clientError', (error, socket) => this.#refuse(error, socket));
     this.#server.on('request', (request, response) => this.#take(request, response));
+    this.#server.on('checkExpectation', (request, response) => this.#take(request, response));
     this.#server.on('checkContinue', (request, response) =>
       this.#take(request, response, () => response.writeContinue()),
     );
@@ -77,7 +91,7 @@ export class HttpServer extends Lifecycle {
     this.log.info({ host, port: this.port }, 'listening');
   }
 
-  protected override async run(): Promise<void> {
+  protected override async work(): Promise<void> {
     const failed = once(this.#server, 'error').then(([error]) => {
       throw error;
     });
@@ -96,11 +110,66 @@ export class HttpServer extends Lifecycle {
     this.#server.closeAllConnections();
   }
 
+  /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
   #take(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
+    this.#exchanges.set(request.socket, { request, response });
+    const closed = new Promise<void>((resolve) => {
+      response.once('close', resolve);
+    });
     const answer = this.#options.pipeline
       .handle(request, response, this.hurried, mayContinue)
+      .then(() => closed)
       .finally(() => this.#answering.delete(answer));
     this.#answering.add(answer);
+  }
+
+  /** Nothing moved for a while. Ends a connection whose client is the one who is waited for. */
+  #onIdle(socket: Socket): void {
+    const exchange = this.#exchanges.get(socket);
+    if (!exchange || exchange.response.closed || waitsForClient(exchange, socket)) socket.destroy();
+    else socket.setTimeout(this.#options.limits.idleTimeoutMs);
+  }
+
+  /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
+  #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const underWay = this.#exchanges.get(socket)?.response;
+    if (!socket.writable || (underWay && !underWay.closed)) {
+      socket.destroy();
+      return;
+    }
+    const code = codeOf(error);
+    const body = JSON.stringify({
+      status: 'bad-request',
+      message: `${STATUS_CODES[code]}: the request cannot be read`,
+    });
+    const head = [
+      `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
+      'connection: close',
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${randomUUID()}`,
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    (socket as Socket).destroySoon();
+  }
+}
+
+function waitsForClient({ request, response }: Exchange, socket: Socket): boolean {
+  const readingBegan = request.readableFlowing !== null;
+  const wantsMore = !request.complete && readingBegan && request.readableLength === 0;
+  return wantsMore || (response.headersSent && socket.writableLength > 0);
+}
+
+function codeOf(error: NodeJS.ErrnoException): number {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 431;
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return 413;
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 408;
+    default:
+      return 400;
   }
 }
 

@@ -1,5 +1,8 @@
 // `longshore serve`: runs whatever the file configures until SIGTERM or SIGINT; logs as JSON lines on standard output.
 
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { parse } from '../arguments.ts';
@@ -25,6 +28,8 @@ export const serve: Command = {
         configuration,
         clock: systemClock,
         log,
+        env: io.env,
+        scratchDir: scratchDir(values.config, configuration.containerCore.ports.installer),
         ready: async (addresses) => log.info({ ...addresses }, 'ready'),
       },
       io.signal,
@@ -32,3 +37,9 @@ export const serve: Command = {
     return ended === 'stopped' ? EXIT.ok : EXIT.failed;
   },
 };
+
+/** Found again by the next start, which ends what a killed one left running; apart for two processes on one machine. */
+function scratchDir(config: string, port: number): string {
+  const hash = createHash('sha256').update(resolve(config)).digest('hex').slice(0, 12);
+  return join(tmpdir(), `longshore-${hash}-${port}`);
+}

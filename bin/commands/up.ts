@@ -83,6 +83,8 @@ export const up: Command = {
           clock: systemClock,
           log,
           foundation,
+          env: io.env,
+          scratchDir: dir.scratch,
           ready: async (addresses) => {
             const adminToken = configuration.containerCore.authentication?.adminToken ?? '';
             const endpoints: Endpoints = { ...addresses, adminToken, pid: process.pid };

@@ -1,0 +1,93 @@
+// `longshore plugin`: the plugin host of one plugin, on the address that the configuration gives it.
+
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { formatFault } from '../../config/fault.ts';
+import { loadConfiguration } from '../../config/load.ts';
+import { createLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { observeProcess } from '../../engine/process-metrics.ts';
+import { Scope } from '../../engine/scope.ts';
+import { Supervisor } from '../../engine/supervisor.ts';
+import { systemClock } from '../../engine/time.ts';
+import { unlessAborted } from '../../engine/wait.ts';
+import { parse } from '../arguments.ts';
+import { type Command, EXIT } from '../command.ts';
+import { ConfigurationError } from '../configuration-error.ts';
+import { pluginHost } from '../plugin-host.ts';
+import { UsageError } from '../usage-error.ts';
+import { workerThreads } from '../worker-threads.ts';
+
+const OPTIONS = { config: { type: 'string' }, id: { type: 'string' } } as const;
+/** A plugin's machine needs no password of the cache DB: other sections are not even read. */
+const SECTIONS = [
+  'containerCore.http',
+  'containerCore.log',
+  'containerCore.ports',
+  'containerCore.shutdownGraceMs',
+  'pluginHost',
+  'installer.plugins',
+  'installer.installTargets',
+  'installer.siteBuild',
+] as const;
+
+export const plugin: Command = {
+  name: 'plugin',
+  summary: 'run the plugin host of one plugin',
+  usage: 'longshore plugin --config FILE --id KEY',
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    const { config, id } = values;
+    if (config === undefined || id === undefined || positionals.length > 0)
+      throw new UsageError('--config FILE and --id KEY are needed, and no more');
+    const loaded = await loadConfiguration(config, { env: io.env, sections: SECTIONS });
+    if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
+    const { containerCore, installer, pluginHost: settings } = loaded.configuration;
+    const entry = installer.plugins[id];
+    if (!entry) throw new UsageError(`--id '${id}': one of ${Object.keys(installer.plugins).join(', ')} is needed`);
+
+    const clock = systemClock;
+    const log = createLogger({ level: containerCore.log.level, to: { fd: 1 } });
+    const metrics = new Metrics();
+    await using scope = new Scope({ clock, log });
+    scope.use('process metrics', observeProcess(metrics, clock));
+    const threads = workerThreads({ store: undefined, plugins: [] }, { clock, log, metrics });
+    let ready = false;
+    const host = await pluginHost(
+      { containerCore, installer, ...(settings ? { pluginHost: settings } : {}) },
+      {
+        plugins: [id],
+        host: settings?.bindHost ?? containerCore.http.bindHost,
+        port: entry.server.port,
+        env: io.env,
+        workspace: settings?.workspace ?? workspace(config, id),
+      },
+      threads.archives,
+      { clock, log, metrics, ready: () => ready },
+      scope,
+    );
+    const tree = new Supervisor({ name: 'longshore-plugin', clock, log, metrics, children: [threads.spec, host.spec] });
+    try {
+      await tree.start(io.signal);
+      ready = true;
+      log.info({ url: host.url(), plugin: id }, 'ready');
+      await unlessAborted(tree.broken, io.signal);
+      return EXIT.failed;
+    } catch (error) {
+      if (io.signal.aborted) return EXIT.ok;
+      throw error;
+    } finally {
+      ready = false;
+      tree.quiet();
+      await tree.stop(clock.now() + containerCore.shutdownGraceMs);
+      tree.kill();
+    }
+  },
+};
+
+/** Found again by the next start, which ends scripts that a killed one left running. */
+function workspace(config: string, id: string): string {
+  const hash = createHash('sha256').update(resolve(config)).digest('hex').slice(0, 12);
+  return join(tmpdir(), `longshore-plugin-${hash}-${id.replace(/[^A-Za-z0-9_-]/g, '_')}`);
+}

@@ -1,0 +1,154 @@
+// From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
+
+import { join } from 'node:path';
+import { Scratch } from '../actors/scratch.ts';
+import { topology } from '../actors/topology.ts';
+import type { Configuration } from '../config/configuration.ts';
+import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
+import type { ChildSpec } from '../engine/child.ts';
+import type { Scope } from '../engine/scope.ts';
+import { dataTypes } from './data-types.ts';
+import { authSettings, type FrontEnd } from './front-end.ts';
+import { installerFrontEnd } from './installer-front-end.ts';
+import { type CoreParts, openCore } from './open-core.ts';
+import { pluginHost } from './plugin-host.ts';
+import type { ThreadData } from './thread-data.ts';
+import { workerThreads } from './worker-threads.ts';
+
+/** Base URLs without trailing slash, of the front ends that run. */
+export interface Addresses {
+  readonly installer: string;
+  readonly pluginHost?: string;
+}
+
+export interface Service {
+  /** In start order. */
+  readonly children: readonly ChildSpec[];
+  readonly ready: { set(value: boolean): void };
+  addresses(): Addresses;
+}
+
+export interface ComposeParts extends CoreParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Scratch space of this process alone; made, and emptied at start. */
+  readonly scratchDir: string;
+}
+
+export async function compose(
+  configuration: Configuration,
+  parts: ComposeParts,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<Service> {
+  const { clock, log, metrics } = parts;
+  const { containerCore, installer } = configuration;
+  const core = await openCore(installer, parts, scope, signal);
+  const types = dataTypes(installer.plugins, installer.installTargets);
+  const threads = workerThreads(threadData(configuration), { clock, log, metrics });
+  const scratch = new Scratch(join(parts.scratchDir, 'jobs'));
+  await scratch.clear();
+
+  let ready = false;
+  const frontEndParts = { clock, log, metrics, ready: () => ready };
+  const auth = await authSettings(containerCore, core.accounts, log);
+  const hosted = configuration.pluginHost?.inProcess ?? [];
+  const host: FrontEnd | undefined =
+    configuration.pluginHost && hosted.length > 0
+      ? await pluginHost(
+          configuration,
+          {
+            plugins: hosted,
+            host: configuration.pluginHost.bindHost,
+            port: containerCore.ports.pluginHost,
+            env: parts.env,
+            workspace: configuration.pluginHost.workspace ?? join(parts.scratchDir, 'plugins'),
+          },
+          threads.archives,
+          frontEndParts,
+          scope,
+        )
+      : undefined;
+  const api = await installerFrontEnd(configuration, core, types, auth, frontEndParts);
+  const { upload, import: importTuning, updateMeta, install } = installer.lanes;
+  return {
+    children: [
+      threads.spec,
+      ...(host ? [host.spec] : []),
+      ...topology({
+        ...core,
+        tasks: threads.tasks,
+        types,
+        tuning: {
+          upload: laneTuning(upload),
+          import: laneTuning(importTuning),
+          updateMeta: laneTuning(updateMeta),
+          install: laneTuning(install),
+        },
+        channels: laneChannels(installer.lanes),
+        uploadLimits: { maxTotalBytes: installer.restService.userMaxStorageSize, maxEntries: MAX_ENTRIES },
+        scratch,
+        settleStore: (until) => core.store.settleOrphans(until),
+        clock,
+        log,
+        metrics,
+        random: Math.random,
+      }),
+      api.spec,
+    ],
+    ready: {
+      set(value) {
+        ready = value;
+      },
+    },
+    addresses: () => ({ installer: api.url(), ...(host ? { pluginHost: host.url() } : {}) }),
+  };
+}
+
+type Lanes = Configuration['installer']['lanes'];
+
+const laneTuning = (lane: Lanes['upload']): Parameters<typeof topology>[0]['tuning']['upload'] => ({
+  inMemoryQueueSize: lane.inMemoryQueueSize,
+  workerCount: lane.workerCount,
+  retry: { tries: lane.retry.tries, baseMs: lane.retry.baseMs, maxMs: lane.retry.maxMs },
+});
+
+function laneChannels({ upload: _fedByJobRows, ...lanes }: Lanes): Parameters<typeof topology>[0]['channels'] {
+  const channel = (lane: Lanes['import']): { channel: string; key: string } => ({
+    channel: lane.eventChannel,
+    key: lane.eventKey,
+  });
+  return {
+    softDelete: channel(lanes.softDelete),
+    import: channel(lanes.import),
+    updateMeta: channel(lanes.updateMeta),
+    install: channel(lanes.install),
+    sharing: channel(lanes.sharing),
+    reconciliation: channel(lanes.reconciliation),
+    hardDelete: channel(lanes.hardDelete),
+  };
+}
+
+function threadData({ installer }: Configuration): ThreadData {
+  if (installer.objectStore.driver !== 'directory') throw new Error('openCore refuses other drivers');
+  return {
+    store: { path: installer.objectStore.path },
+    plugins: Object.entries(installer.plugins).map(([key, plugin]) => {
+      const { scripts, timeouts, server, token } = plugin;
+      const host = server.host.includes(':') ? `[${server.host}]` : server.host;
+      return {
+        key,
+        baseUrl: `http://${host}:${server.port}`,
+        token,
+        scriptMs: {
+          import: scripts.dataCleaning.maxDurationMs,
+          installData: scripts.checkCompatibility.maxDurationMs + scripts.dataInstall.maxDurationMs,
+          installMeta: scripts.metaUpdate.maxDurationMs,
+          uninstall: scripts.uninstall.maxDurationMs,
+        },
+        connectMs: timeouts.connectMs,
+        bodyIdleMs: timeouts.idleMs,
+        marginMs: timeouts.replyMs,
+      };
+    }),
+  };
+}

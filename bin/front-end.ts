@@ -1,0 +1,116 @@
+// A front end of the configuration: routes on a port, with the process's authentication, limits and operators' routes.
+
+import { readFile } from 'node:fs/promises';
+import type { Configuration } from '../config/configuration.ts';
+import type { ChildSpec } from '../engine/child.ts';
+import type { Logger } from '../engine/log.ts';
+import type { Metrics } from '../engine/metrics.ts';
+import type { Accounts } from '../engine/ports/accounts.ts';
+import type { Clock } from '../engine/time.ts';
+import type { AuthSettings } from '../http/authenticate.ts';
+import { httpMetrics } from '../http/http-metrics.ts';
+import { type HealthCheck, opsRoutes } from '../http/ops.ts';
+import { RequestPipeline } from '../http/request-pipeline.ts';
+import type { Route } from '../http/route.ts';
+import { HttpServer } from '../http/server.ts';
+import { tokenVerifier } from '../http/tokens.ts';
+import { VERSION } from './version.ts';
+
+export interface FrontEndParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly ready: () => boolean;
+}
+
+export interface FrontEndOptions {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly checks: readonly HealthCheck[];
+  readonly auth: AuthSettings;
+}
+
+export interface FrontEnd {
+  readonly spec: ChildSpec;
+  /** Base URL without trailing slash; of the running server, or of the configured port before. */
+  url(): string;
+}
+
+export async function frontEnd(
+  core: Configuration['containerCore'],
+  options: FrontEndOptions,
+  parts: FrontEndParts,
+): Promise<FrontEnd> {
+  const { clock, log, metrics } = parts;
+  const { http } = core;
+  const tls = http.tls && {
+    cert: await readFile(http.tls.certFile, 'utf8'),
+    key: await readFile(http.tls.keyFile, 'utf8'),
+  };
+  let running: HttpServer | undefined;
+  const create = (): HttpServer => {
+    const pipeline = new RequestPipeline({
+      routes: options.routes,
+      opsRoutes: opsRoutes({ version: VERSION, checks: options.checks, ready: parts.ready, metrics, clock }),
+      auth: options.auth,
+      cors: http.enableCors,
+      url: { trustProxy: http.trustProxy, basePath: http.basePath },
+      clock,
+      log: log.child({ actor: options.name }),
+      metrics: httpMetrics(metrics, options.name),
+    });
+    running = new HttpServer({
+      name: options.name,
+      clock,
+      log,
+      host: options.host,
+      port: options.port,
+      tls,
+      limits: http.limits,
+      pipeline,
+    });
+    return running;
+  };
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    spec: { name: options.name, create },
+    url: () => `${tls ? 'https' : 'http'}://${host}:${running?.port || options.port}`,
+  };
+}
+
+/** Who callers are, by the configuration; users' names are remembered for others to see. */
+export async function authSettings(
+  core: Configuration['containerCore'],
+  accounts: Pick<Accounts, 'remember'>,
+  log: Logger,
+): Promise<AuthSettings> {
+  const { adminToken, oauth } = core.authentication ?? {};
+  const keys =
+    oauth?.jwksUrl !== undefined
+      ? { jwksUrl: oauth.jwksUrl }
+      : oauth?.publicKeyFile !== undefined
+        ? { publicKeyPem: await readFile(oauth.publicKeyFile, 'utf8') }
+        : undefined;
+  return {
+    adminToken,
+    queryToken: oauth?.queryToken ?? false,
+    verify:
+      oauth && keys
+        ? tokenVerifier(
+            { issuer: oauth.issuer, audience: oauth.audience, clockToleranceMs: oauth.clockToleranceMs },
+            keys,
+          )
+        : undefined,
+    remember: async (caller) => {
+      if (caller.kind !== 'user') return;
+      // A name that cannot be stored now must not cost the user the request.
+      await accounts
+        .remember(caller.profile, AbortSignal.timeout(REMEMBER_MS))
+        .catch((error: unknown) => log.warn({ err: error }, 'a profile could not be remembered'));
+    },
+  };
+}
+
+const REMEMBER_MS = 5_000;

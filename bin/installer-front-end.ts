@@ -1,0 +1,74 @@
+// The installer API of the configuration.
+
+import { webcrypto } from 'node:crypto';
+import type { Configuration } from '../config/configuration.ts';
+import { formatDuration } from '../config/duration.ts';
+import type { DataTypes } from '../engine/model/data-types.ts';
+import type { AuthSettings } from '../http/authenticate.ts';
+import { installerRoutes } from '../http/installer/routes.ts';
+import type { HealthCheck } from '../http/ops.ts';
+import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
+import type { Core } from './open-core.ts';
+import { VERSION } from './version.ts';
+
+export function installerFrontEnd(
+  configuration: Configuration,
+  core: Core,
+  types: DataTypes,
+  auth: AuthSettings,
+  parts: FrontEndParts,
+): Promise<FrontEnd> {
+  const { containerCore, installer } = configuration;
+  const { restService, daemons } = installer;
+  return frontEnd(
+    containerCore,
+    {
+      name: 'installer',
+      host: containerCore.http.bindHost,
+      port: containerCore.ports.installer,
+      auth,
+      checks: healthChecks(core),
+      routes: installerRoutes({
+        ...core,
+        eventLog: core.events,
+        log: parts.log.child({ actor: 'installer' }),
+        dataTypes: types,
+        clock: parts.clock,
+        random: (bytes) => webcrypto.getRandomValues(bytes),
+        settings: {
+          maxUploadBytes: restService.maxUploadSize,
+          userMaxStorageBytes: restService.userMaxStorageSize,
+          uploadsPerUser: containerCore.http.limits.uploadsPerUser,
+          buildInfo: { name: 'longshore', version: VERSION, node: process.version },
+          reconciler: {
+            enabled: daemons.reconciler.enabled,
+            fullRunInterval: formatDuration(daemons.reconciler.fullRunIntervalMs),
+            slimRunInterval: formatDuration(daemons.reconciler.slimRunIntervalMs),
+            performDeletes: daemons.reconciler.performDeletes,
+          },
+          installTargets: installer.installTargets.map((target) => ({
+            id: target.targetId,
+            name: target.targetName,
+            enabled: true,
+            category: target.projectCategory,
+            ...(target.metaValidation ? { metaValidation: target.metaValidation } : {}),
+          })),
+        },
+      }),
+    },
+    parts,
+  );
+}
+
+/** Without the cache DB or the store nothing works; a target that is away makes only its own installs wait. */
+function healthChecks(core: Core): readonly HealthCheck[] {
+  return [
+    { name: 'cache-db', vital: true, probe: (signal) => core.db.probe(signal) },
+    { name: 'object-store', vital: true, probe: (signal) => core.store.probe(signal) },
+    ...[...core.targetPools].map(([id, pool]) => ({
+      name: `target ${id}`,
+      vital: false,
+      probe: (signal: AbortSignal) => pool.probe(signal),
+    })),
+  ];
+}

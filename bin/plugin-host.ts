@@ -1,0 +1,153 @@
+// The plugin host of the configuration: some plugins, their scripts, one port.
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../config/configuration.ts';
+import { ChildProcessRunner } from '../engine/adapters/child-process.ts';
+import { endLeftoverScripts } from '../engine/adapters/child-process-records.ts';
+import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { Archives } from '../http/plugin-host/archives.ts';
+import type { HostedPlugin, HostedTarget } from '../http/plugin-host/hosted-plugins.ts';
+import { PluginHost } from '../http/plugin-host/plugin-host.ts';
+import { type BuildManifest, pluginRoutes } from '../http/plugin-host/routes.ts';
+import { targetConnection } from './databases.ts';
+import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
+import { VERSION } from './version.ts';
+
+export interface PluginHostSettings {
+  /** Keys of the plugins it serves. */
+  readonly plugins: readonly string[];
+  readonly host: string;
+  readonly port: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Scratch space of this host alone; made when absent. */
+  readonly workspace: string;
+}
+
+type HostSections = Pick<Configuration, 'containerCore' | 'pluginHost'> & {
+  readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild'>;
+};
+
+/** Scripts at a time, and calls that may wait for one. */
+const GATE = { maxScripts: 10, maxCalls: 60, maxWaitMs: 600_000 };
+/** Where the scripts of a plugin's image are expected when `pathOverride` does not say. */
+const SCRIPT_PATHS = {
+  dataCleaning: '/opt/longshore/bin/import',
+  checkCompatibility: '/opt/longshore/bin/check-compatibility',
+  dataInstall: '/opt/longshore/bin/install-data',
+  metaUpdate: '/opt/longshore/bin/install-meta',
+  uninstall: '/opt/longshore/bin/uninstall',
+} as const;
+
+export async function pluginHost(
+  configuration: HostSections,
+  settings: PluginHostSettings,
+  archives: Archives,
+  parts: FrontEndParts,
+  scope: Scope,
+): Promise<FrontEnd> {
+  const { clock, log, metrics } = parts;
+  const { installer } = configuration;
+  const { workspace } = settings;
+  const stateDir = join(workspace, 'running');
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const ended = await endLeftoverScripts(stateDir, log, clock);
+  if (ended > 0) log.warn({ scripts: ended }, 'ended scripts of a process that was killed');
+  const runner = scope.use('script runner', new ChildProcessRunner({ stateDir }, clock, log));
+  const plugins = settings.plugins.flatMap((name) => hosted(name, installer.plugins[name]));
+  const host = new PluginHost(
+    {
+      plugins,
+      targets: installer.installTargets.map(hostedTarget),
+      siteBuild: installer.siteBuild,
+      workDir: join(workspace, 'work'),
+      environment: settings.env,
+      archiveLimits: {
+        maxTotalBytes: Number.MAX_SAFE_INTEGER,
+        maxFileBytes: Number.MAX_SAFE_INTEGER,
+        maxEntries: MAX_ENTRIES,
+      },
+      gate: GATE,
+    },
+    { runner, archives, metrics, clock, log },
+  );
+  await host.prepare();
+  return frontEnd(
+    configuration.containerCore,
+    {
+      name: 'pluginHost',
+      host: settings.host,
+      port: settings.port,
+      routes: pluginRoutes(host, {
+        token: configuration.pluginHost?.token,
+        maxPayloadBytes: Number.MAX_SAFE_INTEGER,
+        build: buildManifest(),
+      }),
+      checks: [{ name: 'workspace', vital: true, probe: () => host.probe() }],
+      // The protocol has a token of its own.
+      auth: { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined },
+    },
+    parts,
+  );
+}
+
+function hosted(name: string, plugin: PluginConfiguration | undefined): readonly HostedPlugin[] {
+  if (!plugin) return [];
+  const script = (key: keyof typeof SCRIPT_PATHS): HostedPlugin['scripts'][typeof key] => ({
+    path: plugin.scripts[key].pathOverride ?? SCRIPT_PATHS[key],
+    maxDurationMs: plugin.scripts[key].maxDurationMs,
+  });
+  const { cpu, fileSize } = plugin.limits;
+  return [
+    {
+      name,
+      dataTypes: plugin.dataTypes.map((type) => ({ ...type, name: type.name.toLowerCase(), plugin: name })),
+      customPath: plugin.customPath,
+      installRoot: plugin.installRoot,
+      staging: plugin.staging,
+      scripts: {
+        dataCleaning: script('dataCleaning'),
+        checkCompatibility: script('checkCompatibility'),
+        dataInstall: script('dataInstall'),
+        metaUpdate: script('metaUpdate'),
+        uninstall: script('uninstall'),
+      },
+      limits: {
+        ...(cpu === undefined ? {} : { cpuSeconds: cpu }),
+        ...(fileSize === undefined ? {} : { fileSizeBytes: fileSize }),
+      },
+    },
+  ];
+}
+
+function hostedTarget(target: InstallTargetConfiguration): HostedTarget {
+  const db = targetConnection(target.targetId, 'dataDb', target.dataDb);
+  return {
+    id: target.targetId,
+    dataTypes: target.dataTypes,
+    datasetFileRoot: target.datasetFileRoot,
+    dataDb: async () => ({
+      host: db.host,
+      port: db.port,
+      name: db.database,
+      user: db.user,
+      password: db.password,
+      schema: db.schema,
+      platform: 'Postgres',
+    }),
+  };
+}
+
+/** Existing clients compare the tags' major and minor numbers. */
+function buildManifest(): BuildManifest {
+  return {
+    gitTag: `v${VERSION}`,
+    gitCommit: 'unknown',
+    gitBranch: 'unknown',
+    gitUrl: 'unknown',
+    buildId: 'unknown',
+    buildNumber: 'unknown',
+    buildTime: 'unknown',
+  };
+}

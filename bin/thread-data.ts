@@ -1,0 +1,27 @@
+// What crosses the thread boundary: how a thread opens its resources, and every task it knows.
+
+import type { LaneTasks } from '../actors/tasks/task-map.ts';
+import type { PluginHttpOptions } from '../engine/adapters/plugin-http.ts';
+import type { ArchiveLimits } from '../engine/archive/archive-entry.ts';
+import type { FileEntry } from '../engine/model/metadata.ts';
+import type { PackedFile } from '../http/plugin-host/archives.ts';
+
+export interface ThreadData {
+  /** Absent where no task reads objects. */
+  readonly store: { readonly path: string } | undefined;
+  readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
+}
+
+/** The plugin host's archive work, which blocks its thread while it writes. */
+export type ArchiveTasks = {
+  readonly unpack: {
+    readonly input: { readonly zip: string; readonly dir: string; readonly limits: ArchiveLimits };
+    readonly output: readonly FileEntry[];
+  };
+  readonly zip: {
+    readonly input: { readonly target: string; readonly files: readonly PackedFile[]; readonly level: number };
+    readonly output: { readonly bytes: number };
+  };
+};
+
+export type ThreadTasks = LaneTasks & ArchiveTasks;

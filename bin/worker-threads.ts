@@ -1,0 +1,47 @@
+// The worker pool as a child of the tree, and the two ways it is used: lanes' tasks, and the plugin host's archives.
+
+import type { TaskRunner } from '../actors/tasks/task-map.ts';
+import type { ChildSpec } from '../engine/child.ts';
+import { aborted } from '../engine/failure.ts';
+import type { Logger } from '../engine/log.ts';
+import type { Metrics } from '../engine/metrics.ts';
+import type { Clock } from '../engine/time.ts';
+import { WorkerPool } from '../engine/worker-pool.ts';
+import type { Archives } from '../http/plugin-host/archives.ts';
+import type { ThreadData, ThreadTasks } from './thread-data.ts';
+
+export interface Threads {
+  readonly spec: ChildSpec;
+  readonly tasks: TaskRunner;
+  /** Unpacking and zipping block their thread, so never the main one. */
+  readonly archives: Archives;
+}
+
+/** More threads than cores hide waits of streaming tasks; heap and tasks per thread bound what one can take down. */
+const POOL = { threads: 4, tasksPerThread: 16, maxOldGenerationSizeMb: 512 };
+
+export function workerThreads(
+  workerData: ThreadData,
+  parts: { readonly clock: Clock; readonly log: Logger; readonly metrics: Metrics },
+): Threads {
+  let pool: WorkerPool<ThreadTasks> | undefined;
+  const current = (): WorkerPool<ThreadTasks> => {
+    if (!pool) throw aborted('the worker threads have not been started');
+    return pool;
+  };
+  return {
+    spec: {
+      name: 'workerPool',
+      create: () => {
+        const filename = new URL('./lane-thread.ts', import.meta.url);
+        pool = new WorkerPool<ThreadTasks>({ name: 'workerPool', ...POOL, ...parts, filename, workerData });
+        return pool;
+      },
+    },
+    tasks: { run: (name, input, options) => current().run(name, input, options) },
+    archives: {
+      unpack: (zip, dir, limits, signal) => current().run('unpack', { zip, dir, limits }, { signal }),
+      zip: (target, files, { level }, signal) => current().run('zip', { target, files, level }, { signal }),
+    },
+  };
+}
