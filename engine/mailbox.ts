@@ -77,6 +77,11 @@ export class Mailbox<T> {
     return items;
   }
 
+  /** What is there, oldest first; nothing leaves. */
+  *[Symbol.iterator](): Generator<T> {
+    for (let i = 0; i < this.#size; i++) yield this.#slots[(this.#head + i) % this.capacity] as T;
+  }
+
   close(): void {
     this.#closed = true;
     for (const taker of this.#takers) taker(undefined);

@@ -13,10 +13,10 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
   });
 }
 
-/** Waits until the promise settled or `ms` passed; true when it settled, either way. */
+/** Waits until the promise settled or `ms` (Infinity: no limit) passed; true when it settled, either way. */
 export function settledWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const cancel = clock.after(ms, () => resolve(false));
+    const cancel = Number.isFinite(ms) ? clock.after(ms, () => resolve(false)) : () => {};
     const settled = (): void => {
       cancel();
       resolve(true);

@@ -1,0 +1,176 @@
+// The threads of one kind (shared, or for tasks that run alone) and the tasks that wait for a place in them.
+//   A task goes to the least loaded thread. While more threads may be started, it waits for the new one instead of
+//   sharing; threads start one after the other. A thread without tasks for `idleMs` ends.
+//   A thread that cannot start: tasks use the others; without others they fail as `transient`, unreachable, and so does
+//   every new one until the next attempt is due.
+
+import { messageOf, transient } from './failure.ts';
+import type { Logger } from './log.ts';
+import { Backoff } from './retry.ts';
+import type { SeatTask, ThreadSeat } from './thread-seat.ts';
+import type { Clock } from './time.ts';
+
+export interface CrewOptions {
+  readonly name: 'shared' | 'solo';
+  readonly threads: number;
+  readonly tasksPerThread: number;
+  /** Tasks that may wait. */
+  readonly queueSize: number;
+  readonly idleMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Makes a seat and waits until it is open; one at a time in the whole pool. */
+  readonly openSeat: (freed: () => void, gone: (seat: ThreadSeat, crash: unknown) => void) => Promise<ThreadSeat>;
+  readonly died: () => void;
+}
+
+export class ThreadCrew {
+  readonly #options: CrewOptions;
+  readonly #seats = new Set<ThreadSeat>();
+  readonly #places = new Map<number, ThreadSeat>();
+  /** In order of arrival. */
+  readonly #waiting = new Map<number, SeatTask>();
+  readonly #backoff = new Backoff({ baseMs: 500, maxMs: 30_000 });
+  #opening = false;
+  #openAfter = 0;
+  #sweep: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+  }
+
+  get threads(): number {
+    return this.#seats.size;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  get running(): number {
+    let sum = 0;
+    for (const seat of this.#seats) sum += seat.load;
+    return sum;
+  }
+
+  /** Throws `transient` when no more tasks may wait. */
+  accept(task: SeatTask): void {
+    const { name, queueSize } = this.#options;
+    const seat = this.#waiting.size === 0 ? this.#place() : undefined;
+    if (seat) {
+      this.#assign(task, seat);
+      return;
+    }
+    if (this.#waiting.size >= queueSize) {
+      throw transient(`the ${name} worker threads are busy and ${queueSize} tasks wait, which is the most that may`);
+    }
+    this.#waiting.set(task.id, task);
+    this.#pump();
+  }
+
+  cancel(task: SeatTask, reason: unknown): void {
+    if (this.#waiting.delete(task.id)) task.reject(reason);
+    else this.#places.get(task.id)?.cancel(task, reason);
+  }
+
+  /** The task was answered. */
+  forget(task: SeatTask): void {
+    this.#places.delete(task.id);
+  }
+
+  cancelAll(reason: unknown): void {
+    for (const task of [...this.#waiting.values()]) this.cancel(task, reason);
+    for (const seat of this.#seats) seat.cancelAll(reason);
+  }
+
+  /** Ends all threads by force; their tasks are answered as they end. */
+  close(reason: unknown): void {
+    this.#closed = true;
+    this.#sweep?.();
+    this.cancelAll(reason);
+    for (const seat of this.#seats) seat.terminate();
+  }
+
+  #assign(task: SeatTask, seat: ThreadSeat): void {
+    this.#places.set(task.id, seat);
+    seat.assign(task);
+  }
+
+  #pump(): void {
+    if (this.#closed) return;
+    for (const task of this.#waiting.values()) {
+      const seat = this.#place();
+      if (!seat) break;
+      this.#waiting.delete(task.id);
+      this.#assign(task, seat);
+    }
+    if (this.#waiting.size > 0 && this.#mayOpen && !this.#opening) void this.#open();
+  }
+
+  /** Whether another thread can be had now or soon. */
+  get #mayOpen(): boolean {
+    if (this.#opening) return true;
+    return this.#seats.size < this.#options.threads && this.#options.clock.now() >= this.#openAfter;
+  }
+
+  #place(): ThreadSeat | undefined {
+    const most = this.#mayOpen ? 1 : this.#options.tasksPerThread;
+    let best: ThreadSeat | undefined;
+    for (const seat of this.#seats) {
+      if (seat.open && seat.load < most && (!best || seat.load < best.load)) best = seat;
+    }
+    return best;
+  }
+
+  /** Never rejects. */
+  async #open(): Promise<void> {
+    const { clock, log, openSeat } = this.#options;
+    this.#opening = true;
+    try {
+      const seat = await openSeat(
+        () => this.#pump(),
+        (gone, crash) => this.#gone(gone, crash),
+      );
+      if (!seat.open) throw transient('a worker thread died as soon as it had started', { unreachable: true });
+      if (this.#closed) seat.terminate();
+      this.#seats.add(seat);
+      this.#backoff.succeeded();
+      this.#scheduleSweep();
+    } catch (error) {
+      const delayMs = this.#backoff.failed();
+      this.#openAfter = clock.now() + delayMs;
+      if (!this.#closed) log.error({ err: messageOf(error), delayMs }, 'a worker thread could not start');
+      if (this.#seats.size === 0) this.#failWaiting(error);
+    }
+    this.#opening = false;
+    this.#pump();
+  }
+
+  #failWaiting(error: unknown): void {
+    for (const task of this.#waiting.values()) task.reject(error);
+    this.#waiting.clear();
+  }
+
+  #gone(seat: ThreadSeat, crash: unknown): void {
+    // A seat that never opened is not among them.
+    if (!this.#seats.delete(seat)) return;
+    if (crash !== undefined && !this.#closed) {
+      this.#options.died();
+      this.#options.log.error({ err: messageOf(crash) }, 'a worker thread died');
+    }
+    this.#pump();
+  }
+
+  #scheduleSweep(): void {
+    if (this.#sweep || this.#closed) return;
+    const { clock, idleMs } = this.#options;
+    this.#sweep = clock.after(idleMs, () => {
+      this.#sweep = undefined;
+      for (const seat of this.#seats) {
+        if (seat.load === 0 && clock.now() - seat.idleSince >= idleMs) seat.leave();
+      }
+      if (this.#seats.size > 0) this.#scheduleSweep();
+    });
+  }
+}

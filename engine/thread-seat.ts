@@ -1,0 +1,208 @@
+// One thread as the pool sees it.
+//   opening   the thread starts and opens its resources; takes no tasks
+//   open      takes tasks
+//   leaving   asked to end (idle), or ended by force because a task did not heed its abort; takes none any more
+//   gone      every task it had has been answered
+// The pool library owns the thread: a session is one long task of it, which rejects when the thread dies and whose
+// abort ends the thread by force.
+
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { Piscina } from 'piscina';
+import { defect, Failure, messageOf, transient } from './failure.ts';
+import { Outbox } from './outbox.ts';
+import { type FromThread, fromWire, type SessionStart, type ToThread, toWire } from './thread-messages.ts';
+import type { Clock } from './time.ts';
+import { settledWithin } from './wait.ts';
+
+/** The thread ended under its tasks. `crashed`: by itself, so any of them may be to blame; else the pool ended it. */
+export class ThreadDied extends Failure {
+  readonly crashed: boolean;
+
+  constructor(message: string, crashed: boolean, cause?: unknown) {
+    super('aborted', message, { cause });
+    this.name = 'ThreadDied';
+    this.crashed = crashed;
+  }
+}
+
+export interface SeatTask {
+  readonly id: number;
+  readonly name: string;
+  readonly input: unknown;
+  /** Why it was cancelled; answered with this unless it finishes all the same. */
+  cancelled: { readonly reason: unknown } | undefined;
+  readonly resolve: (output: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface SeatOptions {
+  readonly piscina: Piscina<SessionStart, void>;
+  readonly workerData: unknown;
+  readonly openMs: number;
+  /** From a task's cancellation to the end of its thread. */
+  readonly cancelGraceMs: number;
+  readonly clock: Clock;
+  /** A task was answered: there is room. */
+  readonly freed: () => void;
+  /** It is gone; `crash` is what the thread died of, undefined when it was asked to go. */
+  readonly gone: (seat: ThreadSeat, crash: unknown) => void;
+}
+
+/** How long the remains of a thread may take to end once it was told. */
+const TERMINATE_MS = 5000;
+
+export class ThreadSeat {
+  readonly #options: SeatOptions;
+  readonly #tasks = new Map<number, SeatTask>();
+  readonly #graces = new Map<number, () => void>();
+  readonly #port: MessagePort;
+  readonly #outbox: Outbox<ToThread>;
+  readonly #killer = new AbortController();
+  readonly #opened = Promise.withResolvers<void>();
+  #state: 'opening' | 'open' | 'leaving' | 'gone' = 'opening';
+  idleSince: number;
+
+  constructor(options: SeatOptions) {
+    this.#options = options;
+    this.idleSince = options.clock.now();
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#outbox = new Outbox(port1, (message, error) => this.#cannotCross(message, error));
+    port1.on('message', (batch: readonly FromThread[]) => {
+      for (const message of batch) this.#receive(message);
+    });
+    const closed = new Promise<void>((resolve) => port1.once('close', resolve));
+    const start = { port: port2, workerData: options.workerData };
+    // Piscina takes its type of the list from an overload of postMessage that newer Node types list differently.
+    const transferList = [port2] as never;
+    const session = options.piscina.run(start, { transferList, signal: this.#killer.signal });
+    void this.#live(session, closed);
+  }
+
+  get open(): boolean {
+    return this.#state === 'open';
+  }
+
+  get load(): number {
+    return this.#tasks.size;
+  }
+
+  /** Resolves when it takes tasks; rejects, as `transient`, when the thread cannot start. */
+  async opened(): Promise<void> {
+    const { clock, openMs } = this.#options;
+    const cancel = clock.after(openMs, () => this.fail(defect(`it was not ready after ${openMs} ms`)));
+    try {
+      await this.#opened.promise;
+    } catch (error) {
+      const text = `a worker thread could not start: ${messageOf(error)}`;
+      throw transient(text, { cause: error, unreachable: true });
+    } finally {
+      cancel();
+    }
+  }
+
+  /** The thread could not start; no effect later. */
+  fail(error: unknown): void {
+    if (this.#state !== 'opening') return;
+    this.#opened.reject(error);
+    this.terminate();
+  }
+
+  assign(task: SeatTask): void {
+    this.#tasks.set(task.id, task);
+    this.#outbox.post({ kind: 'run', id: task.id, task: task.name, input: task.input });
+  }
+
+  /** Aborts the task's signal in the thread; ends the thread when the task goes on regardless. */
+  cancel(task: SeatTask, reason: unknown): void {
+    if (!this.#tasks.has(task.id) || task.cancelled) return;
+    task.cancelled = { reason };
+    this.#outbox.post({ kind: 'abort', id: task.id, reason: toWire(reason) });
+    const { clock, cancelGraceMs } = this.#options;
+    this.#graces.set(
+      task.id,
+      clock.after(cancelGraceMs, () => this.terminate()),
+    );
+  }
+
+  cancelAll(reason: unknown): void {
+    for (const task of this.#tasks.values()) this.cancel(task, reason);
+  }
+
+  /** Asks a thread without tasks to end. */
+  leave(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'leaving';
+    this.#outbox.post({ kind: 'end' });
+    // One that does not manage is not worth waiting for.
+    this.#graces.set(
+      -1,
+      this.#options.clock.after(TERMINATE_MS, () => this.terminate()),
+    );
+  }
+
+  /** Ends the thread by force. */
+  terminate(): void {
+    if (this.#state !== 'gone') this.#state = 'leaving';
+    this.#killer.abort();
+  }
+
+  #receive(message: FromThread): void {
+    if (message.kind === 'ready') {
+      if (this.#state === 'opening') this.#state = 'open';
+      this.#opened.resolve();
+    } else if (message.kind === 'unready') {
+      this.#opened.reject(fromWire(message.failure));
+    } else {
+      const task = this.#take(message.id);
+      if (!task) return;
+      if (message.kind === 'done') task.resolve(message.output);
+      else task.reject(task.cancelled ? task.cancelled.reason : fromWire(message.failure));
+      this.#options.freed();
+    }
+  }
+
+  #cannotCross(message: ToThread, error: unknown): void {
+    if (message.kind !== 'run') return;
+    const task = this.#take(message.id);
+    task?.reject(defect(`input of task '${message.task}' cannot cross to a thread: ${messageOf(error)}`));
+    this.#options.freed();
+  }
+
+  #take(id: number): SeatTask | undefined {
+    const task = this.#tasks.get(id);
+    this.#tasks.delete(id);
+    const grace = this.#graces.get(id);
+    if (grace) {
+      grace();
+      this.#graces.delete(id);
+    }
+    if (this.#tasks.size === 0) this.idleSince = this.#options.clock.now();
+    return task;
+  }
+
+  /** Never rejects. */
+  async #live(session: Promise<void>, closed: Promise<void>): Promise<void> {
+    const end = await session.then(
+      () => new Error('its session ended'),
+      (error: unknown) => error,
+    );
+    const ordered = this.#killer.signal.aborted;
+    const asked = this.#state === 'leaving';
+    const began = this.#state !== 'opening';
+    this.#state = 'leaving';
+    // Results sent before the end come before the port's close, and a thread told to end is still there until then.
+    if (began) await settledWithin(this.#options.clock, TERMINATE_MS, closed);
+    this.#state = 'gone';
+    this.#port.close();
+    this.#opened.reject(end);
+    for (const cancel of this.#graces.values()) cancel();
+    for (const task of this.#tasks.values()) {
+      if (task.cancelled) task.reject(task.cancelled.reason);
+      else if (ordered) task.reject(new ThreadDied('the worker thread was ended because of another task', false));
+      else task.reject(new ThreadDied(`the worker thread died: ${messageOf(end)}`, true, end));
+    }
+    this.#tasks.clear();
+    this.#options.gone(this, asked ? undefined : end);
+  }
+}

@@ -1,0 +1,90 @@
+// The thread side of the worker pool. A thread's entry file says
+//   export default serveTasks(open, handlers);
+// A session opens the thread's own resources once, runs any number of tasks at a time, closes the resources at its end.
+// A task that fails fails alone; what is thrown outside of any task ends the thread, and the pool tells its tasks.
+
+import type { MessagePort } from 'node:worker_threads';
+import { defect, messageOf } from './failure.ts';
+import { Outbox } from './outbox.ts';
+import {
+  type FromThread,
+  fromWire,
+  type SessionStart,
+  type TaskMap,
+  type ToThread,
+  toWire,
+} from './thread-messages.ts';
+
+export type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
+  readonly [K in keyof Tasks]: (
+    input: Tasks[K]['input'],
+    resources: Resources,
+    signal: AbortSignal,
+  ) => Promise<Tasks[K]['output']>;
+};
+
+type Handler<Resources> = (input: unknown, resources: Resources, signal: AbortSignal) => Promise<unknown>;
+
+/** `open` is given the pool's `workerData`. The result is what the pool calls in the thread, once per session. */
+export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources extends AsyncDisposable>(
+  open: (workerData: WorkerData) => Promise<Resources>,
+  handlers: TaskHandlers<Tasks, Resources>,
+): (session: SessionStart) => Promise<void> {
+  // The pool's run() is typed by the same map, so a name and its input always fit.
+  const byName = new Map(Object.entries(handlers) as [string, Handler<Resources>][]);
+  return async ({ port, workerData }) => {
+    try {
+      await using resources = await open(workerData as WorkerData);
+      await new ThreadSession(port, byName, resources).ended;
+    } catch (error) {
+      port.postMessage([{ kind: 'unready', failure: toWire(error) } satisfies FromThread]);
+    } finally {
+      port.close();
+    }
+  };
+}
+
+class ThreadSession<Resources> {
+  readonly ended: Promise<void>;
+  readonly #handlers: ReadonlyMap<string, Handler<Resources>>;
+  readonly #resources: Resources;
+  readonly #outbox: Outbox<FromThread>;
+  readonly #running = new Map<number, AbortController>();
+
+  constructor(port: MessagePort, handlers: ReadonlyMap<string, Handler<Resources>>, resources: Resources) {
+    this.#handlers = handlers;
+    this.#resources = resources;
+    this.#outbox = new Outbox(port, (message, error) => this.#cannotCross(message, error));
+    const ended = Promise.withResolvers<void>();
+    this.ended = ended.promise;
+    port.on('message', (batch: readonly ToThread[]) => {
+      for (const message of batch) {
+        if (message.kind === 'run') void this.#run(message.id, message.task, message.input);
+        else if (message.kind === 'abort') this.#running.get(message.id)?.abort(fromWire(message.reason));
+        else ended.resolve();
+      }
+    });
+    this.#outbox.post({ kind: 'ready' });
+  }
+
+  /** Never rejects. */
+  async #run(id: number, task: string, input: unknown): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    try {
+      const handler = this.#handlers.get(task);
+      if (!handler) throw defect(`no task is named '${task}'; there are: ${[...this.#handlers.keys()].join(', ')}`);
+      const output = await handler(input, this.#resources, controller.signal);
+      this.#outbox.post({ kind: 'done', id, output });
+    } catch (error) {
+      this.#outbox.post({ kind: 'failed', id, failure: toWire(error) });
+    }
+    this.#running.delete(id);
+  }
+
+  #cannotCross(message: FromThread, error: unknown): void {
+    if (message.kind !== 'done') return;
+    const failure = toWire(defect(`a task's output cannot leave its thread: ${messageOf(error)}`));
+    this.#outbox.post({ kind: 'failed', id: message.id, failure });
+  }
+}

@@ -1,0 +1,156 @@
+// A daemon: runs `runOnce` every period, give or take the jitter, one run after the other, in one process only.
+//   due, or asked by runNow    leads already, or gets the lead: runs; somebody else leads: asks again later
+//   a run fails                logged and counted; the next one comes at its time
+//   quiet, stop                no further run; the running one has its signal aborted shortly before the deadline
+// The lead is kept between runs, so that of several processes always the same one runs, until it is lost or given up.
+
+import { Bell } from './bell.ts';
+import { aborted, kindOf, messageOf, transient } from './failure.ts';
+import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
+import type { Metrics } from './metrics.ts';
+import type { Random } from './retry.ts';
+import { type DaemonMetrics, daemonMetrics } from './timer-metrics.ts';
+import { settledUnless, unlessAborted } from './wait.ts';
+
+/** The right to run; disposing gives it up. */
+export interface Lead extends AsyncDisposable {
+  /** Aborts when the right was lost, and with it the run. */
+  readonly lost?: AbortSignal;
+}
+
+export type Run<Result> = (signal: AbortSignal) => Promise<Result>;
+
+export type RunReport<Result> =
+  | { readonly kind: 'done'; readonly result: Result }
+  /** Another process leads: it has to be asked. */
+  | { readonly kind: 'not-leader' };
+
+export interface TimerOptions<Result> extends LifecycleOptions {
+  /** From the start of one run to the start of the next; runs that are missed are left out. */
+  readonly periodMs: number;
+  /** Share of the period by which it varies, 0 to 1; default 0.1. */
+  readonly jitter?: number;
+  /** Until the first run; default one period. */
+  readonly firstMs?: number;
+  readonly runOnce: Run<Result>;
+  /** The lead, or undefined while another process has it; without this hook every process runs. */
+  readonly lead?: (signal: AbortSignal) => Promise<Lead | undefined>;
+  readonly metrics: Metrics;
+  readonly random?: Random;
+}
+
+interface Order<Result> {
+  readonly run: Run<Result>;
+  readonly answer: PromiseWithResolvers<RunReport<Result>>;
+}
+
+/** How often one that does not lead asks again, at most. */
+const LEAD_RETRY_MS = 30_000;
+
+export class Timer<Result> extends Lifecycle {
+  readonly #options: TimerOptions<Result>;
+  readonly #bell = new Bell();
+  readonly #metrics: DaemonMetrics;
+  #lead: Lead | undefined;
+  #order: Order<Result> | undefined;
+
+  constructor(options: TimerOptions<Result>) {
+    super(options);
+    this.#options = options;
+    this.#metrics = daemonMetrics(options.metrics, options.name);
+    this.#bell.ringOn(this.draining);
+  }
+
+  /**
+   * Has `run` (default: the daemon's own) done as soon as the current run has ended, and waits for it. Rejects with the
+   * run's failure; `transient` when another order waits already; `aborted` at the end. The signal ends the wait only.
+   */
+  runNow(signal: AbortSignal, run: Run<Result> = this.#options.runOnce): Promise<RunReport<Result>> {
+    if (this.draining.aborted) return Promise.reject(aborted(`daemon '${this.name}' is ending`));
+    if (this.#order) return Promise.reject(transient(`daemon '${this.name}' has an order waiting already`));
+    const answer = Promise.withResolvers<RunReport<Result>>();
+    answer.promise.catch(() => {});
+    this.#order = { run, answer };
+    this.#bell.ring();
+    return unlessAborted(answer.promise, signal);
+  }
+
+  protected override async open(): Promise<void> {
+    this.#metrics.leads(false);
+  }
+
+  protected override async work(): Promise<void> {
+    let dueAt = this.clock.now() + (this.#options.firstMs ?? this.#period());
+    while (!this.draining.aborted) {
+      const order = this.#takeOrder();
+      if (!order && this.clock.now() < dueAt) {
+        await this.#bell.wait(this.clock, dueAt - this.clock.now());
+        continue;
+      }
+      const startedAt = this.clock.now();
+      if (await this.#leads()) {
+        await this.#once(order);
+        const next = startedAt + this.#period();
+        dueAt = next > this.clock.now() ? next : this.clock.now() + this.#period();
+      } else {
+        order?.answer.resolve({ kind: 'not-leader' });
+        if (startedAt >= dueAt) dueAt = this.clock.now() + Math.min(LEAD_RETRY_MS, this.#period());
+      }
+    }
+    this.#takeOrder()?.answer.reject(aborted(`daemon '${this.name}' ended before the run`));
+    await this.#resign();
+  }
+
+  #period(): number {
+    const { periodMs, jitter = 0.1, random = Math.random } = this.#options;
+    return periodMs * (1 + jitter * (2 * random() - 1));
+  }
+
+  #takeOrder(): Order<Result> | undefined {
+    const order = this.#order;
+    this.#order = undefined;
+    return order;
+  }
+
+  async #leads(): Promise<boolean> {
+    const { lead } = this.#options;
+    if (!lead) return true;
+    if (this.#lead?.lost?.aborted) await this.#resign();
+    if (this.#lead) return true;
+    try {
+      this.#lead = await lead(this.hurried);
+    } catch (error) {
+      this.log.warn({ kind: kindOf(error), err: messageOf(error) }, 'cannot tell who leads; trying on');
+    }
+    this.#metrics.leads(this.#lead !== undefined);
+    return this.#lead !== undefined;
+  }
+
+  async #resign(): Promise<void> {
+    const lead = this.#lead;
+    this.#lead = undefined;
+    this.#metrics.leads(false);
+    if (!lead) return;
+    const leaving = (async () => lead[Symbol.asyncDispose]())().catch((error: unknown) => {
+      this.log.warn({ err: messageOf(error) }, 'the lead could not be given up');
+    });
+    await settledUnless(leaving, this.ended);
+  }
+
+  async #once(order: Order<Result> | undefined): Promise<void> {
+    const begun = this.clock.now();
+    const lost = this.#lead?.lost;
+    const signal = lost ? AbortSignal.any([this.hurried, lost]) : this.hurried;
+    try {
+      const result = await (order?.run ?? this.#options.runOnce)(signal);
+      this.#metrics.ran('done', begun, this.clock.now());
+      order?.answer.resolve({ kind: 'done', result });
+    } catch (error) {
+      const kind = signal.aborted ? 'aborted' : kindOf(error);
+      this.#metrics.ran(kind === 'aborted' ? 'aborted' : 'failed', begun, this.clock.now());
+      const level = kind === 'aborted' ? 'info' : kind === 'transient' ? 'warn' : 'error';
+      this.log[level]({ kind, err: messageOf(error) }, 'a run did not succeed');
+      order?.answer.reject(error);
+    }
+  }
+}
