@@ -3,7 +3,12 @@
 /** False = none. */
 export type CorsSettings = false | readonly string[];
 
-const EXPOSED = 'location, etag, content-disposition, x-request-id, api-version, retry-after';
+const EXPOSED =
+  'location, etag, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after';
+/** Headers that a page may send; without this a browser sends none of them. */
+const ACCEPTED =
+  'authorization, auth-key, auth_key, admin-token, user-id, content-type, api-version, if-match, if-none-match, range, traceid';
+const PREFLIGHT_SECONDS = '600';
 
 export function corsHeaders(
   settings: CorsSettings,
@@ -17,5 +22,14 @@ export function corsHeaders(
     ['access-control-allow-origin', origin],
     ['access-control-allow-credentials', 'true'],
     ['access-control-expose-headers', EXPOSED],
+  ];
+}
+
+/** What a preflight adds; only for an origin that {@link corsHeaders} let in. */
+export function preflightHeaders(methods: readonly string[]): readonly (readonly [string, string])[] {
+  return [
+    ['access-control-allow-methods', methods.join(', ')],
+    ['access-control-allow-headers', ACCEPTED],
+    ['access-control-max-age', PREFLIGHT_SECONDS],
   ];
 }

@@ -1,7 +1,7 @@
 // One table of errors: status word, HTTP code and body together (contract 1, Errors). Whatever else is thrown becomes
 // a 500 whose text never leaves the process.
 
-import { Failure, kindOf } from '../engine/failure.ts';
+import { Failure, type FailureKind, kindOf } from '../engine/failure.ts';
 
 export const ERROR_CODES = {
   'bad-request': 400,
@@ -25,7 +25,7 @@ export interface InputErrors {
 }
 
 export interface HttpErrorOptions {
-  /** When the code is not that of the word: 412, 413, 415, 416, 429, 503. */
+  /** When the code is not that of the word: 412, 413, 415, 416, 417, 429, 431, 503. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Further fields of the body. */
@@ -33,17 +33,19 @@ export interface HttpErrorOptions {
   readonly cause?: unknown;
 }
 
-export class HttpError extends Error {
+/** A failure that already knows its answer. Its kind tells the engine what it would tell of any other failure. */
+export class HttpError extends Failure {
   readonly word: ErrorWord;
   readonly code: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly extra: Readonly<Record<string, unknown>>;
 
   constructor(word: ErrorWord, message: string, options: HttpErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const code = options.code ?? ERROR_CODES[word];
+    super(kindOfCode(code), message, options.cause === undefined ? {} : { cause: options.cause });
     this.name = 'HttpError';
     this.word = word;
-    this.code = options.code ?? ERROR_CODES[word];
+    this.code = code;
     this.headers = options.headers ?? {};
     this.extra = options.extra ?? {};
   }
@@ -82,6 +84,11 @@ export function toHttpError(error: unknown): HttpError {
   if (kindOf(error) === 'transient')
     return unavailable('a part of the service cannot be reached just now; try again', RETRY_SECONDS, error);
   return new HttpError('server-error', 'internal error', { cause: error });
+}
+
+function kindOfCode(code: number): FailureKind {
+  if (code < 500) return 'rejected';
+  return code === 503 ? 'transient' : 'defect';
 }
 
 /** The body, with the request's id where the contract wants it. */

@@ -26,7 +26,8 @@ export class QueryReader {
 
   /** 400 names the parameter, what was given and what is allowed. */
   read(route: Route, search: URLSearchParams): Query {
-    const query: Record<string, QueryValue> = {};
+    // Without a prototype: `constructor` and `__proto__` are names like any other.
+    const query: Record<string, QueryValue> = Object.create(null);
     for (const [name, value] of search) {
       if (name in query) throw badRequest(`query parameter '${name}' is given twice`);
       query[name] = value;

@@ -2,14 +2,15 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { kindOf, messageOf } from '../engine/failure.ts';
+import { aborted, defect, kindOf, messageOf } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Clock } from '../engine/time.ts';
+import { answerError } from './answer-error.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION, RequestContext } from './context.ts';
-import { type CorsSettings, corsHeaders } from './cors.ts';
+import { type CorsSettings, corsHeaders, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
-import { badRequest, errorBody, type HttpError, toHttpError, unavailable } from './errors.ts';
+import { badRequest, HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
@@ -17,6 +18,7 @@ import type { Route } from './route.ts';
 import { Router } from './router.ts';
 
 export interface PipelineOptions {
+  /** One that has method and path of an ops route takes its place. */
   readonly routes: readonly Route[];
   /** Served while draining too: health, readiness, metrics. */
   readonly opsRoutes: readonly Route[];
@@ -31,157 +33,165 @@ export interface PipelineOptions {
 const DRAINING_RETRY_SECONDS = 10;
 const TRACE_ID = /^[A-Za-z0-9-]{1,64}$/;
 
+interface Exchange {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  route: Route | undefined;
+}
+
 export class RequestPipeline {
   readonly #options: PipelineOptions;
   readonly #router: Router;
   readonly #query: QueryReader;
   readonly #always: ReadonlySet<Route>;
+  /** Every route that is served, for tests and documentation. */
+  readonly routes: readonly Route[];
   draining = false;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    const routes = [...options.opsRoutes, ...options.routes];
-    this.#router = new Router(routes);
-    this.#query = new QueryReader(routes);
-    this.#always = new Set(options.opsRoutes);
+    const own = new Set(options.routes.map(nameOf));
+    const ops = new Set(options.opsRoutes.map(nameOf));
+    this.routes = [...options.opsRoutes.filter((route) => !own.has(nameOf(route))), ...options.routes];
+    this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
+    this.#router = new Router(this.routes, options.url.basePath);
+    this.#query = new QueryReader(this.routes);
   }
 
-  /** Answers; never rejects. `mayContinue` sends the 100 that the client waits for. */
+  /**
+   * Answers; never rejects.
+   * @param stopped the server gives up what is under way
+   * @param mayContinue sends the 100 that the client waits for before it sends its body
+   */
   async handle(
     request: IncomingMessage,
     response: ServerResponse,
     stopped: AbortSignal,
     mayContinue?: () => void,
   ): Promise<void> {
-    const { clock, metrics, log } = this.#options;
+    const { clock, metrics } = this.#options;
     const begun = clock.now();
     const id = randomUUID();
-    const trace = String(request.headers.traceid ?? '');
-    const requestLog = log.child({ request: id, ...(TRACE_ID.test(trace) ? { trace } : {}) });
     const gone = new AbortController();
     response.once('close', () => {
-      if (!response.writableFinished) gone.abort(new Error('the client went away'));
+      if (!response.writableFinished) gone.abort(aborted('the client went away'));
     });
     response.setHeader('x-request-id', id);
     response.setHeader('x-content-type-options', 'nosniff');
+    if (mayContinue) continueWhenRead(request, response, mayContinue);
+    const signal = AbortSignal.any([gone.signal, stopped]);
+    const exchange: Exchange = { id, request, response, log: this.#logOf(request, id), signal, route: undefined };
     metrics.begun();
-    let route: Route | undefined;
     try {
-      const signal = AbortSignal.any([gone.signal, stopped]);
-      await this.#answer(request, response, { id, log: requestLog, signal, mayContinue }, (found) => {
-        route = found;
-      });
+      await this.#answer(exchange);
     } catch (error) {
-      this.#fail(error, request, response, id, requestLog, gone.signal.aborted);
+      await this.#fail(error, exchange, gone.signal.aborted);
     }
-    discardBody(request, response, clock);
-    metrics.ended(route?.path ?? 'none', request.method ?? '', response.statusCode, (clock.now() - begun) / 1000);
-    requestLog.debug(
-      { method: request.method, route: route?.path, status: response.statusCode, ms: clock.now() - begun },
-      'request',
-    );
+    const seconds = (clock.now() - begun) / 1000;
+    metrics.ended(exchange.route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
+    // Never the URL: its query may hold a token.
+    const about = { method: request.method, route: exchange.route?.path, status: response.statusCode, seconds };
+    exchange.log.debug(about, 'request');
+    if (!request.complete) await this.#discardRest(exchange);
   }
 
-  async #answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    about: {
-      readonly id: string;
-      readonly log: Logger;
-      readonly signal: AbortSignal;
-      readonly mayContinue: (() => void) | undefined;
-    },
-    onRoute: (route: Route) => void,
-  ): Promise<void> {
+  async #answer(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
     const { auth, cors, url } = this.#options;
-    const [path = '/', search = ''] = splitUrl(request.url ?? '/');
+    const [path, search] = splitUrl(request.url ?? '/');
     for (const [name, value] of corsHeaders(cors, request.headers.origin)) response.setHeader(name, value);
-    if (request.method === 'OPTIONS') {
-      preflight(response, this.#router.methodsOf(path));
-      return;
-    }
+    if (this.draining) response.setHeader('connection', 'close');
+    refuseOddHeads(request);
+    if (request.method === 'OPTIONS') return this.#tellMethods(exchange, path);
     const { route, params } = this.#router.find(request.method ?? '', path);
-    onRoute(route);
-    if (this.draining && !this.#always.has(route))
-      throw unavailable('the service is stopping; try again', DRAINING_RETRY_SECONDS);
+    exchange.route = route;
+    if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request);
     response.setHeader('api-version', version);
     const parameters = new URLSearchParams(search);
     const caller = await authenticate(route, request, parameters, auth);
     parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
-    about.mayContinue?.();
-    await route.handler(
-      new RequestContext({
-        id: about.id,
-        request,
-        response,
-        caller,
-        version,
-        params,
-        query,
-        publicUrl: publicUrl(request, url),
-        signal: about.signal,
-        log: about.log,
-      }),
-    );
+    const { id, signal, log } = exchange;
+    const context = { id, request, response, caller, version, params, query, signal, log };
+    await route.handler(new RequestContext({ ...context, publicUrl: publicUrl(request, url) }));
+    if (!response.headersSent && !response.destroyed)
+      throw defect(`the handler of ${nameOf(route)} ended without an answer`);
   }
 
-  #fail(
-    thrown: unknown,
-    request: IncomingMessage,
-    response: ServerResponse,
-    id: string,
-    log: Logger,
-    clientGone: boolean,
-  ): void {
+  #tellMethods({ response }: Exchange, path: string): void {
+    const methods = this.#router.methodsOf(path);
+    if (methods.length === 0) throw notFound(`nothing is at ${path}`);
+    response.statusCode = 204;
+    response.setHeader('allow', methods.join(', '));
+    if (response.hasHeader('access-control-allow-origin'))
+      for (const [name, value] of preflightHeaders(methods)) response.setHeader(name, value);
+    response.end();
+  }
+
+  async #fail(thrown: unknown, exchange: Exchange, clientGone: boolean): Promise<void> {
+    const { request, response, id, log } = exchange;
     if (clientGone) {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
     }
     const stopped = kindOf(thrown) === 'aborted';
-    const error = stopped
-      ? unavailable('the service is stopping; try again', DRAINING_RETRY_SECONDS)
-      : toHttpError(thrown);
-    if (error.code >= 500 && !stopped)
-      log[error.code === 500 ? 'error' : 'warn'](
-        { err: error.cause ?? error, method: request.method },
-        'request failed',
-      );
-    if (response.headersSent) {
-      // Half an answer is under way: cut it off, so that nobody takes it for the whole.
-      response.destroy();
-      return;
+    const error = stopped ? stopping() : toHttpError(thrown);
+    if (error.code >= 500 && !stopped) {
+      const about = { err: error.cause ?? error, method: request.method, route: exchange.route?.path };
+      log[error.code === 500 ? 'error' : 'warn'](about, 'request failed');
     }
-    sendError(error, response, id, request.method !== 'HEAD');
+    try {
+      await answerError(error, request, response, id, this.#options.clock);
+    } catch (cause) {
+      log.error({ err: cause }, 'the error could not be sent');
+      response.destroy();
+    }
+  }
+
+  /** A body that the handler did not want: what is still coming is read for a while, then the connection is cut. */
+  async #discardRest({ request }: Exchange): Promise<void> {
+    await discardBody(request, this.#options.clock);
+    if (!request.complete) request.socket.destroy();
+  }
+
+  #logOf(request: IncomingMessage, id: string): Logger {
+    const trace = request.headers.traceid;
+    const known = typeof trace === 'string' && TRACE_ID.test(trace);
+    return this.#options.log.child(known ? { request: id, trace } : { request: id });
   }
 }
 
-function sendError(error: HttpError, response: ServerResponse, id: string, withBody: boolean): void {
-  for (const name of response.getHeaderNames())
-    if (name.startsWith('content-') || name === 'etag' || name === 'last-modified') response.removeHeader(name);
-  const body = Buffer.from(JSON.stringify(errorBody(error, id)));
-  response.statusCode = error.code;
-  response.setHeader('content-type', 'application/json; charset=utf-8');
-  response.setHeader('content-length', body.length);
-  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
-  response.end(withBody ? body : undefined);
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+const stopping = (): HttpError => unavailable('the service is stopping; try again', DRAINING_RETRY_SECONDS);
+
+/** The 100 goes out with the first read, so that a handler can refuse before a byte of the body was sent. */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse, mayContinue: () => void): void {
+  const read = request._read;
+  request._read = (size) => {
+    request._read = read;
+    if (!response.headersSent) mayContinue();
+    read.call(request, size);
+  };
 }
 
-function preflight(response: ServerResponse, methods: readonly string[]): void {
-  response.statusCode = 204;
-  response.setHeader('access-control-allow-methods', methods.join(', '));
-  response.setHeader(
-    'access-control-allow-headers',
-    'authorization, content-type, api-version, if-match, range, traceid',
-  );
-  response.setHeader('access-control-max-age', '600');
-  response.end();
+/** What Node would refuse on its own without our error body. */
+function refuseOddHeads({ headers, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1') throw badRequest('the Host header is missing');
+  const { expect } = headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue')
+    throw new HttpError('bad-request', `header Expect '${expect}': only 100-continue is known`, { code: 417 });
 }
 
-function splitUrl(url: string): readonly [string, string] {
-  const mark = url.indexOf('?');
-  return mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)];
+/** Path and query; of an absolute URL, as proxies send it, what follows the host. */
+function splitUrl(url: string): readonly [path: string, query: string] {
+  const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
+  const mark = local.indexOf('?');
+  return mark < 0 ? [local || '/', ''] : [local.slice(0, mark) || '/', local.slice(mark + 1)];
 }
 
 function versionOf(request: IncomingMessage): ApiVersion {

@@ -15,8 +15,19 @@ export type Access = 'open' | 'user' | 'user-or-guest' | 'user-or-admin' | 'admi
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** JSON Schema of a parameter, a body or a response; undefined body = none. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+/** JSON Schema of a parameter, a body or a response; TypeBox schemas are such. */
+export type JsonSchema = object;
+
+export interface RouteParameter {
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+export interface RouteBody {
+  readonly description: string;
+  /** Media types that are taken, and the schema of each; `{}` where there is none to give. */
+  readonly content: Readonly<Record<string, JsonSchema>>;
+}
 
 export interface RouteResponse {
   readonly description: string;
@@ -33,7 +44,11 @@ export interface Route {
   readonly operationId: string;
   readonly summary: string;
   /** Query parameters by name; others are refused with 400. Absent = none. */
-  readonly query?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
+  readonly query?: Readonly<Record<string, RouteParameter>>;
+  /** Path parameters and request headers by name, for the documentation: the handler checks them. */
+  readonly params?: Readonly<Record<string, RouteParameter>>;
+  readonly headers?: Readonly<Record<string, RouteParameter>>;
+  readonly body?: RouteBody;
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Accepts the token as `access_token` in the query (downloads by browsers). */
   readonly queryToken?: boolean;

@@ -4,7 +4,9 @@ import findMyWay, { type HTTPMethod } from 'find-my-way';
 import { badRequest, HttpError, notFound } from './errors.ts';
 import { METHODS, type Route } from './route.ts';
 
+/** A file name of 255 bytes of UTF-8, every one of them percent-encoded, and some more. */
 const LONGEST_PARAMETER = 1024;
+const SHOWN_PATH = 200;
 
 export interface Found {
   readonly route: Route;
@@ -14,32 +16,55 @@ export interface Found {
 export class Router {
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #finder = findMyWay({ maxParamLength: LONGEST_PARAMETER, ignoreDuplicateSlashes: false });
+  readonly #basePath: string;
 
-  constructor(routes: readonly Route[]) {
+  /** @param basePath prefix that a proxy in front may leave on the path; empty = none */
+  constructor(routes: readonly Route[], basePath = '') {
+    this.#basePath = basePath;
     this.#routes = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
-    for (const [name, route] of this.#routes) this.#finder.on(route.method, route.path, () => undefined, { name });
+    for (const route of routes)
+      this.#finder.on(route.method, route.path, () => undefined, { name: `${route.method} ${route.path}` });
   }
 
   /** 404 for an unknown path, 405 with `Allow` for a known one, 400 for a path that cannot be decoded. */
   find(method: string, path: string): Found {
     const found = this.#lookup(method === 'HEAD' ? 'GET' : method, path);
     if (found) return found;
-    const allowed = METHODS.filter((other) => this.#lookup(other, path));
-    if (allowed.length === 0) throw notFound(`nothing is at ${path}`);
-    const allow = [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-    throw new HttpError('bad-method', `${method} is not for ${path}; allowed: ${allow}`, { headers: { allow } });
+    if (!isDecodable(path))
+      throw badRequest('the path cannot be decoded: it must be percent-encoded UTF-8 without NUL');
+    const allow = this.methodsOf(path).join(', ');
+    const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}...` : path;
+    if (allow === '') throw notFound(`nothing is at ${shown}`);
+    throw new HttpError('bad-method', `${method} is not for ${shown}; allowed: ${allow}`, { headers: { allow } });
   }
 
-  /** The methods of a path, for a preflight. */
+  /** What may be asked of a path; empty = nothing is there. */
   methodsOf(path: string): readonly string[] {
-    return METHODS.filter((method) => this.#lookup(method, path));
+    const methods = METHODS.filter((method) => this.#lookup(method, path));
+    if (methods.length === 0) return [];
+    return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
   }
 
   #lookup(method: string, path: string): Found | undefined {
-    if (/%(?![0-9a-f]{2})/i.test(path) || /%00/.test(path)) throw badRequest('the path cannot be decoded');
+    const found = this.#match(method, path);
+    if (found || this.#basePath === '' || !path.startsWith(`${this.#basePath}/`)) return found;
+    return this.#match(method, path.slice(this.#basePath.length));
+  }
+
+  #match(method: string, path: string): Found | undefined {
+    // Only a path: find-my-way would also take an absolute URL, and a NUL in a parameter.
+    if (!path.startsWith('/') || (path.includes('%') && !isDecodable(path))) return undefined;
     const match = this.#finder.find(method as HTTPMethod, path);
     const route = match && this.#routes.get((match.store as { name: string }).name);
     if (!match || !route) return undefined;
     return { route, params: match.params as Record<string, string> };
+  }
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    return !decodeURIComponent(path).includes('\0');
+  } catch {
+    return false;
   }
 }

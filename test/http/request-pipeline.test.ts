@@ -217,7 +217,9 @@ t.test('a browser of a listed origin may call, another may not', async (t) => {
   t.equal(bad.headers.get('access-control-allow-origin'), null);
   const preflight = await fetch(`${app.url}/x`, { method: 'OPTIONS', headers: { origin: 'https://site.example' } });
   t.equal(preflight.status, 204);
-  t.equal(preflight.headers.get('access-control-allow-methods'), 'GET');
+  t.equal(preflight.headers.get('access-control-allow-methods'), 'GET, HEAD, OPTIONS');
+  t.match(preflight.headers.get('access-control-allow-headers'), /authorization.*admin-token/);
+  t.equal((await fetch(`${app.url}/nowhere`, { method: 'OPTIONS' })).status, 404);
 });
 
 t.test('while draining only the operators are answered', async (t) => {
