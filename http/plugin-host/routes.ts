@@ -124,14 +124,10 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
 
 async function serve(context: RequestContext, host: PluginHost, token: string | undefined, call: Call): Promise<void> {
   checkHostToken(context.request, token);
-  const idleMs = context.request.socket.timeout ?? 0;
   try {
     using _place = host.admit();
     await using workspace = await host.workspace();
-    // While a script works nothing moves on the connection; the script's own deadline counts instead.
-    context.request.once('end', () => context.request.socket.setTimeout(0));
     const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
-    context.request.socket.setTimeout(idleMs);
     await send(context, reply);
   } catch (error) {
     throw error instanceof Busy ? unavailable(error.message, error.retryAfterSeconds) : error;
