@@ -1,7 +1,7 @@
 // The update-meta lane: brings metadata from the object store into the cache and into every install target, and has
 // the plugin install it where the data is installed. Other people see a dataset on a target only after that.
 
-import { kindOf } from '../engine/failure.ts';
+import { kindOf, messageOf } from '../engine/failure.ts';
 import type { DataType, DataTypes } from '../engine/model/data-types.ts';
 import { isDeleted } from '../engine/model/status.ts';
 import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
@@ -92,33 +92,46 @@ export class UpdateMetaLane implements JobHandler {
     const { catalog } = this.#ports;
     const step = this.#step(work, target, signal);
     let state: ControlState;
-    let installed: boolean;
     try {
       state = await target.state(job.dataset, signal);
-      if (state.deletedStatus !== 0) return undefined;
-      installed = state.messages.data?.status === 'complete';
-      // Nothing is installed yet: the rows wait for the data, private.
-      if (!installed) await this.#writeRows(work, target, false, signal);
     } catch (error) {
       if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+      const copy = record.installs.find((install) => install.target === target.id && install.kind === 'data');
+      if (copy?.status !== 'complete') return this.#passOver(job, target, error);
       const failing = async (): Promise<void> => {
         throw error;
       };
       return runStep(job, { ...step, prepare: failing }, this.#retry, this.#ports, signal);
     }
+    if (state.deletedStatus !== 0) return undefined;
+    const installed = state.messages.data?.status === 'complete';
     if (installed && !isCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
+    if (!installed) await this.#writeAhead(work, target, signal);
     await mirror(catalog, job, record, target.id, state, signal);
-    if (!installed && step.attempt) await this.#quieten(job, target, state, signal);
     await dropAttempt(catalog, job, step.attempt, signal);
     return undefined;
   }
 
-  /** The target was away before there was anything to install on it: takes the message of that back. */
-  async #quieten(job: ClaimedJob, target: InstallTarget, state: ControlState, signal: AbortSignal): Promise<void> {
-    const { dataset, lease } = job;
-    if (state.messages.meta) await target.writeMessage(dataset, 'meta', { status: 'queued' }, lease.token, signal);
-    const queued = { set: 'install', target: target.id, kind: 'meta', status: 'queued', messages: [] } as const;
-    await this.#ports.catalog.write(dataset, lease, [queued], signal);
+  /** Nothing is installed yet: the rows wait for the data, private. */
+  async #writeAhead(work: Work, target: InstallTarget, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#writeRows(work, target, false, signal);
+    } catch (error) {
+      if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+      this.#passOver(work.job, target, error);
+    }
+  }
+
+  /**
+   * Where no data are, nobody sees the rows, and the install makes them itself. Waiting for the target here would hold
+   * back the dataset's install on all the others, since an update goes before an install.
+   */
+  #passOver(job: ClaimedJob, target: InstallTarget, error: unknown): undefined {
+    const about = { dataset: job.dataset, event: job.eventId, target: target.id };
+    this.#ports.log.warn(
+      { ...about, err: messageOf(error) },
+      'rows of a dataset that is not installed were not written',
+    );
   }
 
   #step(work: Work, target: InstallTarget, signal: AbortSignal): Step {
