@@ -29,8 +29,8 @@ type HostSections = Pick<Configuration, 'containerCore' | 'pluginHost'> & {
   readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild'>;
 };
 
-/** Scripts at a time, and calls that may wait for one. */
-const GATE = { maxScripts: 10, maxCalls: 60, maxWaitMs: 600_000 };
+/** Scripts at a time, calls that may wait for one, and for how long: less than the margin of the client's time-out. */
+const GATE = { maxScripts: 10, maxCalls: 60, maxWaitMs: 30_000 };
 /** Where the scripts of a plugin's image are expected when `pathOverride` does not say. */
 const SCRIPT_PATHS = {
   dataCleaning: '/opt/longshore/bin/import',

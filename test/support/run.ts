@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Parser } from 'tap-parser';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
@@ -66,23 +66,18 @@ async function runTap(tap: string, files: readonly string[], port: number): Prom
   const child = spawn(tap, [...args, ...files], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, LONGSHORE_TEST_POSTGRES: String(port), LONGSHORE_TEST_PASSWORD: 'longshore-tests' },
+    env: {
+      ...process.env,
+      // tap starts files with the first `node` of the path: it must be the one that runs this.
+      PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+      LONGSHORE_TEST_POSTGRES: String(port),
+      LONGSHORE_TEST_PASSWORD: 'longshore-tests',
+    },
   });
   let passed = 0;
   let failed = 0;
   const parser = new Parser();
-  const watch = (level: Parser): void => {
-    level.on('child', watch);
-    level.on('assert', (result) => {
-      // A parent's line repeats its children: count the leaves.
-      if (result.todo) return;
-      if (result.skip) {
-        console.log(`SKIP ${result.fullname} ${result.skip === true ? '' : result.skip}`);
-        return;
-      }
-    });
-  };
-  watch(parser);
+  parser.on('skip', (result) => console.log(`SKIP ${result.fullname}: ${result.skip}`));
   parser.on('pass', () => passed++);
   parser.on('fail', (result) => {
     failed++;
