@@ -40,6 +40,8 @@ export class PostgresInstallTarget implements InstallTarget {
   async writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void> {
     const target = { id: this.id, displayName: this.#displayName, schema: this.#schema };
     await this.#db.transaction(async (sql) => {
+      // A statement of its own: the next one must see what a target of the same schema has just committed.
+      await sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${this.#schema} ${document.dataset}`]);
       if (!(await writeControlDocument(sql, target, document, token))) throw this.#leaseLost(document.dataset);
     }, signal);
   }
