@@ -14,7 +14,9 @@ export interface AuthSettings {
   readonly verify: TokenVerifier | undefined;
   /** `access_token` in the query of routes that allow it. */
   readonly queryToken: boolean;
-  /** Told of every verified user, so that names can be shown to others. */
+  /** Headers beside Authorization that may carry the token, in lower case. Two tokens that differ are refused. */
+  readonly tokenHeaders?: readonly string[];
+  /** Told of every verified user, so that names can be shown to others (profile-memory.ts); does not reject. */
   readonly remember: (caller: Caller) => Promise<void>;
 }
 
@@ -44,7 +46,7 @@ async function identify(
     return { kind: 'admin' };
   }
   if (route.access === 'admin') return ANONYMOUS;
-  const token = bearerToken(route, request, search, settings.queryToken);
+  const token = tokenOf(route, request, search, settings);
   if (token === undefined) return ANONYMOUS;
   if (!settings.verify) throw unauthorized('this server accepts no bearer tokens: no token issuer is configured');
   const caller = await settings.verify(token);
@@ -52,18 +54,30 @@ async function identify(
   return caller;
 }
 
-function bearerToken(
+/** The one token of the request, wherever it stands. */
+function tokenOf(
   route: Route,
-  request: IncomingMessage,
+  { headers }: IncomingMessage,
   search: URLSearchParams,
-  queryToken: boolean,
+  settings: AuthSettings,
 ): string | undefined {
-  const inQuery = queryToken && route.queryToken ? (search.get('access_token') ?? undefined) : undefined;
-  const header = request.headers.authorization;
-  if (header === undefined) return inQuery;
-  const [, token] = /^Bearer +([\w~+/.=-]+)$/i.exec(header) ?? [];
-  if (token === undefined) throw unauthorized('the Authorization header is no bearer token');
-  if (inQuery !== undefined && inQuery !== token) throw badRequest('header and query hold different tokens');
+  const tokens = new Set<string>();
+  if (headers.authorization !== undefined) tokens.add(bearer(headers.authorization, true));
+  for (const name of settings.tokenHeaders ?? []) {
+    const value = headers[name];
+    if (value !== undefined) tokens.add(bearer(String(value), false));
+  }
+  const inQuery = settings.queryToken && route.queryToken ? search.get('access_token') : null;
+  if (inQuery !== null) tokens.add(inQuery);
+  if (tokens.size > 1) throw badRequest('the request carries several tokens that differ; one is needed');
+  const [token] = tokens;
+  return token;
+}
+
+function bearer(value: string, schemeNeeded: boolean): string {
+  const [, scheme, token] = /^(Bearer +)?([\w~+/.=-]+)$/i.exec(value.trim()) ?? [];
+  if (token === undefined || (schemeNeeded && scheme === undefined))
+    throw unauthorized('the authorization header holds no bearer token');
   return token;
 }
 

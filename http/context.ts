@@ -3,12 +3,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import { createGzip, gzip } from 'node:zlib';
 import type { Logger } from '../engine/log.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import type { Caller } from './caller.ts';
+import { isKnown, requireMatch, tagOf } from './conditional.ts';
 import { forbidden } from './errors.ts';
+import { jsonListText } from './json-list.ts';
 import type { Query } from './query.ts';
 
 export const API_VERSIONS = ['1.7.0', '1.8.0'] as const;
@@ -17,6 +20,10 @@ export const DEFAULT_API_VERSION: ApiVersion = '1.8.0';
 
 /** Smaller bodies do not gain from compression. */
 const GZIP_FROM_BYTES = 1024;
+
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
+
+const compress: (bytes: Buffer) => Promise<Buffer> = promisify(gzip);
 
 export interface ContextInit {
   readonly id: string;
@@ -73,18 +80,30 @@ export class RequestContext {
     return this.request.method !== 'HEAD';
   }
 
-  /** Answers with JSON; user ids above 2^53 are written digit by digit. */
+  /**
+   * Answers with JSON; user ids above 2^53 are written digit by digit. With an `etag` among the headers, a client that
+   * has this version already gets 304.
+   */
   async json(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { etag } = headers;
+    if (etag !== undefined && this.#isKnown(etag)) return this.empty(304, headers);
     const bytes = Buffer.from(stringifyJson(body));
-    this.#head(code, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers });
-    if (bytes.length >= GZIP_FROM_BYTES && this.#acceptsGzip) {
-      this.response.setHeader('content-encoding', 'gzip');
-      if (this.wantsBody) await pipeline(Readable.from([bytes]), createGzip(), this.response, { signal: this.signal });
-      else this.response.end();
-      return;
-    }
-    this.response.setHeader('content-length', bytes.length);
-    this.response.end(this.wantsBody ? bytes : undefined);
+    const sent = bytes.length >= GZIP_FROM_BYTES && this.#acceptsGzip ? await compress(bytes) : bytes;
+    // What has a tag may be kept, as long as it is asked for anew each time.
+    this.#head(code, { ...JSON_HEADERS, ...(etag ? { 'cache-control': 'private, no-cache' } : {}), ...headers });
+    if (sent !== bytes) this.response.setHeader('content-encoding', 'gzip');
+    this.response.setHeader('content-length', sent.length);
+    this.response.end(this.wantsBody ? sent : undefined);
+  }
+
+  /** Like {@link json}, under a tag made of the content. */
+  async taggedJson(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    return this.json(code, body, { ...headers, etag: tagOf(stringifyJson(body)) });
+  }
+
+  /** 412 when the request has an `If-Match` that does not list the tag. */
+  requireMatch(etag: string): void {
+    requireMatch(this.request.headers, { etag });
   }
 
   /**
@@ -92,21 +111,20 @@ export class RequestContext {
    * a later one cuts the answer off.
    */
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
-    const iterator = items[Symbol.asyncIterator]();
+    await this.textStream(JSON_HEADERS, jsonListText(items));
+  }
+
+  /** Answers 200 with text piece by piece, under the same rules. The pieces are iterated to their end or returned. */
+  async textStream(headers: Readonly<Record<string, string>>, pieces: AsyncIterable<string>): Promise<void> {
+    const iterator = pieces[Symbol.asyncIterator]();
     const first = await iterator.next();
-    this.#head(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' });
-    const text = async function* (): AsyncGenerator<string> {
-      yield '[';
-      for (let item = first, comma = ''; !item.done; item = await iterator.next(), comma = ',')
-        yield comma + stringifyJson(item.value);
-      yield ']';
-    };
+    this.#head(200, headers);
     if (!this.wantsBody) {
       await iterator.return?.();
       this.response.end();
       return;
     }
-    const source = Readable.from(text());
+    const source = Readable.from(startingWith(first, iterator), { objectMode: false });
     if (!this.#acceptsGzip) return pipeline(source, this.response, { signal: this.signal });
     this.response.setHeader('content-encoding', 'gzip');
     return pipeline(source, createGzip(), this.response, { signal: this.signal });
@@ -124,13 +142,28 @@ export class RequestContext {
     this.response.end(this.wantsBody ? bytes : undefined);
   }
 
+  #isKnown(etag: string): boolean {
+    const { method, headers } = this.request;
+    return (method === 'GET' || method === 'HEAD') && isKnown(headers, { etag });
+  }
+
   get #acceptsGzip(): boolean {
     return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(this.request.headers['accept-encoding'] ?? ''));
   }
 
   #head(code: number, headers: Readonly<Record<string, string>>): void {
     this.response.statusCode = code;
-    this.response.setHeader('vary', 'accept-encoding');
+    // Where other origins may call, it says so already.
+    if (!this.response.hasHeader('vary')) this.response.setHeader('vary', 'accept-encoding');
     for (const [name, value] of Object.entries(headers)) this.response.setHeader(name, value);
+  }
+}
+
+/** The iterator with its first result put back; it is closed when nobody reads on. */
+async function* startingWith(first: IteratorResult<string>, iterator: AsyncIterator<string>): AsyncGenerator<string> {
+  try {
+    for (let item = first; !item.done; item = await iterator.next()) yield item.value;
+  } finally {
+    await iterator.return?.();
   }
 }

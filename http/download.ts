@@ -2,9 +2,11 @@
 
 import { pipeline } from 'node:stream/promises';
 import { create as contentDisposition } from 'content-disposition';
-import type { ObjectStore } from '../engine/ports/object-store.ts';
+import { transient } from '../engine/failure.ts';
+import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../engine/ports/object-store.ts';
+import { isKnown, isSameForRange, requireMatch } from './conditional.ts';
 import type { RequestContext } from './context.ts';
-import { notFound } from './errors.ts';
+import { HttpError, notFound } from './errors.ts';
 import { parseRange } from './ranges.ts';
 
 export interface DownloadOptions {
@@ -17,52 +19,61 @@ export interface DownloadOptions {
   readonly absent: string;
 }
 
-export async function sendObject(
-  context: RequestContext,
-  store: Pick<ObjectStore, 'get' | 'head'>,
-  options: DownloadOptions,
-): Promise<void> {
+type Source = Pick<ObjectStore, 'get' | 'head'>;
+
+export async function sendObject(context: RequestContext, store: Source, options: DownloadOptions): Promise<void> {
   const { request, response, signal } = context;
   const info = await store.head(options.key, signal);
   if (!info) throw notFound(options.absent);
-  const etag = `"${info.etag}"`;
-  const modified = info.modified.toUTCString();
-  response.setHeader('etag', etag);
-  response.setHeader('last-modified', modified);
+  const validators = { etag: `"${info.etag}"`, modified: info.modified };
+  requireMatch(request.headers, validators);
+  response.setHeader('etag', validators.etag);
+  response.setHeader('last-modified', info.modified.toUTCString());
   response.setHeader('accept-ranges', 'bytes');
   response.setHeader('cache-control', 'private, no-cache');
+  if (isKnown(request.headers, validators)) return context.empty(304);
+  const asked = isSameForRange(request.headers, validators) ? request.headers.range : undefined;
+  const range = rangeOf(asked, info.size);
+  const length = range ? range.to - range.from + 1 : info.size;
+  const opened = context.wantsBody && length > 0 ? await open(store, info, range, options.absent, signal) : undefined;
   const type = options.attachment === false ? 'inline' : 'attachment';
   response.setHeader('content-disposition', contentDisposition(options.fileName, { type }));
-  if (request.headers['if-none-match'] !== undefined && matches(request.headers['if-none-match'], etag)) {
-    context.empty(304);
-    return;
-  }
-  const ifRange = request.headers['if-range'];
-  const rangeIsFresh = ifRange === undefined || ifRange === etag || ifRange === modified;
-  const asked = parseRange(rangeIsFresh ? request.headers.range : undefined, info.size);
-  if (asked.kind === 'unsatisfiable') {
-    context.empty(416, { 'content-range': `bytes */${info.size}` });
-    return;
-  }
-  const range = asked.kind === 'part' ? asked.range : undefined;
-  const length = range ? range.to - range.from + 1 : info.size;
   response.setHeader('content-type', options.contentType);
   response.setHeader('content-length', length);
   if (range) response.setHeader('content-range', `bytes ${range.from}-${range.to}/${info.size}`);
   response.statusCode = range ? 206 : 200;
-  if (!context.wantsBody || length === 0) {
-    response.end();
-    return;
-  }
-  const opened = await store.get(options.key, range, signal);
-  // Put anew between head and get: the headers say something else, so start over at the client.
-  if (!opened || opened.info.etag !== info.etag) {
-    opened?.body.destroy();
-    for (const name of response.getHeaderNames()) if (name.startsWith('content-')) response.removeHeader(name);
-    throw notFound(options.absent);
-  }
-  await pipeline(opened.body, response, { signal });
+  if (opened) await pipeline(opened.body, response, { signal });
+  else response.end();
 }
 
-const matches = (header: string, etag: string): boolean =>
-  header.trim() === '*' || header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
+function rangeOf(header: string | undefined, size: number): Required<ByteRange> | undefined {
+  const answer = parseRange(header, size);
+  switch (answer.kind) {
+    case 'whole':
+      return undefined;
+    case 'part':
+      return answer.range;
+    case 'unsatisfiable':
+      throw new HttpError('bad-request', `header Range '${header}': the content has ${size} bytes`, {
+        code: 416,
+        headers: { 'content-range': `bytes */${size}` },
+      });
+    default:
+      return answer satisfies never;
+  }
+}
+
+async function open(
+  store: Source,
+  info: ObjectInfo,
+  range: ByteRange | undefined,
+  absent: string,
+  signal: AbortSignal,
+): Promise<OpenObject> {
+  const opened = await store.get(info.key, range, signal);
+  if (!opened) throw notFound(absent);
+  if (opened.info.etag === info.etag) return opened;
+  // Put anew between head and get: lengths and tags of the two would be mixed.
+  opened.body.on('error', () => undefined).destroy();
+  throw transient(`object ${info.key} was replaced while it was opened`);
+}

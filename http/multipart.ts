@@ -1,16 +1,19 @@
 // Multipart bodies, part by part and strictly one after the other. A part's body is a stream; what a handler leaves of it
-// is skipped. Nothing is held but the buffers of one part.
+// is skipped. Held are the buffers of one part, and those parts that came in the same chunk as the end of the one before.
 
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
-import { Busboy, type BusboyConfig, type BusboyEvents, type BusboyInstance } from '@fastify/busboy';
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyConfig, type BusboyInstance } from '@fastify/busboy';
+import { messageOf } from '../engine/failure.ts';
+import { mediaType } from './body.ts';
 import { badRequest, unsupportedMedia } from './errors.ts';
+import { MultipartReading } from './multipart-reading.ts';
 
 export interface MultipartPart {
   readonly name: string;
   /** As the client sent it, separators included: a label, never a path. Undefined when the part is no file. */
   readonly fileName: string | undefined;
-  /** Empty when the part did not say. */
+  /** Without parameters; `text/plain` when the part did not say. */
   readonly contentType: string;
   readonly body: Readable;
 }
@@ -23,12 +26,14 @@ export interface MultipartLimits {
 
 export const MULTIPART_LIMITS: MultipartLimits = { parts: 1_000, fieldBytes: 1024 * 1024 };
 
-const NAME_BYTES = 128;
 const HEADER_BYTES = 16 * 1024;
+const BUFFER_BYTES = 256 * 1024;
 
 /**
  * Resolves when the whole body was read and every part handled. A body that is no multipart, is cut off or breaks a
- * limit is 400; a failing handler ends the reading, and the rest of the body is the server's to discard.
+ * limit is 400; a failing handler ends the reading. Rejects once the handler under way has ended too, its body being
+ * destroyed with the reason; the rest of the request is the server's to discard. The empty file parts that browsers
+ * send for unused inputs are skipped.
  */
 export async function readMultipart(
   request: IncomingMessage,
@@ -36,63 +41,11 @@ export async function readMultipart(
   onPart: (part: MultipartPart) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
+  signal.throwIfAborted();
   const contentType = request.headers['content-type'] ?? '';
-  if (!/^multipart\/form-data\b/i.test(contentType))
+  if (mediaType(contentType) !== 'multipart/form-data')
     throw unsupportedMedia(`content type '${contentType}': multipart/form-data is needed`);
-  const parser = openParser(contentType, limits);
-  const failure = Promise.withResolvers<never>();
-  failure.promise.catch(() => undefined);
-  const open = new Set<Readable>();
-  let turn: Promise<void> = Promise.resolve();
-  let failed = false;
-  const fail = (error: unknown): void => {
-    failed = true;
-    failure.reject(error);
-  };
-  const handle = (part: MultipartPart): void => {
-    // A later part may arrive while the one before is still being handled; its stream then waits, and with it the body.
-    open.add(part.body);
-    part.body.on('error', () => undefined).once('close', () => open.delete(part.body));
-    turn = turn.then(async () => {
-      if (!failed) await onPart(part).catch(fail);
-      part.body.resume();
-    });
-  };
-  const onFile: BusboyEvents['file'] = (name, body, fileName, _encoding, type) =>
-    handle({ name: String(name), fileName, contentType: type, body });
-  parser.on('file', onFile);
-  const onField: BusboyEvents['field'] = (name, value, nameCut, valueCut, _encoding, type) => {
-    if (nameCut) fail(badRequest(`a part's name is longer than ${NAME_BYTES} bytes`));
-    else if (valueCut) fail(badRequest(`part '${name}' is longer than ${limits.fieldBytes} bytes`));
-    else handle({ name, fileName: undefined, contentType: type ?? '', body: Readable.from([Buffer.from(value)]) });
-  };
-  parser.on('field', onField);
-  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
-    parser.on(event, () => fail(badRequest(`the body has more than ${limits.parts} parts`)));
-  const read = new Promise<void>((resolve, reject) => {
-    parser.once('finish', resolve);
-    parser.once('error', (error: Error) => reject(badRequest(`the multipart body is malformed: ${error.message}`)));
-    request.once('error', (error) => reject(badRequest(`the body ended before its time: ${error.message}`)));
-    request.once('close', () => {
-      if (!request.complete) reject(badRequest('the body ended before its time'));
-    });
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  try {
-    request.pipe(parser);
-    await Promise.race([read, failure.promise]);
-    await Promise.race([turn, failure.promise]);
-  } catch (error) {
-    request.unpipe(parser);
-    parser.destroy(error instanceof Error ? error : undefined);
-    parser.on('error', () => undefined);
-    read.catch(() => undefined);
-    // The part under way ends with the reason; wait until its handler noticed.
-    failed = true;
-    for (const body of open) body.destroy(error instanceof Error ? error : undefined);
-    await turn;
-    throw error;
-  }
+  await new MultipartReading(request, openParser(contentType, limits), limits, onPart).run(signal);
 }
 
 function openParser(contentType: string, limits: MultipartLimits): BusboyInstance {
@@ -100,20 +53,14 @@ function openParser(contentType: string, limits: MultipartLimits): BusboyInstanc
     headers: { 'content-type': contentType },
     // Separators must be seen to be refused, not cut away.
     preservePath: true,
-    fileHwm: 256 * 1024,
-    limits: {
-      parts: limits.parts,
-      fields: limits.parts,
-      files: limits.parts,
-      fieldSize: limits.fieldBytes,
-      fieldNameSize: NAME_BYTES,
-      headerPairs: 32,
-      headerSize: HEADER_BYTES,
-    },
+    // Fields come as streams too: read here, they are bytes as they were sent, and wait for their turn like files.
+    isPartAFile: () => true,
+    fileHwm: BUFFER_BYTES,
+    limits: { parts: limits.parts, headerPairs: 32, headerSize: HEADER_BYTES },
   };
   try {
     return new Busboy(config);
   } catch (error) {
-    throw badRequest(`the multipart body cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw badRequest(`the multipart body cannot be read: ${messageOf(error)}`);
   }
 }

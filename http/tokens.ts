@@ -1,13 +1,22 @@
 // Bearer tokens: JWTs with asymmetric signatures, verified against one public key or the issuer's key set.
 
-import { createRemoteJWKSet, errors, importSPKI, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { messageOf, transient } from '../engine/failure.ts';
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { Failure, messageOf, rejected } from '../engine/failure.ts';
 import { parseUserId } from '../engine/model/ids.ts';
+import { type Clock, systemClock } from '../engine/time.ts';
 import type { Caller } from './caller.ts';
 import { unauthorized } from './errors.ts';
+import { keySet } from './key-set.ts';
 
 /** Never `none`, never HMAC: a public key must not do as a shared secret. */
 export const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
+
+const CURVE_ALGORITHMS: Readonly<Record<string, string>> = {
+  prime256v1: 'ES256',
+  secp384r1: 'ES384',
+  secp521r1: 'ES512',
+};
 
 export interface TokenSettings {
   readonly issuer: string;
@@ -18,15 +27,21 @@ export interface TokenSettings {
 /** Where the issuer's keys are. */
 export type TokenKeys = { readonly publicKeyPem: string } | { readonly jwksUrl: string };
 
+/** Rejects with 401 what is no good token, with a `transient` failure when the issuer's keys cannot be read. */
 export type TokenVerifier = (token: string) => Promise<Caller>;
 
-const KEY_SET = { timeoutDuration: 5_000, cooldownDuration: 30_000, cacheMaxAge: 600_000 };
+interface KeySource {
+  readonly algorithms: string[];
+  readonly key: JWTVerifyGetKey;
+}
 
-export function tokenVerifier(settings: TokenSettings, keys: TokenKeys): TokenVerifier {
-  const key = keyGetter(keys);
+/** Throws when the public key is none. */
+export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: Clock = systemClock): TokenVerifier {
+  const source: KeySource =
+    'jwksUrl' in keys ? { algorithms: ALGORITHMS, key: keySet(keys.jwksUrl, clock) } : oneKey(keys.publicKeyPem);
   const options = {
     issuer: settings.issuer,
-    algorithms: ALGORITHMS,
+    algorithms: source.algorithms,
     clockTolerance: settings.clockToleranceMs / 1000,
     requiredClaims: ['sub', 'exp'],
     ...(settings.audience === undefined ? {} : { audience: settings.audience }),
@@ -34,30 +49,42 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys): TokenVe
   return async (token) => {
     let claims: JWTPayload;
     try {
-      claims = (await jwtVerify(token, key, options)).payload;
+      claims = (await jwtVerify(token, source.key, { ...options, currentDate: new Date(clock.now()) })).payload;
     } catch (error) {
-      // The key set is away: that says nothing about the token.
-      if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError))
-        throw transient(`the token issuer's keys cannot be read: ${messageOf(error)}`, { cause: error });
+      // Anything but a verdict on the token: its issuer's keys are away, or there is a bug.
+      if (error instanceof Failure || !(error instanceof errors.JOSEError)) throw error;
       throw unauthorized(refusal(error));
     }
-    return callerOf(claims);
+    return callerOf(claims, token);
   };
 }
 
-function keyGetter(keys: TokenKeys): JWTVerifyGetKey {
-  if ('jwksUrl' in keys) return createRemoteJWKSet(new URL(keys.jwksUrl), KEY_SET);
-  const imported = new Map<string, ReturnType<typeof importSPKI>>();
-  return async (header) => {
-    const algorithm = header.alg ?? '';
-    const key = imported.get(algorithm) ?? importSPKI(keys.publicKeyPem, algorithm);
-    // A key does for one family of algorithms; asked for another, the token is at fault.
-    key.catch(() => undefined);
-    if (ALGORITHMS.includes(algorithm)) imported.set(algorithm, key);
-    return key.catch((cause) => {
-      throw new errors.JWSInvalid('the key is not for this algorithm', { cause });
-    });
-  };
+function oneKey(pem: string): KeySource {
+  let key: KeyObject;
+  try {
+    key = createPublicKey(pem);
+  } catch (cause) {
+    throw rejected(`the public key of the token issuer is no PEM of a public key: ${messageOf(cause)}`, { cause });
+  }
+  return { algorithms: algorithmsOf(key), key: async () => key };
+}
+
+/** A key does for one family of algorithms; asked for another, the token is at fault. */
+function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string[] {
+  switch (asymmetricKeyType) {
+    case 'rsa':
+      return ALGORITHMS.filter((name) => /^[RP]S/.test(name));
+    case 'ed25519':
+      return ['EdDSA'];
+    case 'ec': {
+      const algorithm = CURVE_ALGORITHMS[asymmetricKeyDetails?.namedCurve ?? ''];
+      if (algorithm !== undefined) return [algorithm];
+      break;
+    }
+    default:
+  }
+  const found = asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType;
+  throw rejected(`the public key of the token issuer is of type '${found}': RSA, P-256, P-384, P-521 or Ed25519`);
 }
 
 function refusal(error: Error): string {
@@ -67,8 +94,8 @@ function refusal(error: Error): string {
   return 'the bearer token is not valid';
 }
 
-function callerOf(claims: JWTPayload): Caller {
-  const userId = parseUserId(String(claims.sub));
+function callerOf(claims: JWTPayload, token: string): Caller {
+  const userId = parseUserId(subjectOf(claims, token));
   if (!userId) throw unauthorized("the bearer token's claim 'sub' is no user id");
   const text = (name: string): string => (typeof claims[name] === 'string' ? claims[name] : '');
   const profile = {
@@ -79,4 +106,14 @@ function callerOf(claims: JWTPayload): Caller {
     affiliation: text('affiliation'),
   };
   return { kind: claims.guest === true ? 'guest' : 'user', userId, profile };
+}
+
+/** Some issuers write the id as a number; above 2^53 only its digits in the token are exact. */
+function subjectOf({ sub }: { readonly sub?: unknown }, token: string): string {
+  if (typeof sub === 'string') return sub;
+  if (typeof sub !== 'number') return '';
+  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString();
+  const digits = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+    typeof value === 'number' ? context?.source : value;
+  return String((JSON.parse(payload, digits) as { sub?: unknown }).sub);
 }

@@ -1,0 +1,182 @@
+// Feeds a request to the multipart parser and hands its parts over, one at a time.
+//   a chunk is asked for when the parser gave back the last one and no part waits behind the one under way
+//   the first fault ends it: of the parser, the request, a handler or the signal; the handler under way ends first
+
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
+import { defect, messageOf } from '../engine/failure.ts';
+import { readBytes } from './body.ts';
+import { badRequest, HttpError } from './errors.ts';
+import type { MultipartLimits, MultipartPart } from './multipart.ts';
+
+const NAME_BYTES = 128;
+/** More than any file system takes: what is a good name is the handler's to say. */
+const FILE_NAME_BYTES = 1024;
+
+interface ArrivedPart {
+  readonly name: string;
+  readonly fileName: string | undefined;
+  readonly contentType: string;
+  readonly body: BusboyFileStream;
+}
+
+/** The reading of one body; `run` once. */
+export class MultipartReading {
+  readonly #request: IncomingMessage;
+  readonly #parser: BusboyInstance;
+  readonly #limits: MultipartLimits;
+  readonly #onPart: (part: MultipartPart) => Promise<void>;
+  readonly #outcome = Promise.withResolvers<void>();
+  readonly #waiting: ArrivedPart[] = [];
+  #current: ArrivedPart | undefined;
+  #latest = '';
+  #chunkTaken = true;
+  #allRead = false;
+  #fault: unknown;
+
+  constructor(
+    request: IncomingMessage,
+    parser: BusboyInstance,
+    limits: MultipartLimits,
+    onPart: (part: MultipartPart) => Promise<void>,
+  ) {
+    this.#request = request;
+    this.#parser = parser;
+    this.#limits = limits;
+    this.#onPart = onPart;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const request = this.#request;
+    const onData = (chunk: Buffer): void => this.#feed(chunk);
+    const onEnd = (): void => {
+      this.#parser.end();
+    };
+    const onCut = (): void => {
+      if (!request.complete) this.#fail(badRequest(`the body ended before its time${this.#where()}`));
+    };
+    const onAbort = (): void => this.#fail(signal.reason);
+    this.#parser.on('file', (name, body, fileName, _encoding, contentType) =>
+      this.#arrive({ name, body, fileName, contentType }),
+    );
+    this.#parser.on('partsLimit', () => this.#fail(badRequest(`the body has more than ${this.#limits.parts} parts`)));
+    this.#parser.on('error', (error) =>
+      this.#fail(badRequest(`the multipart body is malformed${this.#where()}: ${messageOf(error)}`)),
+    );
+    this.#parser.on('finish', () => {
+      this.#allRead = true;
+      this.#settle();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    request.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut);
+    try {
+      await this.#outcome.promise;
+    } finally {
+      request.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** One chunk at a time: the parser gives it back when the part it belongs to has room. */
+  #feed(chunk: Buffer): void {
+    this.#request.pause();
+    this.#chunkTaken = false;
+    this.#parser.write(chunk, () => {
+      this.#chunkTaken = true;
+      this.#readOn();
+    });
+  }
+
+  /** Not while parts wait behind the one under way: nobody reads them, so their buffers would grow without bound. */
+  #readOn(): void {
+    if (this.#chunkTaken && this.#waiting.length === 0 && this.#fault === undefined) this.#request.resume();
+  }
+
+  #arrive(part: ArrivedPart): void {
+    // Its errors are those of the whole reading.
+    part.body.on('error', () => undefined);
+    this.#latest = part.name;
+    this.#waiting.push(part);
+    if (!this.#current) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    for (let part = this.#waiting.shift(); part && this.#fault === undefined; part = this.#waiting.shift()) {
+      this.#current = part;
+      this.#readOn();
+      try {
+        await this.#handle(part);
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    this.#current = undefined;
+    this.#settle();
+  }
+
+  async #handle(arrived: ArrivedPart): Promise<void> {
+    const part = await this.#open(arrived);
+    if (part) await this.#onPart(part);
+    const { body } = arrived;
+    if (body.destroyed && !body.readableEnded)
+      throw defect(`the body of part '${arrived.name}' was destroyed, so that those behind it cannot be reached`);
+    body.resume();
+  }
+
+  /** Fields are read whole first; undefined for a file input that was left empty. */
+  async #open({ name, fileName, contentType, body }: ArrivedPart): Promise<MultipartPart | undefined> {
+    if (typeof name !== 'string' || name === '') throw badRequest('a part has no name');
+    if (Buffer.byteLength(name) > NAME_BYTES) throw badRequest(`a part's name is longer than ${NAME_BYTES} bytes`);
+    if (Buffer.byteLength(fileName ?? '') > FILE_NAME_BYTES)
+      throw badRequest(`part '${name}': the file name is longer than ${FILE_NAME_BYTES} bytes`);
+    if (fileName === '' && (await isEmpty(body))) return undefined;
+    if (fileName !== undefined || contentType === 'application/octet-stream')
+      return { name, fileName, contentType, body };
+    const { fieldBytes } = this.#limits;
+    const bytes = await readBytes(body, fieldBytes).catch((error: unknown) => {
+      throw error instanceof HttpError ? badRequest(`part '${name}' is longer than ${fieldBytes} bytes`) : error;
+    });
+    return { name, fileName, contentType, body: Readable.from([bytes], { objectMode: false }) };
+  }
+
+  /** The first fault counts; it destroys the bodies, so that whoever reads one of them ends. */
+  #fail(error: unknown): void {
+    if (this.#fault !== undefined) return;
+    this.#fault = error ?? defect('a part failed without a reason');
+    this.#request.pause();
+    const reason = error instanceof Error ? error : undefined;
+    for (const part of [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)])
+      part.body.destroy(reason);
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#current) return;
+    if (this.#fault !== undefined) this.#outcome.reject(this.#fault);
+    else if (this.#allRead && this.#waiting.length === 0) this.#outcome.resolve();
+  }
+
+  #where(): string {
+    return this.#latest ? `, in or after part '${this.#latest}'` : '';
+  }
+}
+
+/** True when the stream ends before its first byte. */
+function isEmpty(body: Readable): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const onReadable = (): void => {
+      const chunk = body.read();
+      if (chunk === null) return;
+      body.unshift(chunk);
+      done(() => resolve(false));
+    };
+    const onEnd = (): void => done(() => resolve(true));
+    const onClose = (): void => done(() => reject(body.errored ?? defect('the part was destroyed')));
+    const done = (settle: () => void): void => {
+      body.off('readable', onReadable).off('end', onEnd).off('close', onClose);
+      settle();
+    };
+    body.on('readable', onReadable).on('end', onEnd).on('close', onClose);
+  });
+}
