@@ -49,20 +49,25 @@ export class LeaseKeeper {
 
   /** Renews until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    let waitMs = this.#times.renewMs;
     while (!signal.aborted) {
-      await this.#clock.sleep(this.#times.renewMs, signal).catch(() => undefined);
-      if (!signal.aborted) await this.renewAll(signal);
+      await this.#clock.sleep(waitMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      const renewed = await this.renewAll(signal);
+      // Time runs against us: sooner again, and a look whether any lease is too old by now.
+      waitMs = renewed ? this.#times.renewMs : this.#times.renewMs / 4;
     }
   }
 
-  async renewAll(signal: AbortSignal): Promise<void> {
+  /** False when the leases could not be renewed. */
+  async renewAll(signal: AbortSignal): Promise<boolean> {
     const now = this.#clock.now();
     const held = this.#holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
     // One seen first was claimed since the last round, perhaps at its beginning.
     const seenFirst = now - this.#times.renewMs;
     this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? seenFirst]));
-    if (held.length === 0) return;
-    using limit = deadline(this.#clock, this.#times.renewMs, signal, () => transient('leases: no answer in time'));
+    if (held.length === 0) return true;
+    using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, () => transient('leases: no answer in time'));
     try {
       const leases = held.map(({ job }) => job.lease);
       const gone = await unlessAborted(this.#leases.renew(leases, limit.signal), limit.signal);
@@ -71,12 +76,14 @@ export class LeaseKeeper {
         if (goneTokens.has(keyOf(job))) this.#stop(job, holder, 'taken over');
         else this.#renewedAt.set(keyOf(job), now);
       }
+      return true;
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) return false;
       this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
       const oldest = this.#clock.now() - this.#times.giveUpMs;
       for (const { job, holder } of held)
         if ((this.#renewedAt.get(keyOf(job)) ?? seenFirst) < oldest) this.#stop(job, holder, 'not renewed in time');
+      return false;
     }
   }
 

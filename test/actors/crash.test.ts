@@ -23,6 +23,10 @@ interface Story {
   readonly decide?: LaneWorld['plugin']['decide'];
 }
 
+const REINSTALL = { status: 'ready-for-reinstall' } as const;
+/** Where the targets' calls mixing adds nothing. */
+const ONE_TARGET: Upload = { metadata: { installTargets: [PLASMO] } };
+
 const stories: Readonly<Record<string, Story>> = {
   'an upload on its way to both targets': { upload: { properties: { 'genes.tsv': 'a\tb\n' } } },
   'an upload that is refused': { upload: { files: { 'genes.csv': 'a,b\n' } } },
@@ -42,6 +46,7 @@ const stories: Readonly<Record<string, Story>> = {
     },
   },
   'metadata that change after the install': {
+    upload: ONE_TARGET,
     begin: async (world, at) => {
       await world.finish();
       const metadata = { ...world.dataset(at).metadata, name: 'Other genes' };
@@ -49,11 +54,11 @@ const stories: Readonly<Record<string, Story>> = {
     },
   },
   'data that are installed again': {
+    upload: ONE_TARGET,
     begin: async (world, at) => {
       await world.finish();
       const token = world.schema.rows.get(at.dataset)?.token ?? 0;
-      for (const target of world.targets.values())
-        await target.writeMessage(at.dataset, 'data', { status: 'ready-for-reinstall' }, token, never);
+      await world.targets.get(PLASMO)?.writeMessage(at.dataset, 'data', REINSTALL, token, never);
       world.event('install', at);
     },
   },
