@@ -1,0 +1,284 @@
+// The whole tree over fakes: from an accepted upload to installed on two targets. Time stands still unless a test says
+// otherwise; what happens is set off by what happened before.
+
+import t, { type Test } from 'tap';
+import type { LaneChannels } from '../../actors/event-router.ts';
+import { Scratch } from '../../actors/scratch.ts';
+import { RUNNING_LANES, topology } from '../../actors/topology.ts';
+import { transient } from '../../engine/failure.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { LANES } from '../../engine/model/event.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { Supervisor } from '../../engine/supervisor.ts';
+import { ChangeTable, FakeChangeQueue } from '../fakes/fake-change-queue.ts';
+import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
+import { FakeJobs } from '../fakes/fake-jobs.ts';
+import { FakeLeases } from '../fakes/fake-leases.ts';
+import { InProcessTasks } from '../support/in-process-tasks.ts';
+import { LaneWorld } from '../support/lane-world.ts';
+
+const never = new AbortController().signal;
+const GRACE_MS = 30_000;
+const CHANNELS = Object.fromEntries(
+  LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: lane, key: lane }]),
+) as unknown as LaneChannels;
+const INSTALLED = {
+  data: ['complete'],
+  meta: ['complete'],
+  shown: true,
+  name: 'Genes of interest',
+  sync: { data: 'current', meta: 'current' },
+};
+
+class Site {
+  readonly world: LaneWorld;
+  readonly changes: ChangeTable;
+  readonly events: EventLogTable;
+  settled = 0;
+  readonly #dir: string;
+
+  constructor(t: Test) {
+    this.#dir = t.testdir();
+    this.world = new LaneWorld(this.#dir);
+    this.changes = new ChangeTable(this.world.clock);
+    this.events = new EventLogTable(this.world.clock);
+    const { changes } = this.world.store;
+    const push = changes.push.bind(changes);
+    changes.push = (...made) => {
+      this.changes.ready.add(made);
+      return push(...made);
+    };
+  }
+
+  /** A process with the whole tree, started; killed with the test. */
+  async start(t: Test): Promise<{ readonly id: number; readonly tree: Supervisor }> {
+    const { world } = this;
+    const { id } = world.process();
+    const { catalog, uploads, store, targets } = world;
+    const children = topology({
+      ...world.settings,
+      ...{ catalog, uploads, store, targets },
+      jobs: new FakeJobs(world.jobs, id),
+      leases: new FakeLeases(world.leases, id),
+      changes: new FakeChangeQueue(this.changes, id),
+      events: new FakeEventLog(this.events, id),
+      tasks: new InProcessTasks({ store, plugins: new Map([['genes', world.plugin]]) }),
+      channels: CHANNELS,
+      scratch: new Scratch(this.#dir),
+      settleStore: async () => {
+        this.settled++;
+      },
+      metrics: new Metrics(),
+    });
+    const options = { clock: world.clock, log: silentLogger(), metrics: new Metrics() };
+    const tree = new Supervisor({ name: 'lanes', children, ...options });
+    t.teardown(() => tree.kill());
+    await tree.start(never);
+    return { id, tree };
+  }
+
+  /** The process ends here and now. */
+  crash(id: number, tree: Supervisor): void {
+    this.world.leases.kill(id);
+    this.changes.ready.kill(id);
+    this.events.rows.kill(id);
+    tree.kill();
+  }
+
+  stop(tree: Supervisor): Promise<void> {
+    return tree.stop(this.world.clock.now() + GRACE_MS);
+  }
+
+  /** Resolves when the catalog shows the dataset installed everywhere, data and metadata. */
+  installed(at: DatasetAddress): Promise<void> {
+    const { catalog } = this.world;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const write = catalog.write.bind(catalog);
+    catalog.write = async (dataset, ...rest) => {
+      await write(dataset, ...rest);
+      const installs = catalog.datasets.get(at.dataset)?.installs ?? [];
+      if (installs.length === 4 && installs.every(({ status }) => status === 'complete')) resolve();
+    };
+    return promise;
+  }
+}
+
+t.test('children start in the order in which they need each other', async (t) => {
+  const { tree } = await new Site(t).start(t);
+  const names = tree.statuses().map(({ name, state }) => `${name} ${state}`);
+  const lanes = RUNNING_LANES.map((lane) => `${lane} running`);
+  t.same(names, ['leaseKeeper running', ...lanes, 'eventIntake running', 'eventRouter running', 'uploadSweep running']);
+});
+
+t.test('an accepted upload is installed on its targets, driven by what the store reports', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const { tree } = await site.start(t);
+  const at = await world.accept({ properties: { 'p.tsv': 'x' } });
+  await site.installed(at);
+  await site.stop(tree);
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  const files = [{ name: 'genes.txt', size: 14 }];
+  t.same(await world.record(at), {
+    state: 'live',
+    upload: { status: 'success', message: undefined },
+    import: { status: 'complete', messages: [] },
+    installs: {
+      'PlasmoSite data': ['complete'],
+      'PlasmoSite meta': ['complete'],
+      'ToxoSite data': ['complete'],
+      'ToxoSite meta': ['complete'],
+    },
+    files: { document: [], property: [{ name: 'p.tsv', size: 1 }], upload: files, install: files },
+    sync: { meta: 'current', data: 'current' },
+  });
+  t.same(world.keys(at), [
+    'datasetProperties/p.tsv',
+    'import-ready.zip',
+    'install-ready.zip',
+    'vdi-manifest.json',
+    'vdi-meta.json',
+  ]);
+  t.same(world.calls.toSorted(), [
+    'import',
+    'installData PlasmoSite',
+    'installData ToxoSite',
+    'installMeta PlasmoSite',
+    'installMeta ToxoSite',
+  ]);
+  t.same([world.leases.held(), site.changes.ready.waiting], [[], []]);
+  t.equal(site.settled, 1);
+});
+
+t.test('many uploads at once all end installed', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const { tree } = await site.start(t);
+  const all = await Promise.all(Array.from({ length: 10 }, () => world.accept()));
+  await Promise.all(all.map((at) => site.installed(at)));
+  await site.stop(tree);
+  for (const at of all) t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  t.equal(world.calls.length, 50);
+});
+
+t.test('another process finishes what a crash cut off', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const { id, tree } = await site.start(t);
+  const cut = Promise.withResolvers<void>();
+  world.plugin.decide = ({ kind, target }, signal) => {
+    if (kind !== 'installData' || target !== 'ToxoSite') return undefined;
+    cut.resolve();
+    return hanging(signal);
+  };
+  const at = await world.accept();
+  await cut.promise;
+  site.crash(id, tree);
+  world.plugin.decide = () => undefined;
+  const installed = site.installed(at);
+  const second = await site.start(t);
+  await installed;
+  await site.stop(second.tree);
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  t.same([world.jobRows(), world.leases.held(), await world.attempts(at)], [[], [], []]);
+});
+
+t.test('a job that runs on after the lanes were told to take no more keeps its lease and is finished', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const { tree } = await site.start(t);
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  world.plugin.decide = async ({ kind }) => {
+    if (kind !== 'import') return undefined;
+    begun.resolve();
+    await goOn.promise;
+    return undefined;
+  };
+  const at = await world.accept();
+  await begun.promise;
+  tree.quiet();
+  await world.clock.advance(120_000);
+  t.same(world.leases.held(), [at.dataset]);
+  const stopped = site.stop(tree);
+  goOn.resolve();
+  await stopped;
+  t.equal(world.dataset(at).import.status, 'complete');
+  t.same([world.leases.held(), world.jobs.get('import', at.dataset)], [[], undefined]);
+});
+
+t.test('a stop that runs out of time gives the running job back, and the next process does it', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const { tree } = await site.start(t);
+  const begun = Promise.withResolvers<void>();
+  world.plugin.decide = (_call, signal) => {
+    begun.resolve();
+    return hanging(signal);
+  };
+  const at = await world.accept();
+  await begun.promise;
+  const stopped = site.stop(tree);
+  // Past the time when jobs are told to give up; they do so without time passing.
+  await world.clock.advance(GRACE_MS - 3_000);
+  await stopped;
+  t.match(world.jobs.get('import', at.dataset), { state: 'queued', tries: 0, claim: undefined });
+  t.same(world.leases.held(), []);
+  world.plugin.decide = () => undefined;
+  const installed = site.installed(at);
+  const second = await site.start(t);
+  await installed;
+  await site.stop(second.tree);
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+});
+
+t.test('a job whose lease another process took is stopped, and its answer counts for nothing', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const { id } = await site.start(t);
+  const begun = Promise.withResolvers<AbortSignal>();
+  world.plugin.decide = (_call, signal) => {
+    begun.resolve(signal);
+    return hanging(signal);
+  };
+  const at = await world.accept();
+  const signal = await begun.promise;
+  const token = world.jobs.get('import', at.dataset)?.claim?.token ?? 0;
+  world.leases.release({ name: at.dataset, token }, id);
+  t.match(world.leases.take(at.dataset, 99), { token: token + 1 });
+  await world.clock.advance(10_000);
+  t.match(signal.reason, { kind: 'aborted', message: `lease of ${at.dataset} lost: taken over` });
+  t.same(world.dataset(at).import, { status: 'in-progress', messages: [] });
+});
+
+t.test('a plugin that is down for a while holds nothing up for good', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const { tree } = await site.start(t);
+  world.plugin.decide = () => {
+    throw transient('connection refused', { unreachable: true });
+  };
+  const delayed = Promise.withResolvers<void>();
+  const put = world.jobs.put.bind(world.jobs);
+  world.jobs.put = (row) => {
+    put(row);
+    if (row.state === 'delayed') delayed.resolve();
+  };
+  const at = await world.accept();
+  await delayed.promise;
+  t.same(world.dataset(at).import, { status: 'queued', messages: ['try 1 of 12: connection refused'] });
+  world.plugin.decide = () => undefined;
+  const installed = site.installed(at);
+  await world.clock.advance(2_000);
+  await installed;
+  await site.stop(tree);
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+});
+
+/** Never answers; ends with the signal. */
+function hanging(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
