@@ -1,11 +1,11 @@
-// GET /datasets/{id}: everything about one dataset. The ETag is that of the stored metadata: what a later edit names in
-// If-Match. It says nothing about the status shown beside it, so answers are never cached.
+// GET /datasets/{id}: everything about one dataset.
 
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../context.ts';
 import type { Route } from '../route.ts';
 import { findOrMoved } from './dataset-lookup.ts';
 import { type DetailsSources, readDetails } from './dataset-reader.ts';
+import { datasetTag } from './dataset-tag.ts';
 import { answer, refusals } from './responses.ts';
 import { DatasetDetails } from './schema/dataset-details.ts';
 
@@ -40,7 +40,6 @@ async function details(options: DetailsOptions, context: RequestContext): Promis
   const dataset = outcome.found;
   // An administrator looks with the owner's eyes.
   const asker = { viewer: viewer === 'admin' ? dataset.owner : viewer, version, baseUrl };
-  const etag = dataset.sync.meta?.etag;
   const body = await readDetails(options, dataset, asker, signal);
-  await context.json(200, body, etag === undefined ? {} : { etag: `"${etag}"` });
+  await context.json(200, body, { etag: datasetTag(dataset.sync.meta, body) });
 }

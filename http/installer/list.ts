@@ -39,22 +39,8 @@ export function listRoute(options: ListOptions): Route {
       200: answer('Datasets, newest first', Listing),
       ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no datasets' }),
     },
-    handler: (context) => list(options, context),
+    handler: (context) => context.jsonList(listing(options, filterOf(options.targets, context), context.signal)),
   };
-}
-
-async function list(options: ListOptions, context: RequestContext): Promise<void> {
-  const { signal } = context;
-  const items = listing(options, filterOf(options.targets, context), signal);
-  // A client that goes away leaves the generator waiting, and with it a database cursor: end it.
-  const end = (): void => void items.return().catch((err: unknown) => context.log.warn({ err }, 'listing not closed'));
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    await context.jsonList(items);
-  } finally {
-    signal.removeEventListener('abort', end);
-    await items.return();
-  }
 }
 
 function filterOf(targets: InstallTargets, { query, userId }: RequestContext): ListFilter {

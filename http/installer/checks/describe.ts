@@ -17,7 +17,7 @@ export function describeSchema(schema: object): string {
   if (Array.isArray(values)) return `one of ${values.map(quote).join(', ')}`;
   switch (type) {
     case 'string':
-      return `text${bounds(' of', minLength, maxLength, 'characters')}`;
+      return `text${bounds(' of', minLength, maxLength, 'character')}`;
     case 'integer':
       return `a whole number${bounds('', minimum, maximum, '')}`;
     case 'number':
@@ -25,7 +25,7 @@ export function describeSchema(schema: object): string {
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${bounds(' of', minItems, maxItems, 'items')}`;
+      return `a list${bounds(' of', minItems, maxItems, 'item')}`;
     case 'object':
       return 'an object';
     default:
@@ -49,6 +49,9 @@ export function quote(value: unknown): string {
   return `'${characters.length > MAX_SHOWN ? `${characters.slice(0, MAX_SHOWN).join('')}...` : value}'`;
 }
 
+/** '1 item', '2 items'. */
+export const counted = (n: number, unit: string): string => `${n} ${unit}${n === 1 ? '' : 's'}`;
+
 function bounds(lead: string, from: unknown, to: unknown, unit: string): string {
   const range =
     from !== undefined && to !== undefined
@@ -58,5 +61,5 @@ function bounds(lead: string, from: unknown, to: unknown, unit: string): string 
         : to !== undefined
           ? `${lead} at most ${to}`
           : undefined;
-  return range === undefined ? '' : unit === '' ? range : `${range} ${unit}`;
+  return range === undefined ? '' : unit === '' ? range : `${range} ${unit}${(to ?? from) === 1 ? '' : 's'}`;
 }

@@ -3,7 +3,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { describeSchema, describeValue, quote } from './describe.ts';
+import { counted, describeSchema, describeValue, quote } from './describe.ts';
 import type { Faults, FieldPath } from './faults.ts';
 import { firstRepeat } from './repeats.ts';
 
@@ -78,11 +78,17 @@ function report(error: ErrorObject, root: unknown, faults: Pick<Faults, 'add'>):
       return;
     case 'minLength':
     case 'maxLength':
-      faults.add(path, `has ${[...String(error.data)].length} characters; ${describeSchema(schema)} is required`);
+      faults.add(
+        path,
+        `has ${counted([...String(error.data)].length, 'character')}; ${describeSchema(schema)} is required`,
+      );
       return;
     case 'minItems':
     case 'maxItems':
-      faults.add(path, `has ${(error.data as unknown[]).length} items; ${describeSchema(schema)} is required`);
+      faults.add(
+        path,
+        `has ${counted((error.data as unknown[]).length, 'item')}; ${describeSchema(schema)} is required`,
+      );
       return;
     case 'minimum':
     case 'maximum':

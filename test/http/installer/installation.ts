@@ -16,9 +16,9 @@ export const SETTINGS: readonly InstallTargetSettings[] = [
   { id: targetId('ClosedSite'), name: 'Closed site', enabled: false, category: 'other' },
 ];
 
-const COMMON = { typeChangesEnabled: false, maxFileSize: 1000, usesDataProperties: false, projectIds: [] };
+const COMMON = { typeChangesEnabled: false, maxFileSize: 100_000, usesDataProperties: false, projectIds: [] };
 
-/** genelist: .txt and .csv up to 1,000 bytes, any target; rnaseq: uses property files; vectors: VectorSite only. */
+/** genelist: .txt and .csv up to 100,000 bytes, any target; rnaseq: uses property files; vectors: VectorSite only. */
 export function dataTypes(): DataTypes {
   return new DataTypes(
     [

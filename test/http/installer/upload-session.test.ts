@@ -5,11 +5,11 @@ import { silentLogger } from '../../../engine/log.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { Uploads } from '../../../engine/ports/uploads.ts';
-import { systemClock } from '../../../engine/time.ts';
 import { UploadSession } from '../../../http/installer/upload-session.ts';
 import { FakeCatalog } from '../../fakes/fake-catalog.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { FakeUploads } from '../../fakes/fake-uploads.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { metadata, viewed } from './datasets.ts';
 
 const MIB = 1024 * 1024;
@@ -28,6 +28,7 @@ function setup(_t: Test, options: Options = {}) {
   const catalog = new FakeCatalog(() => true);
   const uploads = new FakeUploads(catalog, { holds: () => true, enqueueJobs: async () => {} });
   const store = new FakeObjectStore();
+  const clock = new VirtualClock();
   const queries: Pick<DatasetQueries, 'view'> = {
     view: async (id): Promise<ViewedDataset | undefined> => (catalog.datasets.has(id) ? viewed() : undefined),
   };
@@ -45,7 +46,7 @@ function setup(_t: Test, options: Options = {}) {
       },
       queries,
       eventLog: { nextEventId: async () => 42 },
-      clock: systemClock,
+      clock,
       log: silentLogger(),
     },
     {
@@ -60,7 +61,7 @@ function setup(_t: Test, options: Options = {}) {
       { metadata: metadata(), source: { kind: 'files', files: [{ name: 'a', size }] }, documents: [], properties: [] },
       signal,
     );
-  return { session, store, catalog, put, accept, usage: () => uploads.usage(owner, signal) };
+  return { session, store, catalog, clock, put, accept, usage: () => uploads.usage(owner, signal) };
 }
 
 t.test('reserves what the request announced', async (t) => {
@@ -127,13 +128,15 @@ t.test('abandoning removes the objects before the row that leads to them', async
 });
 
 t.test('abandoning tries again when the store is away for a moment', async (t) => {
-  const { session, store, catalog, put } = setup(t);
+  const { session, store, catalog, clock, put } = setup(t);
   await put('a', 10);
   let calls = 0;
   store.onCall = () => {
     if (++calls === 1) throw transient('store is away');
   };
-  await session.abandon();
+  const abandoned = session.abandon();
+  await clock.advanceToNext();
+  await abandoned;
   t.strictSame([store.keys(), catalog.receiving.size], [[], 0]);
 });
 

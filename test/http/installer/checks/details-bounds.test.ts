@@ -172,13 +172,14 @@ function put(path: Path, value: unknown): unknown {
   return root;
 }
 
-function faultsOf(body: unknown): Readonly<Record<string, readonly string[]>> {
-  const targets = new InstallTargets(
+const check = new DetailsCheck(
+  new InstallTargets(
     [5, 32].map((n) => ({ id: targetId('1'.repeat(n)), name: 'x', enabled: true, category: 'other' as const })),
-  );
-  const checked = new DetailsCheck(targets, dataTypes()).check(body, '1.8.0');
-  return checked.faults.errors().byKey;
-}
+  ),
+  dataTypes(),
+);
+const faultsOf = (body: unknown): Readonly<Record<string, readonly string[]>> =>
+  check.check(body, '1.8.0').faults.errors().byKey;
 
 const all = nodes();
 const texts = all.filter((node) => node.schema.type === 'string');
@@ -228,7 +229,7 @@ t.test('text is accepted at its bounds and refused beyond them', async (t) => {
       cases++;
       t.strictSame(
         faultsOf(put(path, '1'.repeat(length)))[key]?.[0],
-        `has ${length} characters; text of ${words} characters is required`,
+        `has ${length} character${length === 1 ? '' : 's'}; text of ${words} characters is required`,
         `${key} with ${length} characters`,
       );
     }

@@ -162,7 +162,7 @@ t.test('install targets must be configured and enabled', async (t) => {
     ],
   });
   t.strictSame(byKey({ installTargets: [] }), {
-    installTargets: ['has 0 items; a list of at least 1 items is required'],
+    installTargets: ['has 0 items; a list of at least 1 item is required'],
   });
 });
 
@@ -204,7 +204,7 @@ t.test('reports every fault at once', async (t) => {
     general: [],
     byKey: {
       extra: [byKey({ extra: 1 })?.extra?.[0]],
-      name: ['has 1 characters; text of 3 to 1024 characters is required'],
+      name: ['has 1 character; text of 3 to 1024 characters is required'],
       'funding[0].agency': ['is missing; text of 3 to 256 characters is required'],
       'funding[0].awardNumber': ['is missing; text of 3 to 64 characters is required'],
       visibility: ["is 'secret'; allowed are 'private', 'protected', 'public', 'controlled'"],

@@ -62,13 +62,13 @@ t.test('refuses an empty data file', async (t) => {
 });
 
 t.test('a plain file obeys the size limit of its type, an archive is counted when unpacked', async (t) => {
-  t.strictSame(faultsOf('genelist', [file('a.txt', 1000)]), {});
-  t.strictSame(faultsOf('genelist', [file('a.txt', 1001)]), {
-    dataFile: ["'a.txt' has 1001 bytes; a file of genelist:1.0 may have 1000"],
+  t.strictSame(faultsOf('genelist', [file('a.txt', 100_000)]), {});
+  t.strictSame(faultsOf('genelist', [file('a.txt', 100_001)]), {
+    dataFile: ["'a.txt' has 100001 bytes; a file of genelist:1.0 may have 100000"],
   });
-  t.strictSame(faultsOf('genelist', [file('a.zip', 1001)]), {});
-  t.strictSame(faultsOf('rnaseq', [file('a.zip', 1001), file('b.txt', 1)]), {
-    dataFile: ["'a.zip' has 1001 bytes; a file of rnaseq:1.0 may have 1000"],
+  t.strictSame(faultsOf('genelist', [file('a.zip', 100_001)]), {});
+  t.strictSame(faultsOf('rnaseq', [file('a.zip', 100_001), file('b.txt', 1)]), {
+    dataFile: ["'a.zip' has 100001 bytes; a file of rnaseq:1.0 may have 100000"],
   });
 });
 

@@ -1,0 +1,201 @@
+// The installer's routes behind the real pipeline and listener, over the cache database and an object store in memory.
+// A bearer token is the user's id; `guest-7` is guest 7.
+
+import { randomFillSync } from 'node:crypto';
+import { FormData, fetch, type Response } from 'undici';
+import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
+import type { Postgres } from '../../../engine/adapters/postgres.ts';
+import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { Metrics } from '../../../engine/metrics.ts';
+import { parseUserId } from '../../../engine/model/ids.ts';
+import type { JobRequest } from '../../../engine/ports/jobs.ts';
+import { systemClock } from '../../../engine/time.ts';
+import type { Caller } from '../../../http/caller.ts';
+import { unauthorized } from '../../../http/errors.ts';
+import { httpMetrics } from '../../../http/http-metrics.ts';
+import { type InstallerOptions, type InstallerSettings, installerRoutes } from '../../../http/installer/routes.ts';
+import { RequestPipeline } from '../../../http/request-pipeline.ts';
+import type { Route } from '../../../http/route.ts';
+import { HttpServer } from '../../../http/server.ts';
+import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { dataTypes, SETTINGS } from './installation.ts';
+
+export const ADMIN_TOKEN = 'a'.repeat(40);
+export const MIB = 1024 * 1024;
+
+const settings: InstallerSettings = {
+  maxUploadBytes: 2 * MIB,
+  userMaxStorageBytes: 4 * MIB,
+  uploadsPerUser: 2,
+  installTargets: SETTINGS,
+  buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
+  reconciler: { enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true },
+};
+
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
+export interface AppOptions {
+  readonly settings?: Partial<InstallerSettings>;
+  readonly probeUrl?: InstallerOptions['probeUrl'];
+  readonly installStatus?: InstallerOptions['installStatus'];
+}
+
+export interface App {
+  readonly url: string;
+  readonly port: number;
+  readonly store: FakeObjectStore;
+  readonly accounts: PostgresAccounts;
+  readonly uploads: PostgresUploads;
+  readonly queries: PostgresDatasetQueries;
+  readonly routes: readonly Route[];
+  readonly jobs: readonly JobRequest[];
+  /** Resolves when the next upload was given up. */
+  abandoned(): Promise<void>;
+  call(user: string | undefined, method: string, path: string, init?: CallInit): Promise<Answer>;
+}
+
+export interface CallInit {
+  readonly headers?: Record<string, string>;
+  readonly body?: FormData | string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Response['headers'];
+  readonly text: string;
+  /** Undefined when there is no body. */
+  readonly body: unknown;
+}
+
+export async function installerApp(t: Teardown, db: Postgres, options: AppOptions = {}): Promise<App> {
+  const store = new FakeObjectStore(() => Date.UTC(2030, 0, 1));
+  const jobs: JobRequest[] = [];
+  const postgres = new PostgresUploads(db, { instance: 1, enqueueJobs: async (_sql, more) => void jobs.push(...more) });
+  let whenAbandoned = (): void => {};
+  const uploads: InstallerOptions['uploads'] = {
+    begin: (...args) => postgres.begin(...args),
+    grow: (...args) => postgres.grow(...args),
+    accept: (...args) => postgres.accept(...args),
+    abandon: async (...args) => {
+      await postgres.abandon(...args);
+      whenAbandoned();
+    },
+  };
+  const accounts = new PostgresAccounts(db);
+  const queries = new PostgresDatasetQueries(db);
+  let events = 0;
+  const routes = installerRoutes({
+    store,
+    uploads,
+    queries,
+    accounts,
+    eventLog: { nextEventId: async () => ++events },
+    clock: systemClock,
+    log: silentLogger(),
+    random: (bytes) => randomFillSync(bytes),
+    dataTypes: dataTypes(),
+    settings: { ...settings, ...options.settings },
+    ...(options.probeUrl ? { probeUrl: options.probeUrl } : {}),
+    ...(options.installStatus ? { installStatus: options.installStatus } : {}),
+  });
+  const server = await listen(t, routes);
+  const url = `http://127.0.0.1:${server.port}`;
+  return {
+    url,
+    port: server.port,
+    store,
+    accounts,
+    uploads: postgres,
+    queries,
+    routes,
+    jobs,
+    abandoned: () =>
+      new Promise((resolve) => {
+        whenAbandoned = resolve;
+      }),
+    call: (user, method, path, init = {}) => call(url, user, method, path, init),
+  };
+}
+
+async function call(
+  url: string,
+  user: string | undefined,
+  method: string,
+  path: string,
+  init: CallInit,
+): Promise<Answer> {
+  const headers = { ...init.headers, ...(user === undefined ? {} : { authorization: `Bearer ${user}` }) };
+  const response = await fetch(url + path, {
+    method,
+    headers,
+    redirect: 'manual',
+    ...(init.body === undefined ? {} : { body: init.body }),
+  });
+  const text = await response.text();
+  const json = /json/.test(response.headers.get('content-type') ?? '');
+  return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : undefined };
+}
+
+/** Serves the routes on a port of their own until the test ends. */
+export async function listen(t: Teardown, routes: readonly Route[]): Promise<HttpServer> {
+  const pipeline = new RequestPipeline({
+    routes,
+    opsRoutes: [],
+    auth: { adminToken: ADMIN_TOKEN, verify, queryToken: true, remember: async () => undefined },
+    cors: false,
+    url: { trustProxy: false, basePath: '' },
+    clock: systemClock,
+    log: silentLogger(),
+    metrics: httpMetrics(new Metrics(), 'installer'),
+  });
+  const server = new HttpServer({
+    name: 'installer',
+    clock: systemClock,
+    log: silentLogger(),
+    host: '127.0.0.1',
+    port: 0,
+    limits: {
+      maxHeaderSize: 16_384,
+      maxConnections: 100,
+      headerTimeoutMs: 10_000,
+      idleTimeoutMs: 60_000,
+      keepAliveTimeoutMs: 5_000,
+    },
+    pipeline,
+  });
+  await server.start(new AbortController().signal);
+  t.teardown(async () => {
+    await server.stop(systemClock.now() + 1_000);
+    server.kill();
+  });
+  return server;
+}
+
+async function verify(token: string): Promise<Caller> {
+  const [, guest, id = ''] = /^(guest-)?(\d+)$/.exec(token) ?? [];
+  const userId = parseUserId(id);
+  if (!userId) throw unauthorized('no such user');
+  return {
+    kind: guest ? 'guest' : 'user',
+    userId,
+    profile: { userId, firstName: 'F', lastName: 'L', email: 'e', affiliation: 'A' },
+  };
+}
+
+/** Parts in order: `[name, text]`, or `[name, bytes, fileName]`. */
+export type FormPart = readonly [string, string] | readonly [string, string | Buffer, string];
+
+export function form(...parts: readonly FormPart[]): FormData {
+  const made = new FormData();
+  for (const [name, content, fileName] of parts) {
+    if (fileName === undefined) made.append(name, String(content));
+    else made.append(name, new Blob([Uint8Array.from(Buffer.from(content))]), fileName);
+  }
+  return made;
+}
+
+export const detailsPart = (details: object): FormPart => ['details', JSON.stringify(details)];
