@@ -12,7 +12,7 @@ import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
-import { DataTypes, typeKey } from '../../engine/model/data-types.ts';
+import { typeKey } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix, fileKey, objectKey } from '../../engine/model/object-key.ts';
@@ -31,37 +31,12 @@ import { metadataOf, newAddress, PLASMO, TOXO } from './dataset-samples.ts';
 import { controlView, recordView } from './dataset-views.ts';
 import { FaultGate } from './fault-gate.ts';
 import { InProcessTasks } from './in-process-tasks.ts';
+import { LIMITS, TUNING, TYPES } from './lane-settings.ts';
 import { unzip } from './unzip.ts';
 
 export type RunningLane = (typeof RUNNING_LANES)[number];
 
-/** Bytes of one upload and of one of its files; entries. */
-const LIMITS = { maxTotalBytes: 1_000_000, maxEntries: 100 };
-const MAX_FILE_BYTES = 100_000;
-const RETRY = { tries: 12, baseMs: 1_000, maxMs: 600_000 };
-const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
 const never = new AbortController().signal;
-
-export const CATEGORY = 'Gene List';
-export const TYPES = new DataTypes(
-  [
-    {
-      name: 'genelist',
-      version: '1.0',
-      category: CATEGORY,
-      plugin: 'genes',
-      typeChangesEnabled: false,
-      maxFileSize: MAX_FILE_BYTES,
-      allowedFileExtensions: ['.txt'],
-      usesDataProperties: true,
-      projectIds: [],
-    },
-  ],
-  [
-    { id: PLASMO, dataTypes: 'any' },
-    { id: TOXO, dataTypes: 'any' },
-  ],
-);
 
 export interface Upload {
   readonly files?: Readonly<Record<string, string | Uint8Array>>;

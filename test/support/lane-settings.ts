@@ -1,0 +1,30 @@
+// One data type, limits and tuning of the lanes in tests.
+
+import { DataTypes } from '../../engine/model/data-types.ts';
+import { PLASMO, TOXO } from './dataset-samples.ts';
+
+/** Bytes of one upload and of one of its files; entries. */
+export const LIMITS = { maxTotalBytes: 1_000_000, maxEntries: 100 };
+const MAX_FILE_BYTES = 100_000;
+const RETRY = { tries: 12, baseMs: 1_000, maxMs: 600_000 };
+export const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
+
+export const TYPES = new DataTypes(
+  [
+    {
+      name: 'genelist',
+      version: '1.0',
+      category: 'Gene List',
+      plugin: 'genes',
+      typeChangesEnabled: false,
+      maxFileSize: MAX_FILE_BYTES,
+      allowedFileExtensions: ['.txt'],
+      usesDataProperties: true,
+      projectIds: [],
+    },
+  ],
+  [
+    { id: PLASMO, dataTypes: 'any' },
+    { id: TOXO, dataTypes: 'any' },
+  ],
+);
