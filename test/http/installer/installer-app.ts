@@ -9,7 +9,7 @@ import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
-import { parseUserId } from '../../../engine/model/ids.ts';
+import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { systemClock } from '../../../engine/time.ts';
 import type { Caller } from '../../../http/caller.ts';
@@ -198,4 +198,21 @@ export function form(...parts: readonly FormPart[]): FormData {
   return made;
 }
 
+export const post = (app: App, user: string, ...parts: readonly FormPart[]): Promise<Answer> =>
+  app.call(user, 'POST', '/datasets', { body: form(...parts) });
+
 export const detailsPart = (details: object): FormPart => ['details', JSON.stringify(details)];
+
+/** What is left of a user's uploads: rows, reserved bytes, objects (of everybody). */
+export async function remains(app: App, db: Postgres, user: UserId): Promise<Record<string, unknown>> {
+  const [rows] = await db.query<{ uploads: number; datasets: number }>(
+    `select (select count(*) from upload where owner_id = $1::numeric) as uploads,
+       (select count(*) from dataset where owner_id = $1::numeric) as datasets`,
+    [user],
+  );
+  return { ...rows, reserved: await app.uploads.usage(user, new AbortController().signal), objects: app.store.keys() };
+}
+export const NOTHING = { uploads: 0, datasets: 0, reserved: 0, objects: [] };
+
+/** A data file that suits the sound details. */
+export const FILE: FormPart = ['dataFile', 'PF3D7_0100100\n', 'genes.txt'];

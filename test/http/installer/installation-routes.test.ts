@@ -1,0 +1,57 @@
+import t, { type Test } from 'tap';
+import { cacheDatabase } from '../../support/cache-database.ts';
+import { newUser } from '../../support/dataset-samples.ts';
+import { SETTINGS } from './installation.ts';
+import { type App, type AppOptions, installerApp } from './installer-app.ts';
+import { responseFaults, schemaOf } from './response-check.ts';
+import { INSTALL_TARGETS } from './stored-datasets.ts';
+
+const db = await cacheDatabase(t);
+const setup = (t: Test, options: AppOptions = {}) =>
+  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
+
+const statusOf = async (app: App, user: string | undefined, path: string): Promise<number> =>
+  (await app.call(user, 'GET', path)).status;
+
+t.test('plugins are listed for all and for one target', async (t) => {
+  const app = await setup(t);
+  const all = await app.call('guest-7', 'GET', '/plugins');
+  t.strictSame(responseFaults(schemaOf(app.routes, 'listPlugins', 200), all.text), []);
+  t.equal((all.body as unknown[]).length, 3);
+  const some = await app.call('7', 'GET', '/plugins?install-target=PlainSite');
+  t.equal((some.body as unknown[]).length, 2);
+  const none = await app.call('7', 'GET', '/plugins?install-target=Nowhere');
+  t.match([none.status, none.body], [400, { status: 'bad-request', message: /'install-target' is 'Nowhere'/ }]);
+  t.equal(await statusOf(app, undefined, '/plugins'), 401);
+});
+
+t.test('anybody may ask what the installation is', async (t) => {
+  const app = await setup(t, { settings: { installTargets: SETTINGS } });
+  const answer = await app.call(undefined, 'GET', '/service-meta');
+  t.strictSame(responseFaults(schemaOf(app.routes, 'getServiceMeta', 200), answer.text), []);
+  t.strictSame(answer.body, {
+    buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
+    configuration: {
+      api: { maxUploadSize: 2_097_152, userMaxStorageSize: 4_194_304 },
+      daemons: { reconciler: { enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true } },
+      installTargets: SETTINGS.filter((target) => target.enabled).map(({ id, name }) => ({ id, name })),
+    },
+    features: { supportedArchiveTypes: ['.zip', '.tar.gz', '.tgz'] },
+  });
+});
+
+t.test('every refusal has the body that the contract describes', async (t) => {
+  const app = await setup(t);
+  const me = newUser();
+  const schema = schemaOf(app.routes, 'getDataset', 404);
+  for (const [user, path] of [
+    [undefined, '/datasets'],
+    [me, '/datasets/unknown'],
+    [me, '/datasets?limit=x'],
+    ['guest-7', '/datasets'],
+  ] as const) {
+    const answer = await app.call(user, 'GET', path);
+    t.ok(answer.status >= 400);
+    t.strictSame(responseFaults(schema, answer.text), [], path);
+  }
+});

@@ -1,0 +1,110 @@
+import t, { type Test } from 'tap';
+import type { UserId } from '../../../engine/model/ids.ts';
+import { cacheDatabase } from '../../support/cache-database.ts';
+import { newDataset, newUser } from '../../support/dataset-samples.ts';
+import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from './installer-app.ts';
+import { type Added, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
+
+const db = await cacheDatabase(t);
+const setup = (t: Test, options: AppOptions = {}) =>
+  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
+
+const statusOf = async (app: App, user: string | undefined, path: string): Promise<number> =>
+  (await app.call(user, 'GET', path)).status;
+
+t.test('who may see what', async (t) => {
+  const app = await setup(t);
+  const [owner, friend, invited, revoked, stranger] = Array.from({ length: 5 }, newUser) as [
+    UserId,
+    UserId,
+    UserId,
+    UserId,
+    UserId,
+  ];
+  const shareWithAll = async (at: Added): Promise<Added> => {
+    await share(db, at, friend, 'grant', 'accept');
+    await share(db, at, invited, 'grant', null);
+    await share(db, at, revoked, 'revoke', 'accept');
+    return at;
+  };
+  const people = { owner, friend, invited, revoked, stranger };
+  const seen = async (path: string) =>
+    Object.fromEntries(
+      await Promise.all(
+        Object.entries(people).map(async ([name, user]) => [name, await statusOf(app, user, path)] as const),
+      ),
+    );
+  const hidden = await shareWithAll(await imported(app, db, owner));
+  const open = await shareWithAll(await imported(app, db, owner, { visibility: 'protected' }));
+  const deleted = await shareWithAll(await imported(app, db, owner));
+  const unpublished = await shareWithAll(
+    await imported(app, db, owner, { visibility: 'public', firstPublished: '2026-01-01T00:00:00.000Z' }),
+  );
+  for (const at of [deleted, unpublished])
+    await db.query(`update dataset set state = 'deleted' where dataset_id = $1`, [at.dataset]);
+
+  for (const path of ['', '/files']) {
+    t.strictSame(
+      await seen(`/datasets/${hidden.dataset}${path}`),
+      { owner: 200, friend: 200, invited: 404, revoked: 410, stranger: 404 },
+      `private ${path}`,
+    );
+    t.strictSame(
+      await seen(`/datasets/${open.dataset}${path}`),
+      { owner: 200, friend: 200, invited: 200, revoked: 200, stranger: 200 },
+      `protected ${path}`,
+    );
+    t.strictSame(
+      await seen(`/datasets/${deleted.dataset}${path}`),
+      { owner: 410, friend: 410, invited: 410, revoked: 410, stranger: 404 },
+      `deleted ${path}`,
+    );
+    t.strictSame(
+      await seen(`/datasets/${unpublished.dataset}${path}`),
+      { owner: 410, friend: 410, invited: 410, revoked: 410, stranger: 410 },
+      `deleted after it was public ${path}`,
+    );
+  }
+  for (const path of ['/files/upload', '/files/install']) {
+    t.strictSame(
+      await seen(`/datasets/${hidden.dataset}${path}`),
+      { owner: 200, friend: 200, invited: 404, revoked: 404, stranger: 404 },
+      `private ${path}`,
+    );
+    for (const at of [deleted, unpublished])
+      t.strictSame(
+        await seen(`/datasets/${at.dataset}${path}`),
+        { owner: 404, friend: 404, invited: 404, revoked: 404, stranger: 404 },
+        `deleted ${path}`,
+      );
+  }
+  await t.test('unknown and impossible ids are 404 with the words of the contract', async (t) => {
+    for (const id of [newDataset(), 'a.b', '%2e%2e']) {
+      const answer = await app.call(owner, 'GET', `/datasets/${id}`);
+      t.match([answer.status, answer.body], [404, { status: 'not-found', message: String }], id);
+    }
+    const gone = await app.call(owner, 'GET', `/datasets/${deleted.dataset}`);
+    t.strictSame(gone.body, {
+      status: 'gone',
+      message: `dataset ${deleted.dataset} is deleted, or no longer shared with you`,
+    });
+  });
+  await t.test('a guest sees files of what is not private, and no details', async (t) => {
+    t.equal(await statusOf(app, `guest-${stranger}`, `/datasets/${open.dataset}/files`), 200);
+    t.equal(await statusOf(app, `guest-${stranger}`, `/datasets/${hidden.dataset}/files`), 404);
+    t.equal(await statusOf(app, `guest-${stranger}`, `/datasets/${open.dataset}`), 403);
+    t.equal(await statusOf(app, `guest-${stranger}`, '/datasets'), 403);
+  });
+  await t.test('an administrator sees every dataset with the owner’s eyes', async (t) => {
+    for (const at of [hidden, deleted]) {
+      const headers = { 'admin-token': ADMIN_TOKEN };
+      const answer = await app.call(undefined, 'GET', `/datasets/${at.dataset}`, { headers });
+      t.equal(answer.status, 200);
+      t.equal((answer.body as { shares: unknown[] }).shares.length, 3);
+    }
+  });
+  await t.test('nobody is let in without a token', async (t) => {
+    for (const path of ['', '/files', '/files/upload', '/files/install'])
+      t.equal(await statusOf(app, undefined, `/datasets/${open.dataset}${path}`), 401, path);
+  });
+});
