@@ -9,22 +9,27 @@ const LIMIT_MS = 5_000;
 
 /** Resolves when the body has ended, or after 64 MiB or 5 s of it. */
 export function discardBody(request: IncomingMessage, clock: Clock): Promise<void> {
-  if (request.complete || request.destroyed) {
+  const { socket } = request;
+  if (request.complete || request.destroyed || socket.destroyed) {
     request.resume();
     return Promise.resolve();
   }
   return new Promise((resolve) => {
     let bytes = 0;
-    const cancel = clock.after(LIMIT_MS, resolve);
-    const end = (): void => {
-      cancel();
-      resolve();
-    };
-    request.on('data', (chunk: Buffer) => {
+    const count = (chunk: Buffer): void => {
       bytes += chunk.length;
       if (bytes > LIMIT_BYTES) end();
-    });
-    request.once('end', end).once('close', end).once('error', end);
+    };
+    const end = (): void => {
+      cancel();
+      request.off('data', count).off('end', end).off('error', end);
+      // A request that was answered already is not told that its connection closed.
+      socket.off('close', end);
+      resolve();
+    };
+    const cancel = clock.after(LIMIT_MS, end);
+    request.on('data', count).on('end', end).on('error', end);
+    socket.on('close', end);
     request.resume();
   });
 }

@@ -1,6 +1,6 @@
 // What every front end serves for its operators: /health, /ready, /metrics.
 
-import { messageOf } from '../engine/failure.ts';
+import { Failure, messageOf, transient } from '../engine/failure.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import type { Route } from './route.ts';
@@ -24,6 +24,7 @@ export interface OpsOptions {
 const PROBE_MS = 2_000;
 
 export function opsRoutes(options: OpsOptions): readonly Route[] {
+  const health = sharedHealth(options);
   return [
     {
       method: 'GET',
@@ -32,7 +33,7 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
       operationId: 'getHealth',
       summary: 'What works and what does not',
       responses: { 200: { description: 'status is healthy, degraded or unhealthy', schema: { type: 'object' } } },
-      handler: async (context) => context.json(200, await health(options, context.signal)),
+      handler: async (context) => context.json(200, await health()),
     },
     {
       method: 'GET',
@@ -58,15 +59,38 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
   ];
 }
 
-async function health({ checks, clock, version }: OpsOptions, signal: AbortSignal): Promise<object> {
+export interface HealthReport {
+  readonly status: 'healthy' | 'degraded' | 'unhealthy';
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, { readonly status: string; readonly message?: string }>>;
+}
+
+/** Whoever asks while the probes run gets their result: anybody may ask, as often as they like. */
+export function sharedHealth(options: Pick<OpsOptions, 'checks' | 'clock' | 'version'>): () => Promise<HealthReport> {
+  let running: Promise<HealthReport> | undefined;
+  return () => {
+    running ??= probeAll(options).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
+async function probeAll({
+  checks,
+  clock,
+  version,
+}: Pick<OpsOptions, 'checks' | 'clock' | 'version'>): Promise<HealthReport> {
   const results = await Promise.all(
     checks.map(async (check) => {
-      using limit = deadline(clock, PROBE_MS, signal, () => new Error(`no answer within ${PROBE_MS} ms`));
+      using limit = deadline(clock, PROBE_MS, undefined, () => transient(`no answer within ${PROBE_MS} ms`));
       try {
         await unlessAborted(check.probe(limit.signal), limit.signal);
         return { check, result: { status: 'healthy' } };
       } catch (error) {
-        return { check, result: { status: 'unhealthy', message: messageOf(error) } };
+        // Only our own words: a foreign error may hold an address with a password.
+        const message = error instanceof Failure ? messageOf(error) : 'the check failed';
+        return { check, result: { status: 'unhealthy', message } };
       }
     }),
   );

@@ -1,6 +1,6 @@
 // The base URL under which the caller reaches us, for `Location` headers.
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 
 export interface UrlSettings {
@@ -14,17 +14,33 @@ const HOST = /^[A-Za-z0-9.-]+(:\d{1,5})?$|^\[[0-9a-fA-F:.]+\](:\d{1,5})?$/;
 
 /** Without trailing slash. A host that is no host is replaced by the address that was connected to. */
 export function publicUrl(request: IncomingMessage, { trustProxy, basePath }: UrlSettings): string {
-  const forwarded = (name: string): string | undefined =>
-    trustProxy
-      ? String(request.headers[name] ?? '')
-          .split(',')[0]
-          ?.trim() || undefined
-      : undefined;
+  const forwarded = trustProxy ? forwardedBy(request.headers) : {};
   const encrypted = (request.socket as Partial<TLSSocket>).encrypted === true;
-  const asked = forwarded('x-forwarded-proto')?.toLowerCase();
+  const asked = forwarded.scheme?.toLowerCase();
   const scheme = asked === 'http' || asked === 'https' ? asked : encrypted ? 'https' : 'http';
-  const host = [forwarded('x-forwarded-host'), request.headers.host].find((one) => one !== undefined && HOST.test(one));
+  const host = [forwarded.host, request.headers.host].find((one) => one !== undefined && HOST.test(one));
   return `${scheme}://${host ?? own(request)}${basePath}`;
+}
+
+interface Forwarded {
+  readonly scheme?: string | undefined;
+  readonly host?: string | undefined;
+}
+
+/** What the outermost proxy was asked for: RFC 7239's header where there is one, the older pair otherwise. */
+function forwardedBy(headers: IncomingHttpHeaders): Forwarded {
+  const first = (name: string): string | undefined =>
+    String(headers[name] ?? '')
+      .split(',')[0]
+      ?.trim() || undefined;
+  const standard = first('forwarded');
+  if (standard === undefined) return { scheme: first('x-forwarded-proto'), host: first('x-forwarded-host') };
+  const pairs = standard.split(';').map((pair) => {
+    const [name = '', value = ''] = pair.split('=');
+    return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, '$1')] as const;
+  });
+  const values = new Map(pairs);
+  return { scheme: values.get('proto'), host: values.get('host') };
 }
 
 function own({ socket }: IncomingMessage): string {

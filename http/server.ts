@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { transient } from '../engine/failure.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
@@ -39,6 +39,7 @@ export class HttpServer extends Lifecycle {
   readonly #options: ServerOptions;
   readonly #server: Server;
   readonly #answering = new Set<Promise<void>>();
+  readonly #connections = new Set<Socket>();
   /** The latest exchange of each connection. */
   readonly #exchanges = new WeakMap<Duplex, Exchange>();
 
@@ -58,6 +59,10 @@ export class HttpServer extends Lifecycle {
     };
     this.#server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
     this.#server.maxConnections = limits.maxConnections;
+    this.#server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
     this.#server.timeout = limits.idleTimeoutMs;
     this.#server.on('timeout', (socket: Socket) => this.#onIdle(socket));
     this.#server.on('clientError', (error, socket) => this.#refuse(error, socket));
@@ -97,17 +102,33 @@ export class HttpServer extends Lifecycle {
     });
     failed.catch(() => undefined);
     await Promise.race([aborts(this.stopping), failed]);
-    this.#server.close();
-    this.#server.closeIdleConnections();
+    this.#stopListening();
     while (this.#answering.size > 0 && !this.ended.aborted)
       await Promise.race([...this.#answering, aborts(this.ended)]);
-    this.#server.closeAllConnections();
+    this.#closeAll();
   }
 
   override kill(): void {
     super.kill();
+    this.#closeAll();
+  }
+
+  /**
+   * The server's own `close` also cuts connections whose answer was written but not yet sent, taking them for idle; so
+   * only the listener is closed, and the connections that really are idle.
+   */
+  #stopListening(): void {
+    NetServer.prototype.close.call(this.#server);
+    for (const socket of this.#connections) {
+      const exchange = this.#exchanges.get(socket);
+      if (!exchange || exchange.response.closed) socket.destroy();
+    }
+  }
+
+  #closeAll(): void {
     this.#server.close();
     this.#server.closeAllConnections();
+    for (const socket of this.#connections) socket.destroy();
   }
 
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */

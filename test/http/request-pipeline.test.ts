@@ -1,108 +1,16 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { fetch } from 'undici';
 import { rejected, transient } from '../../engine/failure.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
 import { systemClock } from '../../engine/time.ts';
 import { badRequest, invalidInput } from '../../http/errors.ts';
-import { httpMetrics } from '../../http/http-metrics.ts';
-import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
-import { opsRoutes } from '../../http/ops.ts';
-import { RequestPipeline } from '../../http/request-pipeline.ts';
+import { newKeyPair } from '../../http/local-issuer.ts';
 import type { Access, Route } from '../../http/route.ts';
-import { HttpServer } from '../../http/server.ts';
-import { tokenVerifier } from '../../http/tokens.ts';
-
-const ADMIN = 'a'.repeat(40);
-const keys = await newKeyPair();
-
-const route = (path: string, access: Access, handler: Route['handler'], more: Partial<Route> = {}): Route => ({
-  method: 'GET',
-  path,
-  access,
-  operationId: path,
-  summary: path,
-  responses: { 200: { description: 'ok' } },
-  handler,
-  ...more,
-});
-
-async function setup(t: Test, routes: readonly Route[], options: { cors?: readonly string[] } = {}) {
-  const metrics = new Metrics();
-  let ready = true;
-  const pipeline = new RequestPipeline({
-    routes,
-    opsRoutes: opsRoutes({ version: '1', checks: [], ready: () => ready, metrics, clock: systemClock }),
-    auth: {
-      adminToken: ADMIN,
-      verify: tokenVerifier({ issuer: 'test', clockToleranceMs: 0 }, { publicKeyPem: keys.publicKeyPem }),
-      queryToken: true,
-      remember: async () => undefined,
-    },
-    cors: options.cors ?? false,
-    url: { trustProxy: false, basePath: '/base' },
-    clock: systemClock,
-    log: silentLogger(),
-    metrics: httpMetrics(metrics, 'test'),
-  });
-  const server = new HttpServer({
-    name: 'test',
-    clock: systemClock,
-    log: silentLogger(),
-    host: '127.0.0.1',
-    port: 0,
-    limits: {
-      maxHeaderSize: 16_384,
-      maxConnections: 100,
-      headerTimeoutMs: 10_000,
-      idleTimeoutMs: 60_000,
-      keepAliveTimeoutMs: 5_000,
-    },
-    pipeline,
-  });
-  await server.start(new AbortController().signal);
-  t.teardown(async () => {
-    await server.stop(systemClock.now() + 1_000);
-    server.kill();
-  });
-  return {
-    url: `http://127.0.0.1:${server.port}`,
-    port: server.port,
-    server,
-    metrics,
-    setReady: (value: boolean) => {
-      ready = value;
-    },
-  };
-}
-
-const bearer = async (claims: Record<string, string | boolean> = {}, more: object = {}): Promise<string> =>
-  issueToken({
-    privateKeyPem: keys.privateKeyPem,
-    issuer: 'test',
-    subject: '42',
-    claims,
-    lifetimeSeconds: 60,
-    ...more,
-  });
-
-/** One request as bytes, the whole answer as text. */
-async function raw(port: number, text: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
-  socket.end(text);
-  let answer = '';
-  socket.setEncoding('utf8').on('data', (chunk: string) => {
-    answer += chunk;
-  });
-  await once(socket, 'close');
-  return answer;
-}
+import { ADMIN, bearer, httpApp, raw, route } from './http-app.ts';
 
 t.test('every access lets in exactly whom it names', async (t) => {
   const levels: readonly Access[] = ['open', 'user', 'user-or-guest', 'user-or-admin', 'admin'];
-  const app = await setup(
+  const app = await httpApp(
     t,
     levels.map((access) => route(`/${access}`, access, async (context) => context.json(200, context.caller.kind))),
   );
@@ -130,7 +38,7 @@ t.test('every access lets in exactly whom it names', async (t) => {
 });
 
 t.test('a token that is not good is 401 and says no more than needed', async (t) => {
-  const app = await setup(t, [route('/me', 'user', async (context) => context.json(200, context.userId))]);
+  const app = await httpApp(t, [route('/me', 'user', async (context) => context.json(200, context.userId))]);
   const other = await newKeyPair();
   const b64 = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { iss: 'test', sub: '42', exp: Math.floor(systemClock.now() / 1000) + 60 };
@@ -156,7 +64,7 @@ t.test('what a handler throws is answered by the table, and an unknown error say
     route(path, 'open', async () => {
       throw error;
     });
-  const app = await setup(t, [
+  const app = await httpApp(t, [
     throws('/bad', badRequest('no good')),
     throws('/input', invalidInput('faults', { general: [], byKey: { name: ['is short'] } })),
     throws('/rejected', rejected('yours')),
@@ -183,7 +91,7 @@ t.test('what a handler throws is answered by the table, and an unknown error say
 
 t.test('unknown paths, methods, versions and parameters are named', async (t) => {
   const limit = { limit: { description: '', schema: { type: 'integer', minimum: 1 } } };
-  const app = await setup(t, [
+  const app = await httpApp(t, [
     route('/list/:id', 'open', async (context) => context.json(200, { ...context.query, ...context.params }), {
       query: limit,
     }),
@@ -207,7 +115,7 @@ t.test('unknown paths, methods, versions and parameters are named', async (t) =>
 });
 
 t.test('a browser of a listed origin may call, another may not', async (t) => {
-  const app = await setup(t, [route('/x', 'open', async (context) => context.json(200, 1))], {
+  const app = await httpApp(t, [route('/x', 'open', async (context) => context.json(200, 1))], {
     cors: ['https://site.example'],
   });
   const good = await fetch(`${app.url}/x`, { headers: { origin: 'https://site.example' } });
@@ -223,7 +131,7 @@ t.test('a browser of a listed origin may call, another may not', async (t) => {
 });
 
 t.test('while draining only the operators are answered', async (t) => {
-  const app = await setup(t, [route('/x', 'open', async (context) => context.json(200, 1))]);
+  const app = await httpApp(t, [route('/x', 'open', async (context) => context.json(200, 1))]);
   app.setReady(false);
   app.server.quiet();
   const refused = await fetch(`${app.url}/x`);
@@ -237,7 +145,7 @@ t.test('while draining only the operators are answered', async (t) => {
 t.test('a request under way is finished before the server stops', async (t) => {
   const entered = Promise.withResolvers<void>();
   const leave = Promise.withResolvers<void>();
-  const app = await setup(t, [
+  const app = await httpApp(t, [
     route('/slow', 'open', async (context) => {
       entered.resolve();
       await leave.promise;
@@ -255,7 +163,7 @@ t.test('a request under way is finished before the server stops', async (t) => {
 t.test('a client that goes away aborts its request', async (t) => {
   const entered = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
-  const app = await setup(t, [
+  const app = await httpApp(t, [
     route('/slow', 'open', async (context) => {
       entered.resolve();
       await once(context.signal, 'abort');
@@ -275,7 +183,7 @@ t.test('a list is streamed, and one that breaks is cut off instead of looking wh
     for (let i = 0; i < n; i++) yield i;
     if (fail) throw new Error('broke');
   };
-  const app = await setup(t, [
+  const app = await httpApp(t, [
     route('/list', 'open', (context) => context.jsonList(numbers(3, false))),
     route('/empty', 'open', (context) => context.jsonList(numbers(0, false))),
     route('/first', 'open', (context) => context.jsonList(numbers(0, true))),
@@ -288,7 +196,7 @@ t.test('a list is streamed, and one that breaks is cut off instead of looking wh
 });
 
 t.test('heads that are too large or malformed are refused', async (t) => {
-  const app = await setup(t, [route('/x', 'open', async (context) => context.json(200, 1))]);
+  const app = await httpApp(t, [route('/x', 'open', async (context) => context.json(200, 1))]);
   const large = `GET /x HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`;
   t.match(await raw(app.port, large), /^HTTP\/1\.1 431 /);
   t.match(await raw(app.port, 'GET /x HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n'), /^HTTP\/1\.1 400 /);

@@ -1,0 +1,129 @@
+// A front end of its own for a test of the HTTP kernel: real sockets on a free port, tokens of a key pair of its own.
+
+import { connect, type Socket } from 'node:net';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { type Clock, systemClock } from '../../engine/time.ts';
+import type { AuthSettings } from '../../http/authenticate.ts';
+import { httpMetrics } from '../../http/http-metrics.ts';
+import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
+import { type HealthCheck, opsRoutes } from '../../http/ops.ts';
+import type { UrlSettings } from '../../http/public-url.ts';
+import { RequestPipeline } from '../../http/request-pipeline.ts';
+import type { Access, Route } from '../../http/route.ts';
+import { HttpServer, type ServerLimits } from '../../http/server.ts';
+import { tokenVerifier } from '../../http/tokens.ts';
+
+export const ADMIN = 'a'.repeat(40);
+export const keys = await newKeyPair();
+
+export interface AppOptions {
+  readonly cors?: readonly string[];
+  readonly limits?: Partial<ServerLimits>;
+  readonly auth?: Partial<AuthSettings>;
+  readonly url?: Partial<UrlSettings>;
+  readonly checks?: readonly HealthCheck[];
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Of the pipeline: how long an unwanted body is read, what the metrics say. */
+  readonly clock?: Clock;
+}
+
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
+export const route = (path: string, access: Access, handler: Route['handler'], more: Partial<Route> = {}): Route => ({
+  method: 'GET',
+  path,
+  access,
+  operationId: path,
+  summary: path,
+  responses: { 200: { description: 'ok' } },
+  handler,
+  ...more,
+});
+
+export async function httpApp(t: Teardown, routes: readonly Route[], options: AppOptions = {}) {
+  const metrics = new Metrics();
+  let ready = true;
+  const clock = options.clock ?? systemClock;
+  const pipeline = new RequestPipeline({
+    routes,
+    opsRoutes: opsRoutes({ version: '1', checks: options.checks ?? [], ready: () => ready, metrics, clock }),
+    auth: {
+      adminToken: ADMIN,
+      verify: tokenVerifier({ issuer: 'test', clockToleranceMs: 0 }, { publicKeyPem: keys.publicKeyPem }),
+      queryToken: true,
+      remember: async () => undefined,
+      ...options.auth,
+    },
+    cors: options.cors ?? false,
+    url: { trustProxy: false, basePath: '/base', ...options.url },
+    clock,
+    log: silentLogger(),
+    metrics: httpMetrics(metrics, 'test'),
+  });
+  const server = new HttpServer({
+    name: 'test',
+    clock: systemClock,
+    log: silentLogger(),
+    host: '127.0.0.1',
+    port: 0,
+    tls: options.tls,
+    limits: {
+      maxHeaderSize: 16_384,
+      maxConnections: 100,
+      headerTimeoutMs: 10_000,
+      idleTimeoutMs: 60_000,
+      keepAliveTimeoutMs: 5_000,
+      ...options.limits,
+    },
+    pipeline,
+  });
+  await server.start(new AbortController().signal);
+  t.teardown(async () => {
+    await server.stop(systemClock.now() + 1_000);
+    server.kill();
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    port: server.port,
+    server,
+    pipeline,
+    metrics,
+    setReady: (value: boolean) => {
+      ready = value;
+    },
+  };
+}
+
+export const bearer = async (claims: Record<string, string | boolean> = {}, more: object = {}): Promise<string> =>
+  issueToken({
+    privateKeyPem: keys.privateKeyPem,
+    issuer: 'test',
+    subject: '42',
+    claims,
+    lifetimeSeconds: 60,
+    ...more,
+  });
+
+/** One request as bytes, the whole answer as text, until the server closes the connection. */
+export async function raw(port: number, text: string): Promise<string> {
+  const { socket, answer } = dial(port);
+  socket.end(text);
+  return answer;
+}
+
+/** A connection to write to by hand; `answer` is all that came back when it closes, whether by an end or a reset. */
+export function dial(port: number): { readonly socket: Socket; readonly answer: Promise<string>; got(): string } {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.on('error', () => undefined);
+  const answer = new Promise<string>((resolve) => {
+    socket.once('close', () => resolve(text));
+  });
+  return { socket, answer, got: () => text };
+}
