@@ -11,10 +11,8 @@ import type { Catalog, DatasetRecord } from '../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { Validation } from '../engine/ports/plugin-client.ts';
-import type { RetryPolicy } from '../engine/retry.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
-import { retryMessage } from './job-outcome.ts';
 import { pluginServerError } from './plugin-server-error.ts';
 import type { Scratch } from './scratch.ts';
 import { readManifest, versionOf, writeManifest } from './stored-documents.ts';
@@ -32,13 +30,11 @@ export class ImportLane implements JobHandler {
   readonly #ports: ImportLanePorts;
   readonly #types: DataTypes;
   readonly #scratch: Scratch;
-  readonly #retry: RetryPolicy;
 
-  constructor(ports: ImportLanePorts, types: DataTypes, scratch: Scratch, retry: RetryPolicy) {
+  constructor(ports: ImportLanePorts, types: DataTypes, scratch: Scratch) {
     this.#ports = ports;
     this.#types = types;
     this.#scratch = scratch;
-    this.#retry = retry;
   }
 
   async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
@@ -68,11 +64,10 @@ export class ImportLane implements JobHandler {
     // A repeated event that fails says nothing about an import that has ended.
     if (!record || !isOpen(record)) return;
     const retrying = outcome.kind === 'retry';
-    const message = retrying ? retryMessage(job, this.#retry, outcome.message) : outcome.message;
     await this.#ports.catalog.write(
       job.dataset,
       job.lease,
-      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [message] }],
+      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [outcome.message] }],
       signal,
     );
   }

@@ -14,6 +14,7 @@ import type { RetryPolicy } from '../engine/retry.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
+import { reportInstalls } from './report-installs.ts';
 import {
   dropAttempt,
   type InstallTargets,
@@ -68,8 +69,14 @@ export class InstallLane implements JobHandler {
     return nextTry(results, this.#ports.clock.now());
   }
 
-  /** Steps report themselves; what fails around them (no target involved) is only tried again. */
-  async report(): Promise<void> {}
+  /** Steps report themselves; this is about what failed around them. */
+  report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    return reportInstalls(this.#ports.catalog, job, 'data', outcome, signal);
+  }
 
   async #gather(job: ClaimedJob, signal: AbortSignal): Promise<Work | undefined> {
     const { catalog, store } = this.#ports;

@@ -14,7 +14,7 @@ import type { ClaimedJob } from '../engine/ports/jobs.ts';
 import type { InstallReply } from '../engine/ports/plugin-client.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
 import type { Clock } from '../engine/time.ts';
-import { decideOutcome, retryMessage } from './job-outcome.ts';
+import { decideOutcome } from './job-outcome.ts';
 import { pluginServerError } from './plugin-server-error.ts';
 import { linesOf } from './site-targets.ts';
 import { allMessages } from './tasks/task-map.ts';
@@ -100,7 +100,7 @@ async function postpone(
   const untilMs = ports.clock.now() + wait.delayMs;
   const waiting = { ...attempt, tries: wait.tries, notBefore: new Date(untilMs) };
   await ports.catalog.writeAttempt(job.dataset, job.lease, waiting, signal);
-  const queued = { status: 'queued', messages: [retryMessage(attempt, policy, reason)] } as const;
+  const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? outcome.message : reason] } as const;
   await writeStatus(job, step, queued, ports, signal);
   return { kind: 'waiting', untilMs };
 }

@@ -9,6 +9,7 @@ export interface FewTries {
   readonly maxTries: number;
 }
 
+/** The message of a retry is what the dataset's owner reads meanwhile: which try it was, and why it failed. */
 export function decideOutcome(
   error: unknown,
   job: Pick<ClaimedJob, 'tries'>,
@@ -27,14 +28,10 @@ export function decideOutcome(
       const tries = Math.min(policy.tries, (error as Partial<FewTries>).maxTries ?? policy.tries);
       const next = afterFailure({ ...policy, tries }, job.tries, error, random);
       if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message };
-      return { kind: 'retry', delayMs: next.delayMs, message, countTry: next.countTry };
+      const { delayMs, countTry } = next;
+      return { kind: 'retry', delayMs, message: `try ${job.tries + 1} of ${tries}: ${message}`, countTry };
     }
     default:
       return kind satisfies never;
   }
-}
-
-/** What a user reads while a job waits for its next try. */
-export function retryMessage(job: Pick<ClaimedJob, 'tries'>, policy: RetryPolicy, reason: string): string {
-  return `try ${job.tries + 1} of ${policy.tries}: ${reason}`;
 }

@@ -107,8 +107,8 @@ export function laneHandlers(
 ): readonly JobHandler[] {
   const { types, scratch, tuning } = options;
   return [
-    new UploadLane(options, types, options.uploadLimits, scratch, tuning.upload.retry),
-    new ImportLane(options, types, scratch, tuning.import.retry),
+    new UploadLane(options, types, options.uploadLimits, scratch),
+    new ImportLane(options, types, scratch),
     new UpdateMetaLane(options, types, tuning.updateMeta.retry),
     new InstallLane(options, types, tuning.install.retry),
   ];

@@ -13,6 +13,7 @@ import { ensureRegistered } from './ensure-registered.ts';
 import { fileName, nextTry } from './install-lane.ts';
 import { runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
+import { reportInstalls } from './report-installs.ts';
 import {
   combinedVersion,
   dropAttempt,
@@ -84,8 +85,14 @@ export class UpdateMetaLane implements JobHandler {
     return nextTry(results, this.#ports.clock.now());
   }
 
-  /** Steps report themselves; what fails around them (no target involved) is only tried again. */
-  async report(): Promise<void> {}
+  /** Steps report themselves; this is about what failed around them. */
+  report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    return reportInstalls(this.#ports.catalog, job, 'meta', outcome, signal);
+  }
 
   async #updateOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
     const { job, record } = work;

@@ -9,9 +9,7 @@ import type { Catalog, DatasetRecord } from '../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Uploads } from '../engine/ports/uploads.ts';
-import type { RetryPolicy } from '../engine/retry.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
-import { retryMessage } from './job-outcome.ts';
 import type { Scratch } from './scratch.ts';
 import { writeManifest, writeUploadError } from './stored-documents.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
@@ -35,14 +33,12 @@ export class UploadLane implements JobHandler {
   readonly #types: DataTypes;
   readonly #limits: UploadLimits;
   readonly #scratch: Scratch;
-  readonly #retry: RetryPolicy;
 
-  constructor(ports: UploadLanePorts, types: DataTypes, limits: UploadLimits, scratch: Scratch, retry: RetryPolicy) {
+  constructor(ports: UploadLanePorts, types: DataTypes, limits: UploadLimits, scratch: Scratch) {
     this.#ports = ports;
     this.#types = types;
     this.#limits = limits;
     this.#scratch = scratch;
-    this.#retry = retry;
   }
 
   async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
@@ -78,7 +74,7 @@ export class UploadLane implements JobHandler {
     if (record?.upload.status !== 'running') return;
     const at = { owner: job.owner, dataset: job.dataset };
     if (outcome.kind === 'retry') {
-      const message = retryMessage(job, this.#retry, outcome.message);
+      const { message } = outcome;
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running', message }], signal);
       return;
     }

@@ -40,7 +40,10 @@ export function createLogger(options: LogOptions): Logger {
       },
       formatters: { level: (label) => ({ level: label }) },
     },
-    pino.destination({ ...('file' in options.to ? { dest: options.to.file } : { fd: options.to.fd }), sync: true }),
+    pino.destination({
+      ...('file' in options.to ? { dest: options.to.file, mode: 0o640 } : { fd: options.to.fd }),
+      sync: true,
+    }),
   );
 }
 

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import type { Configuration } from '../../config/configuration.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
@@ -107,6 +107,8 @@ export const up: Command = {
 
 /** Files that exist are the operator's; launchers name this program's own path and are written anew each time. */
 async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
+  // Private datasets lie there: others of this machine may pass through the data directory, not into this.
+  await mkdir(dir.objects, { recursive: true, mode: 0o700 });
   const launchers = await writeSampleLaunchers(dir.plugins, RUNTIME_ARGV);
   if (!existsSync(dir.tokenKey) || !existsSync(dir.tokenPublicKey)) {
     const pair = await newKeyPair();

@@ -76,7 +76,8 @@ export interface Jobs {
   enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void>;
   /**
    * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A
-   * job is claimable when it is due, no lower-ranked job of its dataset waits, and the dataset's lease is free.
+   * job is claimable when it is due, no lower-ranked job of its dataset waits (one delayed by a target that is away holds
+   * back nobody), and the dataset's lease is free.
    * Completions whose lease was lost are ignored.
    */
   exchange(done: readonly JobCompletion[], claim: ClaimRequest, signal: AbortSignal): Promise<readonly ClaimedJob[]>;

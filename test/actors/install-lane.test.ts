@@ -146,7 +146,7 @@ t.test('a target that is away until its last try goes on waiting and is not lost
   const process = world.process();
   for (let rounds = 0; rounds < 60; rounds++) if ((await world.round(process)) === 0) await world.clock.advanceToNext();
   t.match(await world.record(at), {
-    installs: { 'PlasmoSite data': ['queued', 'try 12 of 12: statement took too long'] },
+    installs: { 'PlasmoSite data': ['queued', 'statement took too long'] },
   });
   away.reason = undefined;
   await world.finish();
@@ -344,3 +344,16 @@ function awayable(
   world.targets.set(id, behind);
   return switched;
 }
+
+t.test('a job that fails as a whole tells the owner, and leaves the targets as they are', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from('no json'), {}, never);
+  const why = `${objectKey(at, 'vdi-manifest.json')}: not JSON`;
+  t.match(await world.run('install'), { kind: 'dead', failure: 'rejected' });
+  t.match(await world.record(at), {
+    installs: { 'PlasmoSite data': ['failed-installation', why], 'ToxoSite data': ['failed-installation', why] },
+  });
+  const untouched = { data: ['queued'], ...NO_ROWS };
+  t.same(await world.control(at), { PlasmoSite: untouched, ToxoSite: untouched });
+});

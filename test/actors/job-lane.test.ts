@@ -69,8 +69,8 @@ t.test('a failure is reported before its outcome is written, and tried until the
   await clock.advance(1_000);
   t.same(rows(), ['d1 dead 3']);
   t.same(reports, [
-    'retry 0 busy; row: d1 running 0',
-    'retry 1 busy; row: d1 running 1',
+    'retry 0 try 1 of 3: busy; row: d1 running 0',
+    'retry 1 try 2 of 3: busy; row: d1 running 1',
     'dead 2 busy; row: d1 running 2',
   ]);
 });

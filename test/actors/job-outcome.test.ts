@@ -1,5 +1,5 @@
 import t from 'tap';
-import { decideOutcome, retryMessage } from '../../actors/job-outcome.ts';
+import { decideOutcome } from '../../actors/job-outcome.ts';
 import { pluginServerError } from '../../actors/plugin-server-error.ts';
 import { aborted, defect, rejected, transient } from '../../engine/failure.ts';
 
@@ -10,7 +10,7 @@ t.test('a transient failure is tried again until its tries are used up', async (
   t.same(decideOutcome(transient('down'), { tries: 0 }, policy, lowest), {
     kind: 'retry',
     delayMs: 1000,
-    message: 'down',
+    message: 'try 1 of 12: down',
     countTry: true,
   });
   t.same(decideOutcome(transient('down'), { tries: 11 }, policy, lowest), {
@@ -29,7 +29,10 @@ t.test('a dependency that was not reached costs no try, however often', async (t
 
 t.test("a plugin's server error gets three tries", async (t) => {
   const error = pluginServerError('genelist', 'disk full');
-  t.match(decideOutcome(error, { tries: 1 }, policy, lowest), { kind: 'retry', message: 'plugin genelist: disk full' });
+  t.match(decideOutcome(error, { tries: 1 }, policy, lowest), {
+    kind: 'retry',
+    message: 'try 2 of 3: plugin genelist: disk full',
+  });
   t.match(decideOutcome(error, { tries: 2 }, policy, lowest), { kind: 'dead', failure: 'transient' });
 });
 
@@ -38,8 +41,4 @@ t.test('a rejection and a defect are final, a stop is not a failure', async (t) 
   t.match(decideOutcome(defect('bug'), { tries: 0 }, policy, lowest), { kind: 'dead', failure: 'defect' });
   t.match(decideOutcome(new Error('who knows'), { tries: 0 }, policy, lowest), { kind: 'dead', failure: 'defect' });
   t.same(decideOutcome(aborted('stop'), { tries: 0 }, policy, lowest), { kind: 'requeue', crashed: false });
-});
-
-t.test('a user reads which try it is', async (t) => {
-  t.equal(retryMessage({ tries: 2 }, policy, 'no route'), 'try 3 of 12: no route');
 });

@@ -155,6 +155,14 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     t.same(datasets(await claim(first.jobs, 'install')), ['d1']);
   });
 
+  fact('a job that waits for a target holds back no other', async (t, { first }) => {
+    await first.jobs.enqueue([request('updateMeta', 'd1'), request('install', 'd1')], signal);
+    const job = await claimOne(first.jobs, 'updateMeta');
+    t.same(await claim(first.jobs, 'install'), [], 'while it runs, the order holds');
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'target away', countTry: false });
+    t.same(datasets(await claim(first.jobs, 'install')), ['d1']);
+  });
+
   fact('a dataset whose lease somebody holds is left alone', async (t, { first, second }) => {
     const lease = await second.leases.acquire('d1', signal);
     await first.jobs.enqueue([request('import', 'd1'), request('import', 'd2')], signal);

@@ -90,7 +90,7 @@ export class JobTable {
     if (row.state !== 'running' && row.runAt > this.clock.now()) return false;
     return LANES.every((lane) => {
       const other = this.get(lane, row.dataset);
-      return !other || other.state === 'dead' || laneRank(lane) >= laneRank(row.lane);
+      return !other || laneRank(lane) >= laneRank(row.lane) || !holdsBack(other);
     });
   }
 
@@ -109,6 +109,10 @@ export class JobTable {
     return () => wakes.delete(mine);
   }
 }
+
+/** A job that is dead, or delayed because a target is away, holds back nobody. */
+const holdsBack = ({ state, lane }: FakeJobRow): boolean =>
+  state !== 'dead' && (state !== 'delayed' || !['updateMeta', 'install', 'sharing'].includes(lane));
 
 export class FakeJobs implements Jobs {
   readonly #table: JobTable;

@@ -6,6 +6,11 @@
 -- The settings pin the plan to index look-ups. The statistics of a queue are wrong by nature (empty a minute ago, full
 -- now); a plan made for an empty table reads all jobs and checks each of them before it takes the oldest.
 
+-- Whether a job holds back those of higher rank of its dataset: the order of one dataset's jobs is a promise. A dead one
+-- does not, nor one that is delayed because a target is away: the other targets must not wait for that one.
+create function holds_back(its_state text, its_lane text) returns boolean immutable parallel safe
+  return its_state <> 'dead' and (its_state <> 'delayed' or its_lane not in ('updateMeta', 'install', 'sharing'));
+
 create function exchange_jobs(
   me integer,
   its_lane text,
@@ -90,14 +95,14 @@ begin
 
   return query
   -- A running row is one more candidate: when its lease is free, it runs in name only (the lease expired, or its
-  -- process died) and is claimed as it was, without blame. A delayed job holds back those of higher rank until it is
-  -- done or dead: the order of one dataset's jobs is a promise.
+  -- process died) and is claimed as it was, without blame. Jobs of lower rank hold back
+  -- those of higher rank, see holds_back.
   with wanted as materialized (
     select j.id, j.dataset_id, j.state from job j
     where j.lane = its_lane and j.run_at <= now() and j.state <> 'dead'
       and (j.type is null or j.type <> all(types_last) and j.type <> all(types_not))
       and not exists (select from job lower
-        where lower.dataset_id = j.dataset_id and lower.rank < j.rank and lower.state <> 'dead' offset 0)
+        where lower.dataset_id = j.dataset_id and lower.rank < j.rank and holds_back(lower.state, lower.lane) offset 0)
       and not exists (select from lease l
         where l.name = j.dataset_id and l.holder is not null and l.expires_at > now()
           and (l.holder = me or l.holder in (select a.id from alive_instance a)) offset 0)
@@ -108,7 +113,7 @@ begin
       and j.lane = its_lane and j.run_at <= now() and j.state <> 'dead'
       and j.type = any(types_last) and j.type <> all(types_not)
       and not exists (select from job lower
-        where lower.dataset_id = j.dataset_id and lower.rank < j.rank and lower.state <> 'dead' offset 0)
+        where lower.dataset_id = j.dataset_id and lower.rank < j.rank and holds_back(lower.state, lower.lane) offset 0)
       and not exists (select from lease l
         where l.name = j.dataset_id and l.holder is not null and l.expires_at > now()
           and (l.holder = me or l.holder in (select a.id from alive_instance a)) offset 0)
