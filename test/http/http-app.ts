@@ -1,7 +1,7 @@
 // A front end of its own for a test of the HTTP kernel: real sockets on a free port, tokens of a key pair of its own.
 
 import { connect, type Socket } from 'node:net';
-import { silentLogger } from '../../engine/log.ts';
+import { type Logger, silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { type Clock, systemClock } from '../../engine/time.ts';
 import type { AuthSettings } from '../../http/authenticate.ts';
@@ -26,6 +26,7 @@ export interface AppOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Of the pipeline: how long an unwanted body is read, what the metrics say. */
   readonly clock?: Clock;
+  readonly log?: Logger;
 }
 
 interface Teardown {
@@ -60,7 +61,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     cors: options.cors ?? false,
     url: { trustProxy: false, basePath: '/base', ...options.url },
     clock,
-    log: silentLogger(),
+    log: options.log ?? silentLogger(),
     metrics: httpMetrics(metrics, 'test'),
   });
   const server = new HttpServer({

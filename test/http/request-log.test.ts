@@ -1,0 +1,75 @@
+import { Writable } from 'node:stream';
+import pino from 'pino';
+import t from 'tap';
+import { fetch } from 'undici';
+import { rejected, transient } from '../../engine/failure.ts';
+import { ADMIN, bearer, httpApp, route } from './http-app.ts';
+
+function capture() {
+  const lines: Record<string, unknown>[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(JSON.parse(chunk.toString()));
+      done();
+    },
+  });
+  return { lines, log: pino({ level: 'trace', base: null }, stream) };
+}
+
+t.test('an unknown error is logged once, under the id that the caller is told', async (t) => {
+  const { lines, log } = capture();
+  const bug = route('/bug', 'open', async () => {
+    throw new Error('the detail');
+  });
+  const app = await httpApp(t, [bug], { log });
+  const response = await fetch(`${app.url}/bug`, { headers: { traceid: 'trace-1' } });
+  const { requestId } = (await response.json()) as { requestId: string };
+  t.equal(response.headers.get('x-request-id'), requestId);
+  const errors = lines.filter((line) => line.level === 50);
+  t.equal(errors.length, 1);
+  t.match(errors[0], { request: requestId, trace: 'trace-1', route: '/bug', err: { message: 'the detail' } });
+});
+
+t.test('a failure that may pass is a warning, the fault of a caller none', async (t) => {
+  const { lines, log } = capture();
+  const throws = (path: string, error: unknown) =>
+    route(path, 'open', async () => {
+      throw error;
+    });
+  const app = await httpApp(t, [throws('/away', transient('store away')), throws('/bad', rejected('no'))], { log });
+  await fetch(`${app.url}/away`);
+  t.match(
+    lines.filter(({ level }) => Number(level) >= 40),
+    [{ level: 40, err: { message: 'store away' } }],
+  );
+  lines.length = 0;
+  await fetch(`${app.url}/bad`);
+  t.same(
+    lines.filter(({ level }) => Number(level) >= 40),
+    [],
+  );
+});
+
+t.test('no token gets into the log, wherever it stood', async (t) => {
+  const { lines, log } = capture();
+  const token = await bearer();
+  const app = await httpApp(
+    t,
+    [
+      route('/file', 'user', async (context) => context.json(200, context.query), { queryToken: true }),
+      route('/fails', 'user-or-admin', async () => {
+        throw new Error('oops');
+      }),
+    ],
+    { log },
+  );
+  const inQuery = await fetch(`${app.url}/file?access_token=${token}`);
+  t.same([inQuery.status, await inQuery.json()], [200, {}]);
+  await fetch(`${app.url}/nowhere?access_token=${token}`);
+  await fetch(`${app.url}/fails`, { headers: { authorization: `Bearer ${token}` } });
+  await fetch(`${app.url}/fails`, { headers: { 'admin-token': ADMIN } });
+  await fetch(`${app.url}/fails`, { headers: { 'admin-token': `${ADMIN}x`, traceid: 'not a trace id' } });
+  t.ok(lines.length >= 5);
+  const text = JSON.stringify(lines);
+  for (const secret of [token, ADMIN, 'not a trace id']) t.notOk(text.includes(secret));
+});
