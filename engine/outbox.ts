@@ -16,8 +16,8 @@ export class Outbox<Message> {
 
   post(message: Message): void {
     if (this.#pending.push(message) > 1) return;
-    // Two microtasks: whoever is woken by the same event gets a word in.
-    queueMicrotask(() => queueMicrotask(() => this.#flush()));
+    // After this round of events, not after this event: small arrays would be answered by small arrays for ever.
+    setImmediate(() => this.#flush());
   }
 
   #flush(): void {

@@ -7,7 +7,8 @@
 import { messageOf, transient } from './failure.ts';
 import type { Logger } from './log.ts';
 import { Backoff } from './retry.ts';
-import type { SeatTask, ThreadSeat } from './thread-seat.ts';
+import type { ThreadSeat } from './thread-seat.ts';
+import { type TaskHome, ThreadTask } from './thread-task.ts';
 import type { Clock } from './time.ts';
 
 export interface CrewOptions {
@@ -22,17 +23,21 @@ export interface CrewOptions {
   /** Makes a seat and waits until it is open; one at a time in the whole pool. */
   readonly openSeat: (freed: () => void, gone: (seat: ThreadSeat, crash: unknown) => void) => Promise<ThreadSeat>;
   readonly died: () => void;
+  /** The last task was answered. */
+  readonly idle: () => void;
 }
 
-export class ThreadCrew {
+export class ThreadCrew implements TaskHome {
   readonly #options: CrewOptions;
   readonly #seats = new Set<ThreadSeat>();
-  readonly #places = new Map<number, ThreadSeat>();
   /** In order of arrival. */
-  readonly #waiting = new Map<number, SeatTask>();
+  readonly #waiting = new Map<number, ThreadTask>();
   readonly #backoff = new Backoff({ baseMs: 500, maxMs: 30_000 });
+  #nextId = 1;
+  #unanswered = 0;
   #opening = false;
   #openAfter = 0;
+  #startFailure: unknown;
   #sweep: (() => void) | undefined;
   #closed = false;
 
@@ -49,34 +54,38 @@ export class ThreadCrew {
   }
 
   get running(): number {
-    let sum = 0;
-    for (const seat of this.#seats) sum += seat.load;
-    return sum;
+    return this.#unanswered - this.#waiting.size;
   }
 
-  /** Throws `transient` when no more tasks may wait. */
-  accept(task: SeatTask): void {
-    const { name, queueSize } = this.#options;
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** Rejects as `transient` when no more tasks may wait. `signal` must not be aborted yet. */
+  submit(name: string, input: unknown, signal: AbortSignal): Promise<unknown> {
+    const task = new ThreadTask(this.#nextId++, name, input, this, signal);
+    this.#unanswered++;
     const seat = this.#waiting.size === 0 ? this.#place() : undefined;
     if (seat) {
-      this.#assign(task, seat);
-      return;
+      seat.assign(task);
+    } else if (this.#waiting.size < this.#options.queueSize) {
+      this.#waiting.set(task.id, task);
+      this.#pump();
+    } else {
+      const { name: kind, queueSize } = this.#options;
+      task.reject(transient(`the ${kind} worker threads are busy and ${queueSize} tasks wait, the most that may`));
     }
-    if (this.#waiting.size >= queueSize) {
-      throw transient(`the ${name} worker threads are busy and ${queueSize} tasks wait, which is the most that may`);
-    }
-    this.#waiting.set(task.id, task);
-    this.#pump();
+    return task.answer;
   }
 
-  cancel(task: SeatTask, reason: unknown): void {
+  cancel(task: ThreadTask, reason: unknown): void {
     if (this.#waiting.delete(task.id)) task.reject(reason);
-    else this.#places.get(task.id)?.cancel(task, reason);
+    else task.seat?.cancel(task, reason);
   }
 
-  /** The task was answered. */
-  forget(task: SeatTask): void {
-    this.#places.delete(task.id);
+  answered(): void {
+    this.#unanswered--;
+    if (this.#unanswered === 0) this.#options.idle();
   }
 
   cancelAll(reason: unknown): void {
@@ -92,20 +101,17 @@ export class ThreadCrew {
     for (const seat of this.#seats) seat.terminate();
   }
 
-  #assign(task: SeatTask, seat: ThreadSeat): void {
-    this.#places.set(task.id, seat);
-    seat.assign(task);
-  }
-
   #pump(): void {
     if (this.#closed) return;
     for (const task of this.#waiting.values()) {
       const seat = this.#place();
       if (!seat) break;
       this.#waiting.delete(task.id);
-      this.#assign(task, seat);
+      seat.assign(task);
     }
-    if (this.#waiting.size > 0 && this.#mayOpen && !this.#opening) void this.#open();
+    if (this.#waiting.size === 0 || this.#opening) return;
+    if (this.#mayOpen) void this.#open();
+    else if (this.#seats.size === 0) this.#failWaiting();
   }
 
   /** Whether another thread can be had now or soon. */
@@ -141,15 +147,16 @@ export class ThreadCrew {
       const delayMs = this.#backoff.failed();
       this.#openAfter = clock.now() + delayMs;
       if (!this.#closed) log.error({ err: messageOf(error), delayMs }, 'a worker thread could not start');
-      if (this.#seats.size === 0) this.#failWaiting(error);
+      this.#startFailure = error;
     }
     this.#opening = false;
     this.#pump();
   }
 
-  #failWaiting(error: unknown): void {
-    for (const task of this.#waiting.values()) task.reject(error);
+  #failWaiting(): void {
+    const tasks = [...this.#waiting.values()];
     this.#waiting.clear();
+    for (const task of tasks) task.reject(this.#startFailure);
   }
 
   #gone(seat: ThreadSeat, crash: unknown): void {

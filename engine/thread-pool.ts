@@ -11,7 +11,7 @@ import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
 import { ThreadCrew } from './thread-crew.ts';
 import type { SessionStart } from './thread-messages.ts';
-import { type SeatOptions, type SeatTask, ThreadSeat } from './thread-seat.ts';
+import { type SeatOptions, ThreadSeat } from './thread-seat.ts';
 
 export interface ThreadPoolOptions extends LifecycleOptions {
   /** Entry file of a thread; its default export is made by serveTasks (thread.ts). */
@@ -50,8 +50,6 @@ export class ThreadPool extends Lifecycle {
   #piscina: Piscina<SessionStart, void> | undefined;
   /** Threads start one after the other: Piscina starts too many when several wait. */
   #turn: Promise<unknown> = Promise.resolve();
-  #nextId = 1;
-  #unanswered = 0;
 
   constructor(options: ThreadPoolOptions) {
     super(options);
@@ -69,37 +67,7 @@ export class ThreadPool extends Lifecycle {
     if (this.stopping.aborted) return Promise.reject(aborted('the worker pool is shut down'));
     if (!this.#piscina) return Promise.reject(transient('the worker pool has not started', { unreachable: true }));
     if (signal.aborted) return Promise.reject(signal.reason);
-    const crew = options.alone ? this.#crews.solo : this.#crews.shared;
-    return new Promise((resolve, reject) => {
-      const answered = (): void => {
-        signal.removeEventListener('abort', abort);
-        crew.forget(task);
-        this.#unanswered--;
-        if (this.#unanswered === 0 && this.stopping.aborted) this.#bell.ring();
-      };
-      const task: SeatTask = {
-        id: this.#nextId++,
-        name,
-        input,
-        cancelled: undefined,
-        resolve: (output) => {
-          answered();
-          resolve(output);
-        },
-        reject: (error) => {
-          answered();
-          reject(error);
-        },
-      };
-      const abort = (): void => crew.cancel(task, signal.reason);
-      signal.addEventListener('abort', abort, { once: true });
-      this.#unanswered++;
-      try {
-        crew.accept(task);
-      } catch (error) {
-        task.reject(error);
-      }
-    });
+    return (options.alone ? this.#crews.solo : this.#crews.shared).submit(name, input, signal);
   }
 
   protected override async open(): Promise<void> {
@@ -133,7 +101,9 @@ export class ThreadPool extends Lifecycle {
   }
 
   async #answeredBefore(signal: AbortSignal): Promise<void> {
-    while (this.#unanswered > 0 && !signal.aborted) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
+    const { shared, solo } = this.#crews;
+    while (shared.unanswered + solo.unanswered > 0 && !signal.aborted)
+      await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
   }
 
   #crew(name: 'shared' | 'solo', threads: number, tasksPerThread: number): ThreadCrew {
@@ -149,6 +119,9 @@ export class ThreadPool extends Lifecycle {
       log: this.log,
       openSeat: (freed, gone) => this.#openSeat(freed, gone),
       died: () => deaths.inc({ kind: name }),
+      idle: () => {
+        if (this.stopping.aborted) this.#bell.ring();
+      },
     });
   }
 

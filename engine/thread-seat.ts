@@ -11,6 +11,7 @@ import type { Piscina } from 'piscina';
 import { defect, Failure, messageOf, transient } from './failure.ts';
 import { Outbox } from './outbox.ts';
 import { type FromThread, fromWire, type SessionStart, type ToThread, toWire } from './thread-messages.ts';
+import type { ThreadTask } from './thread-task.ts';
 import type { Clock } from './time.ts';
 import { settledWithin } from './wait.ts';
 
@@ -23,16 +24,6 @@ export class ThreadDied extends Failure {
     this.name = 'ThreadDied';
     this.crashed = crashed;
   }
-}
-
-export interface SeatTask {
-  readonly id: number;
-  readonly name: string;
-  readonly input: unknown;
-  /** Why it was cancelled; answered with this unless it finishes all the same. */
-  cancelled: { readonly reason: unknown } | undefined;
-  readonly resolve: (output: unknown) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 export interface SeatOptions {
@@ -53,13 +44,14 @@ const TERMINATE_MS = 5000;
 
 export class ThreadSeat {
   readonly #options: SeatOptions;
-  readonly #tasks = new Map<number, SeatTask>();
+  readonly #tasks = new Map<number, ThreadTask>();
   readonly #graces = new Map<number, () => void>();
   readonly #port: MessagePort;
   readonly #outbox: Outbox<ToThread>;
   readonly #killer = new AbortController();
   readonly #opened = Promise.withResolvers<void>();
   #state: 'opening' | 'open' | 'leaving' | 'gone' = 'opening';
+  #hadTasks = false;
   idleSince: number;
 
   constructor(options: SeatOptions) {
@@ -108,13 +100,15 @@ export class ThreadSeat {
     this.terminate();
   }
 
-  assign(task: SeatTask): void {
+  assign(task: ThreadTask): void {
+    task.seat = this;
+    this.#hadTasks = true;
     this.#tasks.set(task.id, task);
     this.#outbox.post({ kind: 'run', id: task.id, task: task.name, input: task.input });
   }
 
   /** Aborts the task's signal in the thread; ends the thread when the task goes on regardless. */
-  cancel(task: SeatTask, reason: unknown): void {
+  cancel(task: ThreadTask, reason: unknown): void {
     if (!this.#tasks.has(task.id) || task.cancelled) return;
     task.cancelled = { reason };
     this.#outbox.post({ kind: 'abort', id: task.id, reason: toWire(reason) });
@@ -169,12 +163,11 @@ export class ThreadSeat {
     this.#options.freed();
   }
 
-  #take(id: number): SeatTask | undefined {
+  #take(id: number): ThreadTask | undefined {
     const task = this.#tasks.get(id);
     this.#tasks.delete(id);
-    const grace = this.#graces.get(id);
-    if (grace) {
-      grace();
+    if (task?.cancelled) {
+      this.#graces.get(id)?.();
       this.#graces.delete(id);
     }
     if (this.#tasks.size === 0) this.idleSince = this.#options.clock.now();
@@ -189,10 +182,9 @@ export class ThreadSeat {
     );
     const ordered = this.#killer.signal.aborted;
     const asked = this.#state === 'leaving';
-    const began = this.#state !== 'opening';
     this.#state = 'leaving';
     // Results sent before the end come before the port's close, and a thread told to end is still there until then.
-    if (began) await settledWithin(this.#options.clock, TERMINATE_MS, closed);
+    if (this.#hadTasks) await settledWithin(this.#options.clock, TERMINATE_MS, closed);
     this.#state = 'gone';
     this.#port.close();
     this.#opened.reject(end);
