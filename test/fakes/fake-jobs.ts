@@ -25,6 +25,7 @@ export interface FakeJobRow extends JobRequest {
   readonly tries: number;
   readonly crashes: number;
   readonly runAt: number;
+  readonly created: number;
   /** While running: the process and its lease. */
   readonly claim: { readonly process: number; readonly token: number } | undefined;
   readonly failure: { readonly kind: 'rejected' | 'transient' | 'defect'; readonly message: string } | undefined;
@@ -70,7 +71,8 @@ export class JobTable {
     const type = this.#typeOf(request.dataset);
     if (!known) {
       const fresh = { again: false, alone: false, tries: 0, crashes: 0, claim: undefined, failure: undefined };
-      this.put({ ...request, ...fresh, id: ++this.#lastId, state: 'queued', type, runAt: this.clock.now() });
+      const now = this.clock.now();
+      this.put({ ...request, ...fresh, id: ++this.#lastId, state: 'queued', type, runAt: now, created: now });
     } else {
       const newest = request.eventId >= known.eventId ? request : known;
       this.put({

@@ -1,0 +1,87 @@
+import t from 'tap';
+import { PostgresJobAdmin } from '../../../engine/adapters/job-admin-postgres.ts';
+import { PostgresJobs } from '../../../engine/adapters/jobs-postgres.ts';
+import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { ImportStatus, UploadStatus } from '../../../engine/model/status.ts';
+import { type DatasetStatuses, jobAdminConformance, type OpenJobAdmin } from '../../conformance/job-admin.ts';
+import type { JobView } from '../../conformance/jobs.ts';
+import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
+import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
+import { LeaseTable } from '../../fakes/fake-leases.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
+
+const at = await cacheDatabase(t);
+
+const openPostgres: OpenJobAdmin = async (t) => {
+  await emptyCache(at);
+  const [process, other] = await Promise.all([engineProcess(t, at), engineProcess(t, at)]);
+  const { db } = process;
+  return {
+    // In another process than the lanes: only the database tells them.
+    admin: new PostgresJobAdmin(other.db),
+    jobs: new PostgresJobs(db, process.instance, new VirtualClock()),
+    async addToCatalog(dataset, { upload, import: imported }) {
+      await db.query(
+        `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata,
+          visibility, name, upload_status, upload_message, import_status, import_messages)
+        values ($1, 1, $1, 0, 'live', 'genelist', '1.0', '{}', 'private', 'name', $2, $3, $4, $5)`,
+        [dataset, upload.status, upload.message ?? null, imported.status, imported.messages],
+      );
+    },
+    async statuses(dataset) {
+      const [row] = await db.query<{
+        upload_status: UploadStatus;
+        upload_message: string | null;
+        import_status: ImportStatus;
+        import_messages: string[];
+      }>('select upload_status, upload_message, import_status, import_messages from dataset where dataset_id = $1', [
+        dataset,
+      ]);
+      if (!row) throw new Error(`no dataset ${dataset}`);
+      return {
+        upload: { status: row.upload_status, message: row.upload_message ?? undefined },
+        import: { status: row.import_status, messages: row.import_messages },
+      };
+    },
+    async view() {
+      const rows = await db.query<Omit<JobView, 'failure' | 'message'> & Record<'failure' | 'message', string | null>>(
+        `select lane, dataset_id as dataset, state, event_id as "eventId", again, alone, tries, crashes, failure, message
+        from job order by id`,
+      );
+      return rows.map((row) => ({ ...row, failure: row.failure ?? undefined, message: row.message ?? undefined }));
+    },
+  };
+};
+
+const openFake: OpenJobAdmin = async () => {
+  const clock = new VirtualClock();
+  const table = new JobTable(clock, new LeaseTable(clock), () => undefined);
+  const datasets = new Map<DatasetId, DatasetStatuses>();
+  return {
+    admin: new FakeJobAdmin(table, datasets),
+    jobs: new FakeJobs(table, 1),
+    addToCatalog: async (dataset, statuses) => void datasets.set(dataset, statuses),
+    async statuses(dataset) {
+      const known = datasets.get(dataset);
+      if (!known) throw new Error(`no dataset ${dataset}`);
+      return known;
+    },
+    view: async () =>
+      table.rows.map(({ lane, dataset, state, eventId, again, alone, tries, crashes, failure }) => ({
+        lane,
+        dataset,
+        state,
+        eventId,
+        again,
+        alone,
+        tries,
+        crashes,
+        failure: failure?.kind,
+        message: failure?.message,
+      })),
+  };
+};
+
+jobAdminConformance('PostgresJobAdmin', openPostgres);
+jobAdminConformance('FakeJobAdmin', openFake);
