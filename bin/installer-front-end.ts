@@ -3,6 +3,7 @@
 import { webcrypto } from 'node:crypto';
 import type { Configuration } from '../config/configuration.ts';
 import { formatDuration } from '../config/duration.ts';
+import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { installerRoutes } from '../http/installer/routes.ts';
@@ -31,6 +32,7 @@ export function installerFrontEnd(
       routes: installerRoutes({
         ...core,
         eventLog: core.events,
+        jobAdmin: new PostgresJobAdmin(core.db),
         log: parts.log.child({ actor: 'installer' }),
         dataTypes: types,
         clock: parts.clock,

@@ -3,8 +3,12 @@
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
+import type { JobAdmin } from '../../engine/ports/job-admin.ts';
+import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Route } from '../route.ts';
+import { jobRetryRoute } from './admin/job-retry.ts';
+import { jobsReportRoute } from './admin/jobs-report.ts';
 import { type CreateOptions, type CreateSettings, createRoute } from './create.ts';
 import type { InstallStatusSource } from './dataset-reader.ts';
 import { detailsRoute } from './details.ts';
@@ -25,6 +29,8 @@ export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targ
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'remove'>;
   readonly queries: DatasetQueries;
   readonly accounts: Pick<Accounts, 'find'>;
+  readonly jobs: Pick<Jobs, 'depths'>;
+  readonly jobAdmin: JobAdmin;
   readonly dataTypes: DataTypes;
   /** Absent = install statuses come from the mirror in the cache. */
   readonly installStatus?: InstallStatusSource;
@@ -41,5 +47,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...downloadRoutes(options),
     pluginsRoute({ ...options, targets }),
     serviceMetaRoute(options.settings, targets),
+    jobsReportRoute(options),
+    jobRetryRoute(options),
   ];
 }

@@ -5,6 +5,7 @@ import { randomFillSync } from 'node:crypto';
 import { FormData, fetch, type Response } from 'undici';
 import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
+import { PostgresJobAdmin } from '../../../engine/adapters/job-admin-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
@@ -42,6 +43,8 @@ export interface AppOptions {
   readonly settings?: Partial<InstallerSettings>;
   readonly probeUrl?: InstallerOptions['probeUrl'];
   readonly installStatus?: InstallerOptions['installStatus'];
+  /** Default: no lane has anything to do. */
+  readonly jobs?: InstallerOptions['jobs'];
 }
 
 export interface App {
@@ -94,6 +97,8 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     queries,
     accounts,
     eventLog: { nextEventId: async () => ++events },
+    jobs: options.jobs ?? { depths: async () => [] },
+    jobAdmin: new PostgresJobAdmin(db),
     clock: systemClock,
     log: silentLogger(),
     random: (bytes) => randomFillSync(bytes),
