@@ -1,6 +1,7 @@
 // From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
 
 import { join } from 'node:path';
+import { PluginBreakers } from '../actors/plugin-breakers.ts';
 import { Scratch } from '../actors/scratch.ts';
 import { topology } from '../actors/topology.ts';
 import type { Configuration } from '../config/configuration.ts';
@@ -45,6 +46,7 @@ export async function compose(
   const core = await openCore(installer, parts, scope, signal);
   const types = dataTypes(installer.plugins, installer.installTargets);
   const threads = workerThreads(threadData(configuration), { clock, log, metrics });
+  const breakers = new PluginBreakers(types, { clock, log, metrics });
   const scratch = new Scratch(join(parts.scratchDir, 'jobs'));
   await scratch.clear();
 
@@ -68,7 +70,7 @@ export async function compose(
           scope,
         )
       : undefined;
-  const api = await installerFrontEnd(configuration, core, types, auth, frontEndParts);
+  const api = await installerFrontEnd(configuration, core, types, breakers, auth, frontEndParts);
   const { upload, import: importTuning, updateMeta, install } = installer.lanes;
   return {
     children: [
@@ -77,6 +79,7 @@ export async function compose(
       ...topology({
         ...core,
         tasks: threads.tasks,
+        breakers,
         types,
         tuning: {
           upload: laneTuning(upload),

@@ -21,6 +21,8 @@ export interface DataDir {
   readonly scratch: string;
   readonly scripts: string;
   readonly log: string;
+  /** Compiled sources of the scripts, so that each start of one is quick; ours alone, since it is run. */
+  readonly compiled: string;
 }
 
 /** What `up` tells its clients in `endpoints.json`; base URLs without trailing slash. */
@@ -52,6 +54,7 @@ export function dataDir(path: string): DataDir {
     scratch: at('scratch'),
     scripts: at('scripts'),
     log: at('longshore.log'),
+    compiled: at('compiled'),
   };
 }
 

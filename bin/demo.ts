@@ -1,4 +1,5 @@
-// The demonstration: a sample gene list goes from upload to installed, and where its files and rows are is printed.
+// The demonstration: a gene list goes from upload to installed, and where its files and rows are is printed. The list is
+// made here, or is `genelist.txt` of the folder that LONGSHORE_DATA names.
 
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
@@ -31,19 +32,20 @@ export async function runDemo(
   const targets = configuration.installer.installTargets;
   const token = await localToken(dir, { user: USER, guest: false, givenName: 'Demo', familyName: 'User' });
   const client = new InstallerClient({ server, token });
-  const file = await sampleGenes(dir, signal);
+  const own = io.env.LONGSHORE_DATA;
+  const file = own === undefined ? await sampleGenes(dir, signal) : join(own, 'genelist.txt');
   const details = {
     name: 'Sample gene list',
-    summary: `${GENES} generated gene ids`,
+    summary: own === undefined ? `${GENES} generated gene ids` : `Gene ids of ${file}`,
     origin: 'direct-upload',
     dependencies: [],
     type: { name: 'genelist', version: '1.0' },
     installTargets: targets.map((target) => target.targetId),
   };
-  io.err(`uploading ${GENES} gene ids to ${targets.map((target) => target.targetId).join(' and ')}\n`);
+  io.err(`uploading ${file} to ${targets.map((target) => target.targetId).join(' and ')}\n`);
   const begun = systemClock.now();
   const id = await client.upload(details, [file], undefined, signal);
-  await rm(file, { force: true });
+  if (own === undefined) await rm(file, { force: true });
   const accepted = systemClock.now();
   const ending = await watchDataset(client, id, [], progressTeller(io), systemClock, signal);
   if (ending !== 'installed') throw new Failure('defect', `the sample dataset ended ${ending}`);

@@ -1,6 +1,7 @@
 // The installer API of the configuration.
 
 import { webcrypto } from 'node:crypto';
+import type { PluginBreakers } from '../actors/plugin-breakers.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { formatDuration } from '../config/duration.ts';
 import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
@@ -16,6 +17,7 @@ export function installerFrontEnd(
   configuration: Configuration,
   core: Core,
   types: DataTypes,
+  breakers: PluginBreakers,
   auth: AuthSettings,
   parts: FrontEndParts,
 ): Promise<FrontEnd> {
@@ -28,7 +30,7 @@ export function installerFrontEnd(
       host: containerCore.http.bindHost,
       port: containerCore.ports.installer,
       auth,
-      checks: healthChecks(core),
+      checks: healthChecks(core, breakers),
       routes: installerRoutes({
         ...core,
         eventLog: core.events,
@@ -62,8 +64,8 @@ export function installerFrontEnd(
   );
 }
 
-/** Without the cache DB or the store nothing works; a target that is away makes only its own installs wait. */
-function healthChecks(core: Core): readonly HealthCheck[] {
+/** Without the cache DB or the store nothing works; a target or a plugin that is away makes only its own jobs wait. */
+function healthChecks(core: Core, breakers: PluginBreakers): readonly HealthCheck[] {
   return [
     { name: 'cache-db', vital: true, probe: (signal) => core.db.probe(signal) },
     { name: 'object-store', vital: true, probe: (signal) => core.store.probe(signal) },
@@ -71,6 +73,11 @@ function healthChecks(core: Core): readonly HealthCheck[] {
       name: `target ${id}`,
       vital: false,
       probe: (signal: AbortSignal) => pool.probe(signal),
+    })),
+    ...breakers.plugins.map((plugin) => ({
+      name: `plugin ${plugin}`,
+      vital: false,
+      probe: async () => breakers.check(plugin),
     })),
   ];
 }

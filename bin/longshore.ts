@@ -30,6 +30,10 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(argv: readonly string[]): Promise<ExitCode> {
   const [name = 'help', ...args] = argv;
   if (['help', '--help', '-h'].includes(name)) return help();
+  if (name === '--version') {
+    print(1, `${(await import('./version.ts')).VERSION}\n`);
+    return EXIT.ok;
+  }
   const load = COMMANDS[name] ?? HIDDEN[name];
   if (!load) {
     print(2, `longshore: unknown command '${name}'; one of: ${Object.keys(COMMANDS).join(', ')}\n`);

@@ -2,4 +2,10 @@
 
 import { join } from 'node:path';
 
-export const RUNTIME_ARGV: readonly string[] = [process.execPath, join(import.meta.dirname, 'longshore.ts')];
+/** Each start compiles the sources anew unless they are kept: 170 ms against 50 ms. */
+export const runtimeArgv = (compiled: string): readonly string[] => [
+  '/usr/bin/env',
+  `NODE_COMPILE_CACHE=${compiled}`,
+  process.execPath,
+  join(import.meta.dirname, 'longshore.ts'),
+];

@@ -28,7 +28,7 @@ import { prepareDatabases } from '../embedded-databases.ts';
 import { freePort } from '../free-port.ts';
 import { loadConfig } from '../load-config.ts';
 import { runService } from '../run-service.ts';
-import { RUNTIME_ARGV } from '../runtime.ts';
+import { runtimeArgv } from '../runtime.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
@@ -108,8 +108,8 @@ export const up: Command = {
 /** Files that exist are the operator's; launchers name this program's own path and are written anew each time. */
 async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
   // Private datasets lie there: others of this machine may pass through the data directory, not into this.
-  await mkdir(dir.objects, { recursive: true, mode: 0o700 });
-  const launchers = await writeSampleLaunchers(dir.plugins, RUNTIME_ARGV);
+  for (const own of [dir.objects, dir.compiled]) await mkdir(own, { recursive: true, mode: 0o700 });
+  const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled));
   if (!existsSync(dir.tokenKey) || !existsSync(dir.tokenPublicKey)) {
     const pair = await newKeyPair();
     await writeWhole(dir.tokenPublicKey, pair.publicKeyPem, 0o644);

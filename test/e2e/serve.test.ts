@@ -61,12 +61,14 @@ async function configure(t: Test): Promise<{ file: string; installer: string }> 
   await mkdir(join(dir, 'installed'));
   const launchers = await writeSampleLaunchers(join(dir, 'scripts'), [process.execPath, ENTRY]);
   const server = { host: db.host, port: db.port };
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own placeholder
+  const password = '${env:DB_PASSWORD}';
   const target = (schema: string): object => ({
     server,
     name: db.database,
     platform: 'Postgres',
     username: db.user,
-    password: '${env:DB_PASSWORD}',
+    password,
     schema,
   });
   const file = join(dir, 'longshore.yaml');
@@ -81,7 +83,7 @@ async function configure(t: Test): Promise<{ file: string; installer: string }> 
         ports: { installer: base },
       },
       installer: {
-        cacheDb: { server, username: db.user, password: '${env:DB_PASSWORD}', name: db.database },
+        cacheDb: { server, username: db.user, password, name: db.database },
         objectStore: { driver: 'directory', path: 'store' },
         logBroker: { driver: 'postgres' },
         queueBroker: { driver: 'postgres' },

@@ -70,6 +70,8 @@ async function runTap(tap: string, files: readonly string[], port: number): Prom
       ...process.env,
       // tap starts files with the first `node` of the path: it must be the one that runs this.
       PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+      // Every file is a process of its own; compiling the same sources again was most of its time.
+      NODE_COMPILE_CACHE: join(root, '.tap', 'compile-cache'),
       LONGSHORE_TEST_POSTGRES: String(port),
       LONGSHORE_TEST_PASSWORD: 'longshore-tests',
     },
