@@ -4,11 +4,13 @@ import { kindOf, messageOf } from '../engine/failure.ts';
 import { Lane } from '../engine/lane.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
+import type { DataTypes } from '../engine/model/data-types.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
 import type { Random, RetryPolicy } from '../engine/retry.ts';
 import type { Clock } from '../engine/time.ts';
 import type { JobHandler } from './job-handler.ts';
 import { decideOutcome } from './job-outcome.ts';
+import { type BlockedTypes, JobSource } from './job-source.ts';
 
 /** The lane's part of the configuration. */
 export interface LaneTuning {
@@ -20,6 +22,9 @@ export interface LaneTuning {
 export interface JobLaneOptions {
   readonly handler: JobHandler;
   readonly jobs: Jobs;
+  readonly types: DataTypes;
+  /** Absent for a lane that calls no plugin. */
+  readonly breakers: BlockedTypes | undefined;
   readonly tuning: LaneTuning;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,8 +36,8 @@ export interface JobLaneOptions {
 const POLL_MS = 5_000;
 
 export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
-  const { handler, jobs, tuning } = options;
-  return new Lane<ClaimedJob, JobOutcome>({
+  const { handler, jobs, types, breakers, tuning } = options;
+  const lane: Lane<ClaimedJob, JobOutcome> = new Lane<ClaimedJob, JobOutcome>({
     name: handler.lane,
     clock: options.clock,
     log: options.log,
@@ -40,23 +45,20 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     queueSize: tuning.inMemoryQueueSize,
     workerCount: tuning.workerCount,
     pollMs: POLL_MS,
-    source: {
-      exchange: (done, limit, signal) =>
-        jobs.exchange(done, { lane: handler.lane, limit, crowdedTypes: [], blockedTypes: [] }, signal),
-      watch: (wake) => jobs.watch(handler.lane, wake),
-    },
+    source: new JobSource({ lane: handler.lane, jobs, types, breakers, claimant: () => lane }),
     run: (job, signal) => runJob(job, options, signal),
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
     abandon: () => ({ kind: 'requeue', crashed: false }),
     idOf: (job) => job.id,
     waitedMs: (job) => job.waitedMs,
   });
+  return lane;
 }
 
 /** The job's outcome, reported where a person should see it. Never rejects. */
 export async function runJob(
   job: ClaimedJob,
-  options: Omit<JobLaneOptions, 'jobs' | 'metrics'>,
+  options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'metrics'>,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { handler, tuning, clock } = options;

@@ -4,6 +4,7 @@
 //   event intake   events -> job rows
 //   event router   object store changes -> events
 //   upload sweep   what dead processes left
+//   queue metrics  how many jobs wait, and how long
 
 import type { Child, ChildSpec } from '../engine/child.ts';
 import type { Lane } from '../engine/lane.ts';
@@ -28,7 +29,9 @@ import { InstallLane } from './install-lane.ts';
 import type { JobHandler } from './job-handler.ts';
 import { jobLane, type LaneTuning } from './job-lane.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import type { PluginBreakers } from './plugin-breakers.ts';
 import { Pump, type PumpOptions } from './pump.ts';
+import { queueMetrics } from './queue-metrics.ts';
 import type { Scratch } from './scratch.ts';
 import type { InstallTargets } from './site-targets.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
@@ -50,6 +53,7 @@ export interface TopologyOptions {
   readonly events: EventLog;
   readonly targets: InstallTargets;
   readonly tasks: TaskRunner;
+  readonly breakers: PluginBreakers;
   readonly types: DataTypes;
   readonly tuning: Readonly<Record<RunningLane, LaneTuning>>;
   readonly channels: LaneChannels;
@@ -66,7 +70,8 @@ export interface TopologyOptions {
 const SWEEP_MS = 60_000;
 
 export function topology(options: TopologyOptions): readonly ChildSpec[] {
-  const { clock, log, metrics } = options;
+  const { clock, log, metrics, breakers } = options;
+  const tasks = breakers.guard(options.tasks);
   const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
   const holders = RUNNING_LANES.map((name) => ({
     held: () => lanes.get(name)?.held() ?? [],
@@ -80,10 +85,12 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   return [
     // Through the quiet time too: jobs that run on until the stop keep their leases.
     pump('leaseKeeper', (signal) => keeper.run(signal), 'stop'),
-    ...laneHandlers(options).map((handler): ChildSpec => {
+    ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
       const name = handler.lane as RunningLane;
       const create = (): Child => {
-        const lane = jobLane({ ...options, handler, tuning: options.tuning[name] });
+        // Uploads are packed here: a plugin that is down holds none of them up.
+        const own = { tuning: options.tuning[name], breakers: name === 'upload' ? undefined : breakers };
+        const lane = jobLane({ ...options, ...own, handler });
         lanes.set(name, lane);
         return lane;
       };
@@ -96,6 +103,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
       return routeEvents(options, options.channels, count, log.child({ actor: 'eventRouter' }), signal);
     }),
     { name: 'uploadSweep', create: () => uploadSweep(options) },
+    { name: 'queueMetrics', create: () => queueMetrics(options) },
   ];
 }
 
@@ -103,7 +111,7 @@ const eventLanes = (): readonly EventLaneName[] => RUNNING_LANES.filter((lane) =
 
 /** What the lanes do, one handler each. */
 export function laneHandlers(
-  options: Omit<TopologyOptions, 'leases' | 'changes' | 'events' | 'channels' | 'settleStore' | 'metrics'>,
+  options: Omit<TopologyOptions, 'leases' | 'changes' | 'events' | 'channels' | 'settleStore' | 'metrics' | 'breakers'>,
 ): readonly JobHandler[] {
   const { types, scratch, tuning } = options;
   return [

@@ -21,6 +21,9 @@ export interface BreakerOptions {
 
 export const DEFAULT_BREAKER: BreakerOptions = { failures: 5, probeMs: 30_000 };
 
+/** What an error of a call says about the dependency; `unknown`: nothing, since it was perhaps not even called. */
+export type Verdict = 'failed' | 'answered' | 'unknown';
+
 export class Breaker {
   readonly name: string;
   readonly #options: BreakerOptions;
@@ -52,19 +55,20 @@ export class Breaker {
   }
 
   /**
-   * Runs `call` unless the breaker is open. `counts` says which errors mean that the dependency is not well (default:
-   * the transient ones); an aborted call says nothing, any other error is an answer and counts as success.
+   * Runs `call` unless the breaker is open. `judge` says what its error means for the breaker; by default a transient
+   * one is a failure, an aborted one says nothing, and any other is an answer and counts as success.
    */
-  async run<T>(call: () => Promise<T>, counts = (error: unknown) => kindOf(error) === 'transient'): Promise<T> {
+  async run<T>(call: () => Promise<T>, judge: (error: unknown) => Verdict = verdictOf): Promise<T> {
     const era = this.#enter();
     try {
       const result = await call();
       this.#succeeded(era);
       return result;
     } catch (error) {
-      if (counts(error)) this.#failed(era);
-      else if (kindOf(error) === 'aborted') this.#unknown(era);
-      else this.#succeeded(era);
+      const verdict = judge(error);
+      if (verdict === 'failed') this.#failed(era);
+      else if (verdict === 'answered') this.#succeeded(era);
+      else this.#unknown(era);
       throw error;
     }
   }
@@ -95,7 +99,7 @@ export class Breaker {
     this.#become('open');
   }
 
-  /** An aborted probe: open again, and the next call may probe at once. */
+  /** A probe that found nothing out: open again, and the next call may probe at once. */
   #unknown(era: number): void {
     if (era === this.#era && this.#state === 'half-open') this.#become('open');
   }
@@ -105,4 +109,9 @@ export class Breaker {
     this.#era++;
     this.#options.changed?.(state);
   }
+}
+
+function verdictOf(error: unknown): Verdict {
+  const kind = kindOf(error);
+  return kind === 'transient' ? 'failed' : kind === 'aborted' ? 'unknown' : 'answered';
 }

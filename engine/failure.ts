@@ -12,17 +12,21 @@ export interface FailureOptions {
   readonly cause?: unknown;
   /** A dependency was not reached at all (refused, breaker open): the job waits without using up a try. */
   readonly unreachable?: boolean;
+  /** The dependency that was called gave no answer (refused, reset, bad gateway): what its circuit breaker counts. */
+  readonly unanswered?: boolean;
 }
 
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly unreachable: boolean;
+  readonly unanswered: boolean;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Failure';
     this.kind = kind;
     this.unreachable = options.unreachable ?? false;
+    this.unanswered = options.unanswered ?? false;
   }
 }
 

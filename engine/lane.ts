@@ -27,6 +27,8 @@ export interface LaneSource<Job, Outcome> {
   exchange(done: readonly Completion<Job, Outcome>[], limit: number, signal: AbortSignal): Promise<readonly Job[]>;
   /** Calls `wake` when there may be jobs to claim; the result stops that. */
   watch(wake: () => void): () => void;
+  /** True when the last claim left jobs alone that may be claimed once one of those here has ended; default false. */
+  heldBack?(): boolean;
 }
 
 export interface LaneOptions<Job, Outcome extends { readonly kind: string }> extends LifecycleOptions {
@@ -243,6 +245,7 @@ export class Lane<Job, Outcome extends { readonly kind: string }> extends Lifecy
       outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
     }
     this.#running.delete(id);
+    if (this.#options.source.heldBack?.()) this.#mayHaveJobs = true;
     this.#complete(job, outcome, this.clock.now() - begun);
     if (this.stopping.aborted) {
       if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));

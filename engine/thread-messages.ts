@@ -31,6 +31,7 @@ export interface WireFailure {
   readonly kind: FailureKind;
   readonly message: string;
   readonly unreachable: boolean;
+  readonly unanswered: boolean;
   readonly stack: string | undefined;
 }
 
@@ -39,12 +40,14 @@ export function toWire(error: unknown): WireFailure {
     kind: kindOf(error),
     message: messageOf(error),
     unreachable: error instanceof Failure && error.unreachable,
+    unanswered: error instanceof Failure && error.unanswered,
     stack: error instanceof Error ? error.stack : undefined,
   };
 }
 
 export function fromWire(wire: WireFailure): Failure {
-  const failure = new Failure(wire.kind, wire.message, { unreachable: wire.unreachable });
+  const { unreachable, unanswered } = wire;
+  const failure = new Failure(wire.kind, wire.message, { unreachable, unanswered });
   // Where it was thrown, not where it arrived.
   if (wire.stack !== undefined) failure.stack = wire.stack;
   return failure;

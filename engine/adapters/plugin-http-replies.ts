@@ -57,9 +57,10 @@ export function parseServerError(text: string, where: string): PluginFailure {
 export function unexpectedCode(code: number, text: string, where: string): Failure {
   const said = text.slice(0, 500).trim();
   const message = `${where}: HTTP ${code}${said === '' ? '' : ` (${said})`}`;
-  if (code === 502 || code === 504) return transient(message);
+  // A gateway's time-out is one of work that was taken on.
+  if (code === 502 || code === 504) return transient(message, { unanswered: code === 502 });
   // It took no work on: waiting must not use up a try.
-  if (code === 503) return transient(message, { unreachable: true });
+  if (code === 503) return transient(message, { unreachable: true, unanswered: true });
   return defect(`${message}, which is outside the plugin protocol`);
 }
 
@@ -69,10 +70,10 @@ export function connectionFailure(error: unknown, where: string): unknown {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
   if (NOT_REACHED.includes(code))
-    return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true });
+    return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true, unanswered: true });
   // A system call that failed: a full disk, a connection of a kind not listed.
   if (LOST.includes(code) || (error instanceof Error && 'syscall' in error))
-    return transient(`${where}: ${text}`, { cause: error });
+    return transient(`${where}: ${text}`, { cause: error, unanswered: RESET.includes(code) });
   return defect(`${where}: ${text}`, { cause: error });
 }
 
@@ -98,6 +99,9 @@ const LOST = [
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'ERR_STREAM_PREMATURE_CLOSE',
 ];
+
+/** Those of the lost ones that say that nobody is there any more, as opposed to busy for too long. */
+const RESET = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'ERR_STREAM_PREMATURE_CLOSE'];
 
 function codeOf(error: unknown): string {
   const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };

@@ -4,6 +4,7 @@ import { jobLane } from '../../actors/job-lane.ts';
 import { aborted, defect, transient } from '../../engine/failure.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
+import { DataTypes } from '../../engine/model/data-types.ts';
 import type { ClaimedJob, JobOutcome, JobRequest } from '../../engine/ports/jobs.ts';
 import { FakeJobs, JobTable } from '../fakes/fake-jobs.ts';
 import { LeaseTable } from '../fakes/fake-leases.ts';
@@ -20,6 +21,8 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
   const lane = jobLane({
     handler: { lane: 'import', run: async () => DONE, report: async () => {}, ...handler },
     jobs,
+    types: new DataTypes([], []),
+    breakers: undefined,
     tuning: { inMemoryQueueSize: 2, workerCount: 2, retry: { tries: 3, baseMs: 1_000, maxMs: 8_000 } },
     clock,
     log: silentLogger(),

@@ -3,6 +3,7 @@
 
 import t, { type Test } from 'tap';
 import type { LaneChannels } from '../../actors/event-router.ts';
+import { PluginBreakers } from '../../actors/plugin-breakers.ts';
 import { Scratch } from '../../actors/scratch.ts';
 import { RUNNING_LANES, topology } from '../../actors/topology.ts';
 import { transient } from '../../engine/failure.ts';
@@ -64,6 +65,7 @@ class Site {
       changes: new FakeChangeQueue(this.changes, id),
       events: new FakeEventLog(this.events, id),
       tasks: new InProcessTasks({ store, plugins: new Map([['genes', world.plugin]]) }),
+      breakers: new PluginBreakers(world.settings.types, world.settings),
       channels: CHANNELS,
       scratch: new Scratch(this.#dir),
       settleStore: async () => {
@@ -108,7 +110,14 @@ t.test('children start in the order in which they need each other', async (t) =>
   const { tree } = await new Site(t).start(t);
   const names = tree.statuses().map(({ name, state }) => `${name} ${state}`);
   const lanes = RUNNING_LANES.map((lane) => `${lane} running`);
-  t.same(names, ['leaseKeeper running', ...lanes, 'eventIntake running', 'eventRouter running', 'uploadSweep running']);
+  t.same(names, [
+    'leaseKeeper running',
+    ...lanes,
+    'eventIntake running',
+    'eventRouter running',
+    'uploadSweep running',
+    'queueMetrics running',
+  ]);
 });
 
 t.test('an accepted upload is installed on its targets, driven by what the store reports', async (t) => {
