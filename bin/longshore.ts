@@ -18,6 +18,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   upload: async () => (await import('./commands/upload.ts')).upload,
   watch: async () => (await import('./commands/watch.ts')).watch,
   datasets: async () => (await import('./commands/datasets.ts')).datasets,
+  jobs: async () => (await import('./commands/jobs.ts')).jobs,
+  retry: async () => (await import('./commands/retry.ts')).retry,
   config: async () => (await import('./commands/config.ts')).config,
 };
 /** Run by the launchers of the sample plugins; not for people. */

@@ -1,13 +1,14 @@
-// The installer's REST API as the command line uses it; undici underneath. Every call has a deadline and a signal.
+// The installer's REST API as the command line uses it. Every call has a signal, those with a short answer a deadline.
 
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { FormData, fetch, type Response } from 'undici';
-import { Failure, messageOf } from '../../engine/failure.ts';
-import { parseJson, stringifyJson } from '../../engine/model/json.ts';
+import { FormData, type Response } from 'undici';
+import { Failure } from '../../engine/failure.ts';
+import { stringifyJson } from '../../engine/model/json.ts';
+import { bodyOf, callApi, withDeadline } from './api-call.ts';
 
 export interface ClientOptions {
   /** Base URL without trailing slash. */
@@ -33,18 +34,6 @@ export interface DatasetItem {
   readonly installTargets: readonly string[];
   readonly status: DatasetStatus;
 }
-
-/** The server answered, and not with success: its own words, whole. */
-export class ApiError extends Failure {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super('rejected', message);
-    this.status = status;
-  }
-}
-
-const CALL_MS = 30_000;
 
 export class InstallerClient {
   readonly #options: ClientOptions;
@@ -93,49 +82,8 @@ export class InstallerClient {
     }
   }
 
-  async #call(path: string, init: { method?: string; body?: FormData }, signal: AbortSignal): Promise<Response> {
-    let response: Response;
-    try {
-      response = await fetch(this.#options.server + path, {
-        ...init,
-        headers: { authorization: `Bearer ${this.#options.token}` },
-        signal,
-      });
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      const cause = (error as { cause?: unknown }).cause ?? error;
-      throw new Failure('transient', `${this.#options.server}: ${messageOf(cause)}`, {
-        cause: error,
-        unreachable: true,
-      });
-    }
-    if (!response.ok) throw new ApiError(response.status, describe(response.status, await bodyOf(response)));
-    return response;
+  #call(path: string, init: { method?: string; body?: FormData }, signal: AbortSignal): Promise<Response> {
+    const { server, token } = this.#options;
+    return callApi({ server, path, ...init, headers: { authorization: `Bearer ${token}` } }, signal);
   }
-}
-
-const withDeadline = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
-
-async function bodyOf(response: Response): Promise<unknown> {
-  const content = await response.text();
-  try {
-    return parseJson(content);
-  } catch {
-    return content;
-  }
-}
-
-/** An error body as lines: the message, then every fault by its key. */
-function describe(status: number, body: unknown): string {
-  if (typeof body !== 'object' || body === null) return `${status}: ${String(body).slice(0, 500)}`;
-  const { message, errors, requestId } = body as {
-    message?: string;
-    requestId?: string;
-    errors?: { general?: readonly string[]; byKey?: Readonly<Record<string, readonly string[]>> };
-  };
-  const lines = [`${status}: ${message ?? 'no message'}${requestId ? ` (request ${requestId})` : ''}`];
-  for (const text of errors?.general ?? []) lines.push(`  ${text}`);
-  for (const [key, texts] of Object.entries(errors?.byKey ?? {}))
-    for (const text of texts) lines.push(`  ${key}: ${text}`);
-  return lines.join('\n');
 }

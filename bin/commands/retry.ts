@@ -1,0 +1,27 @@
+// `longshore retry ID`: has a delayed or dead job tried again.
+
+import { parse } from '../arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
+import { type Command, EXIT } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const retry: Command = {
+  name: 'retry',
+  summary: 'have a delayed or dead job tried again (administrators)',
+  usage: `longshore retry ID  ${ADMIN_USAGE}`,
+  async run(args, io) {
+    const { values, positionals } = parse(args, ADMIN_OPTIONS);
+    const id = jobId(positionals);
+    const retried = await (await openAdminClient(values, io)).retry(id, io.signal);
+    io.out(values.json ? `${JSON.stringify(retried)}\n` : `job ${retried.id} ${retried.state}\n`);
+    return EXIT.ok;
+  },
+};
+
+function jobId([text, ...more]: readonly string[]): number {
+  if (text === undefined || more.length > 0) throw new UsageError('one job ID is needed; `longshore jobs` lists them');
+  const id = Number(text);
+  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(id))
+    throw new UsageError(`'${text}' is no job ID: a whole number from 1 is needed, as \`longshore jobs\` lists them`);
+  return id;
+}
