@@ -12,6 +12,9 @@ import type { Clock } from '../engine/time.ts';
 import type { BlockedTypes } from './job-source.ts';
 import type { LaneTasks, TaskRunner } from './tasks/task-map.ts';
 
+/** A call that lasts longer has reached the plugin: connections are given up sooner. Its job may go on for hours. */
+const ACCEPTED_MS = 30_000;
+
 export interface PluginBreakersParts {
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,7 +38,8 @@ export class PluginBreakers implements BlockedTypes {
     this.#open = metrics.gauge('plugin_breaker_open', '1 while the plugin does not answer.', ['plugin']);
     for (const plugin of new Set(types.all().map((type) => type.plugin))) {
       const changed = (state: BreakerState): void => this.#changed(plugin, state);
-      this.#breakers.set(plugin, new Breaker(`plugin ${plugin}`, { ...DEFAULT_BREAKER, changed }, clock));
+      const options = { ...DEFAULT_BREAKER, acceptedMs: ACCEPTED_MS, changed };
+      this.#breakers.set(plugin, new Breaker(`plugin ${plugin}`, options, clock));
       this.#open.set({ plugin }, 0);
     }
   }

@@ -2,7 +2,8 @@
 //
 //   closed     every call goes through; `failures` in a row open it
 //   open       calls fail at once as `transient`, unreachable; after `probeMs` the next call is the probe
-//   half-open  one probe is under way, the others fail at once; its success closes, its failure opens again
+//   half-open  one probe is under way, the others fail at once; its success closes, its failure opens again; one that
+//              lasts `acceptedMs` closes as well, since calls may take hours once somebody has taken them on
 //
 // An answer of a call that began before the breaker last opened or closed is old news and changes nothing.
 
@@ -15,6 +16,8 @@ export interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly failures: number;
   readonly probeMs: number;
+  /** A probe that is still under way after this time was taken on, and closes; by default only its end does. */
+  readonly acceptedMs?: number;
   /** Called after each change of state, for logs and metrics. */
   readonly changed?: (state: BreakerState) => void;
 }
@@ -60,6 +63,9 @@ export class Breaker {
    */
   async run<T>(call: () => Promise<T>, judge: (error: unknown) => Verdict = verdictOf): Promise<T> {
     const era = this.#enter();
+    const { acceptedMs } = this.#options;
+    const probing = this.#state === 'half-open' && acceptedMs !== undefined;
+    const accepted = probing ? this.#clock.after(acceptedMs, () => this.#succeeded(era)) : undefined;
     try {
       const result = await call();
       this.#succeeded(era);
@@ -70,6 +76,8 @@ export class Breaker {
       else if (verdict === 'answered') this.#succeeded(era);
       else this.#unknown(era);
       throw error;
+    } finally {
+      accepted?.();
     }
   }
 

@@ -105,7 +105,7 @@ t.test('five calls in a row that nobody answers stop the jobs of that plugin, un
   await clock.advance(1_000);
   t.equal(genes.calls.length, 6, 'one probe');
   t.equal(health('genes'), 'plugin genes does not answer; tried again now');
-  await clock.advance(120_000);
+  await clock.advance(29_000);
   t.equal(genes.calls.length, 6, 'and no other call before its answer');
   await enqueue('install', 'reads-3');
   t.equal(reads.calls.length, 3);
@@ -117,6 +117,27 @@ t.test('five calls in a row that nobody answers stop the jobs of that plugin, un
     'longshore_plugin_breaker_open{plugin="reads"} 0',
   ]);
   t.same([health('genes'), breakers.blockedTypes()], ['well', []]);
+});
+
+t.test('a probe that was taken on and goes on for long holds nobody up', async (t) => {
+  const { clock, enqueue, rows, genes, lane, health } = setup(t);
+  genes.decide = () => {
+    throw refused();
+  };
+  await lane('install', 3);
+  await enqueue('install', ...named('genes', 7));
+  await clock.advance(29_000);
+  const before = genes.calls.length;
+  const answer = Promise.withResolvers<undefined>();
+  genes.decide = () => (genes.calls.length === before + 1 ? answer.promise : undefined);
+  await clock.advance(1_000);
+  await clock.advance(29_999);
+  t.equal(genes.calls.length, before + 1);
+  await clock.advance(10_000);
+  t.same([rows().length, health('genes')], [1, 'well']);
+  answer.resolve(undefined);
+  await clock.advance(5);
+  t.same(rows(), []);
 });
 
 t.test('a probe that nobody answers keeps it open for as long again', async (t) => {

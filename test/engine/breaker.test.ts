@@ -84,3 +84,25 @@ t.test('an answer from before it opened changes nothing', async (t) => {
   await slow;
   t.equal(breaker.state, 'open');
 });
+
+t.test('a probe that lasts was taken on and closes; how it ends is no news then', async (t) => {
+  const clock = new VirtualClock(0);
+  const breaker = new Breaker('plugin', { failures: 1, probeMs: 1_000, acceptedMs: 500 }, clock);
+  const fail = () => breaker.run(() => Promise.reject(transient('reset'))).catch(() => {});
+  await fail();
+  await clock.advance(1_000);
+  const end = Promise.withResolvers<never>();
+  const probe = breaker.run(() => end.promise).catch(() => {});
+  await clock.advance(499);
+  t.equal(breaker.state, 'half-open');
+  await clock.advance(1);
+  t.equal(breaker.state, 'closed');
+  end.reject(transient('reset'));
+  await probe;
+  t.equal(breaker.state, 'closed');
+  await fail();
+  await clock.advance(1_000);
+  await fail();
+  await clock.advance(500);
+  t.same([breaker.state, clock.pending], ['open', 0], 'a probe that ended sooner closes nothing later');
+});
