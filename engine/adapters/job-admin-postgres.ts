@@ -18,8 +18,8 @@ select m.total, j.* from matching m left join lateral (
 order by j.id`;
 
 /**
- * The job's row stays locked to the end: its lane cannot claim it, so nobody else writes the status that is opened
- * again. A status that is not the job's failure is not touched.
+ * The job's row stays locked to the end: its lane cannot claim it, so nobody else writes what is opened again. A status
+ * that is not the job's failure is not touched; that an install may have begun (`started`) stays true.
  */
 const RETRY = `
 with found as materialized (
@@ -35,6 +35,11 @@ reopened_import as (
 reopened_upload as (
   update dataset d set upload_status = 'running', upload_message = null
   from retried r where d.dataset_id = r.dataset_id and r.lane = 'upload' and d.upload_status = 'failed'),
+due_attempts as (
+  update install_attempt a set not_before = null, tries = 0
+  from retried r
+  where a.dataset_id = r.dataset_id
+    and a.kind = case r.lane when 'install' then 'data' when 'updateMeta' then 'meta' end),
 notified as materialized (
   select pg_notify('${JOB_CHANNEL}', lane) from retried)
 select f.state, (select count(*) from notified) as notifications from found f`;

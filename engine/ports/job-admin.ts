@@ -48,9 +48,10 @@ export interface JobAdmin {
   /** In the order in which the jobs were made. */
   list(filter: JobFilter, page: JobPage, signal: AbortSignal): Promise<JobList>;
   /**
-   * Puts a delayed or dead job back into its lane's queue with all its tries before it, and wakes the lane. A status of
-   * its dataset that the job's failure made final is opened again in the same step, as the lane would else find nothing
-   * to do. A job that is queued already is left as it is.
+   * Puts a delayed or dead job back into its lane's queue with all its tries before it, and wakes the lane. In the same
+   * step it opens what would else leave the lane nothing to do: a failed import or upload status of the dataset for the
+   * lane of that name; waiting attempts on install targets for install (data) and updateMeta (meta).
+   * A job that is queued already is left as it is.
    */
   retry(id: number, signal: AbortSignal): Promise<RetryResult>;
 }

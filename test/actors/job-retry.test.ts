@@ -1,16 +1,17 @@
 import t from 'tap';
-import { defect } from '../../engine/failure.ts';
-import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { defect, transient } from '../../engine/failure.ts';
+import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import { FakeJobAdmin } from '../fakes/fake-job-admin.ts';
+import { PLASMO } from '../support/dataset-samples.ts';
 import { LaneWorld, type RunningLane } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
 
-/** What an administrator does with the dead job of the lane. */
+/** What an administrator does with the job of the lane. */
 async function retry(world: LaneWorld, lane: RunningLane, at: DatasetAddress): Promise<string> {
   const row = world.jobs.get(lane, at.dataset);
-  if (row?.state !== 'dead') throw new Error(`the ${lane} job is ${row?.state ?? 'not there'}`);
-  return new FakeJobAdmin(world.jobs, world.catalog.datasets).retry(row.id, never);
+  if (!row) throw new Error(`there is no ${lane} job`);
+  return new FakeJobAdmin(world.jobs, world.catalog).retry(row.id, never);
 }
 
 t.test('a dead import that is retried runs again, and the dataset is installed', async (t) => {
@@ -65,4 +66,39 @@ t.test('a dead upload that is retried runs again', async (t) => {
   t.same(world.dataset(at).upload, { status: 'success', message: undefined });
   t.same(world.dataset(at).import, { status: 'complete', messages: [] });
   t.notOk(world.keys(at).includes('upload-error.json'), 'the old error is gone');
+});
+
+t.test('a delayed install that is retried goes to its waiting target at once', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  world.plugin.decide = ({ target }) => {
+    if (target === PLASMO) throw transient('busy');
+    return undefined;
+  };
+  t.match(await world.run('install'), { kind: 'retry' });
+  t.same(await world.attempts(at), ['PlasmoSite data 1 started']);
+
+  world.plugin.decide = () => undefined;
+  t.equal(await retry(world, 'install', at), 'queued');
+  t.same(await world.attempts(at), ['PlasmoSite data 0 started']);
+  await world.run('updateMeta');
+  t.same(await world.run('install'), { kind: 'done' }, 'without any wait');
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'] }, ToxoSite: { data: ['complete'] } });
+  t.ok(world.calls.includes('uninstall PlasmoSite'), 'what had begun there is taken away first');
+});
+
+t.test('a dead install that is retried runs again', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  const key = objectKey(at, 'vdi-manifest.json');
+  const manifest = Buffer.from(world.store.text(key) ?? '');
+  await world.store.put(key, Buffer.from('no json'), {}, never);
+  t.match(await world.run('install'), { kind: 'dead' });
+
+  await world.store.put(key, manifest, {}, never);
+  t.equal(await retry(world, 'install', at), 'queued');
+  await world.finish();
+  t.match(await world.record(at), {
+    installs: { 'PlasmoSite data': ['complete'], 'ToxoSite data': ['complete'] },
+  });
 });

@@ -10,6 +10,7 @@ import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { JobOutcome } from '../../engine/ports/jobs.ts';
 import { jobRetryRoute } from '../../http/installer/admin/job-retry.ts';
 import { jobsReportRoute } from '../../http/installer/admin/jobs-report.ts';
+import { FakeCatalog } from '../fakes/fake-catalog.ts';
 import { FakeJobAdmin } from '../fakes/fake-job-admin.ts';
 import { FakeJobs, JobTable } from '../fakes/fake-jobs.ts';
 import { LeaseTable } from '../fakes/fake-leases.ts';
@@ -38,7 +39,7 @@ async function setup(t: Test) {
   await add('d3');
   await clock.advance(5_000);
 
-  const options = { jobs: lane, jobAdmin: new FakeJobAdmin(table, new Map()) };
+  const options = { jobs: lane, jobAdmin: new FakeJobAdmin(table, new FakeCatalog(() => true)) };
   const server = await listen(t, [jobsReportRoute(options), jobRetryRoute(options)]);
   const url = `http://127.0.0.1:${server.port}`;
   return { table, lane, url, access: ['--server', `${url}/`, '--admin-token', ADMIN_TOKEN] };

@@ -2,8 +2,9 @@
 
 import t, { type Test } from 'tap';
 import type { LaneName } from '../../engine/model/event.ts';
-import type { DatasetId } from '../../engine/model/ids.ts';
-import type { ImportStatus, UploadStatus } from '../../engine/model/status.ts';
+import { type DatasetId, targetId } from '../../engine/model/ids.ts';
+import type { ImportStatus, InstallKind, UploadStatus } from '../../engine/model/status.ts';
+import type { InstallAttempt } from '../../engine/ports/catalog.ts';
 import type { JobAdmin, JobEntry, JobFilter, JobPage } from '../../engine/ports/job-admin.ts';
 import type { ClaimedJob, Jobs } from '../../engine/ports/jobs.ts';
 import { claim, claimOne, complete, fresh, type JobView, request, signal } from './jobs.ts';
@@ -18,6 +19,8 @@ export interface JobAdminUnderTest {
   readonly jobs: Jobs;
   addToCatalog(dataset: DatasetId, statuses: DatasetStatuses): Promise<void>;
   statuses(dataset: DatasetId): Promise<DatasetStatuses>;
+  addAttempt(dataset: DatasetId, attempt: InstallAttempt): Promise<void>;
+  attempts(dataset: DatasetId): Promise<readonly InstallAttempt[]>;
   /** All rows, oldest first. */
   view(): Promise<readonly JobView[]>;
 }
@@ -207,6 +210,34 @@ export function jobAdminConformance(name: string, open: OpenJobAdmin): void {
       t.same([await under.statuses(mine), await under.statuses(other)], [after, before], `${lane} ${i}`);
       // Out of the way of the next case.
       await complete(under.jobs, await claimOne(under.jobs, lane), { kind: 'done' });
+    }
+  });
+
+  fact('waiting targets are due again, for the kind that the lane installs', async (t, under) => {
+    const waiting = (kind: InstallKind): InstallAttempt => ({
+      target: targetId('PlasmoSite'),
+      kind,
+      tries: 3,
+      notBefore: new Date(Date.UTC(2040, 0, 1)),
+      started: true,
+    });
+    const due = (kind: InstallKind): InstallAttempt => ({ ...waiting(kind), tries: 0, notBefore: undefined });
+    const cases: readonly (readonly [LaneName, readonly InstallAttempt[]])[] = [
+      ['install', [due('data'), waiting('meta')]],
+      ['updateMeta', [waiting('data'), due('meta')]],
+      ['sharing', [waiting('data'), waiting('meta')]],
+    ];
+    for (const [lane, after] of cases) {
+      const [mine, other] = [`mine-${lane}`, `other-${lane}`].map((id) => id as DatasetId);
+      if (!mine || !other) throw new Error('two ids');
+      for (const dataset of [mine, other]) {
+        await under.addToCatalog(dataset, GOOD);
+        for (const kind of ['data', 'meta'] as const) await under.addAttempt(dataset, waiting(kind));
+      }
+      const { id } = await delay(under.jobs, lane, mine);
+      t.equal(await under.admin.retry(id, signal), 'queued');
+      t.same(await under.attempts(mine), after, lane);
+      t.same(await under.attempts(other), [waiting('data'), waiting('meta')], `${lane}, another dataset`);
     }
   });
 }

@@ -87,6 +87,13 @@ export class FakeCatalog implements Catalog {
     this.#attempts.set(dataset, attempts.set(key, attempt));
   }
 
+  /** All attempts of the kind are due, with all their tries before them. */
+  makeDue(dataset: DatasetId, kind: InstallKind): void {
+    const attempts = this.#attempts.get(dataset);
+    for (const [key, attempt] of attempts ?? [])
+      if (attempt.kind === kind) attempts?.set(key, { ...attempt, tries: 0, notBefore: undefined });
+  }
+
   #fence(dataset: DatasetId, lease: Lease, signal: AbortSignal): void {
     signal.throwIfAborted();
     if (lease.name !== dataset || !this.#holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);

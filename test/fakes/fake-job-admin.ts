@@ -1,20 +1,17 @@
-// The job table in memory as an administrator sees it, with the catalog whose statuses a retry opens again.
+// The job table in memory as an administrator sees it, with the catalog in which a retry opens what
+// the lane is to do.
 
-import type { DatasetId } from '../../engine/model/ids.ts';
 import type { JobAdmin, JobEntry, JobFilter, JobList, JobPage, RetryResult } from '../../engine/ports/job-admin.ts';
-import type { FakeDataset } from './fake-catalog.ts';
+import type { FakeCatalog } from './fake-catalog.ts';
 import type { FakeJobRow, JobTable } from './fake-jobs.ts';
 
-/** What a retry looks at in the catalog. */
-type Statuses = Pick<FakeDataset, 'upload' | 'import'>;
-
-export class FakeJobAdmin<Dataset extends Statuses> implements JobAdmin {
+export class FakeJobAdmin implements JobAdmin {
   readonly #table: JobTable;
-  readonly #datasets: Map<DatasetId, Dataset>;
+  readonly #catalog: FakeCatalog;
 
-  constructor(table: JobTable, datasets: Map<DatasetId, Dataset>) {
+  constructor(table: JobTable, catalog: FakeCatalog) {
     this.#table = table;
-    this.#datasets = datasets;
+    this.#catalog = catalog;
   }
 
   async list(filter: JobFilter, { limit, offset }: JobPage, signal: AbortSignal): Promise<JobList> {
@@ -32,11 +29,14 @@ export class FakeJobAdmin<Dataset extends Statuses> implements JobAdmin {
     if (row.state === 'running' || row.state === 'queued') return row.state;
     const history = { tries: 0, crashes: 0, alone: false, again: false, failure: undefined };
     this.#table.put({ ...row, ...history, state: 'queued', runAt: this.#table.clock.now() });
-    const known = this.#datasets.get(row.dataset);
+    const { datasets } = this.#catalog;
+    const known = datasets.get(row.dataset);
     if (row.lane === 'import' && known?.import.status === 'failed')
-      this.#datasets.set(row.dataset, { ...known, import: { status: 'queued', messages: [] } });
+      datasets.set(row.dataset, { ...known, import: { status: 'queued', messages: [] } });
     if (row.lane === 'upload' && known?.upload.status === 'failed')
-      this.#datasets.set(row.dataset, { ...known, upload: { status: 'running', message: undefined } });
+      datasets.set(row.dataset, { ...known, upload: { status: 'running', message: undefined } });
+    if (row.lane === 'install') this.#catalog.makeDue(row.dataset, 'data');
+    if (row.lane === 'updateMeta') this.#catalog.makeDue(row.dataset, 'meta');
     this.#table.wake(row.lane);
     return 'queued';
   }

@@ -1,17 +1,21 @@
 import t from 'tap';
+import { PostgresCatalog } from '../../../engine/adapters/catalog-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/job-admin-postgres.ts';
 import { PostgresJobs } from '../../../engine/adapters/jobs-postgres.ts';
-import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
 import type { ImportStatus, UploadStatus } from '../../../engine/model/status.ts';
-import { type DatasetStatuses, jobAdminConformance, type OpenJobAdmin } from '../../conformance/job-admin.ts';
-import type { JobView } from '../../conformance/jobs.ts';
+import { jobAdminConformance, type OpenJobAdmin } from '../../conformance/job-admin.ts';
+import { type JobView, signal } from '../../conformance/jobs.ts';
+import { FakeCatalog } from '../../fakes/fake-catalog.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { metadataOf } from '../../support/dataset-samples.ts';
 import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
 
 const at = await cacheDatabase(t);
+const OWNER = '7' as UserId;
 
 const openPostgres: OpenJobAdmin = async (t) => {
   await emptyCache(at);
@@ -44,6 +48,17 @@ const openPostgres: OpenJobAdmin = async (t) => {
         import: { status: row.import_status, messages: row.import_messages },
       };
     },
+    async addAttempt(dataset, { target, kind, tries, notBefore, started }) {
+      await db.query('insert into install_attempt values ($1, $2, $3, $4, $5, $6)', [
+        dataset,
+        target,
+        kind,
+        tries,
+        notBefore ?? null,
+        started,
+      ]);
+    },
+    attempts: (dataset) => new PostgresCatalog(db).attempts(dataset, signal),
     async view() {
       const rows = await db.query<Omit<JobView, 'failure' | 'message'> & Record<'failure' | 'message', string | null>>(
         `select lane, dataset_id as dataset, state, event_id as "eventId", again, alone, tries, crashes, failure, message
@@ -57,16 +72,21 @@ const openPostgres: OpenJobAdmin = async (t) => {
 const openFake: OpenJobAdmin = async () => {
   const clock = new VirtualClock();
   const table = new JobTable(clock, new LeaseTable(clock), () => undefined);
-  const datasets = new Map<DatasetId, DatasetStatuses>();
+  const catalog = new FakeCatalog(() => true);
   return {
-    admin: new FakeJobAdmin(table, datasets),
+    admin: new FakeJobAdmin(table, catalog),
     jobs: new FakeJobs(table, 1),
-    addToCatalog: async (dataset, statuses) => void datasets.set(dataset, statuses),
-    async statuses(dataset) {
-      const known = datasets.get(dataset);
-      if (!known) throw new Error(`no dataset ${dataset}`);
-      return known;
+    async addToCatalog(dataset, statuses) {
+      const nothing = { state: 'live', installs: [], sync: {}, files: {} } as const;
+      catalog.datasets.set(dataset, { ...nothing, ...statuses, dataset, owner: OWNER, metadata: metadataOf(OWNER) });
     },
+    async statuses(dataset) {
+      const known = catalog.datasets.get(dataset);
+      if (!known) throw new Error(`no dataset ${dataset}`);
+      return { upload: known.upload, import: known.import };
+    },
+    addAttempt: (dataset, attempt) => catalog.writeAttempt(dataset, { name: dataset, token: 1 }, attempt, signal),
+    attempts: (dataset) => catalog.attempts(dataset, signal),
     view: async () =>
       table.rows.map(({ lane, dataset, state, eventId, again, alone, tries, crashes, failure }) => ({
         lane,
