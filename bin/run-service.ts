@@ -7,9 +7,11 @@ import type { Logger } from '../engine/log.ts';
 import { Metrics } from '../engine/metrics.ts';
 import { observeProcess } from '../engine/process-metrics.ts';
 import { Scope } from '../engine/scope.ts';
+import { shutDown } from '../engine/shutdown.ts';
 import { Supervisor } from '../engine/supervisor.ts';
 import type { Clock } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
+import { EXIT } from './command.ts';
 import { type Addresses, compose } from './compose.ts';
 
 export interface ServiceOptions {
@@ -23,6 +25,8 @@ export interface ServiceOptions {
   readonly ready: (addresses: Addresses, signal: AbortSignal) => Promise<void>;
   /** Rejects when something below the service ended, such as the embedded database. */
   readonly foundation?: Promise<never>;
+  /** Closes what the service stands on, after everything else. */
+  readonly close?: () => Promise<void>;
 }
 
 /** Resolves with how it ended: `stopped` by the signal, or `broken` by itself. */
@@ -45,11 +49,21 @@ export async function runService(options: ServiceOptions, signal: AbortSignal): 
     log.error({ err: error }, 'the service broke');
     throw error;
   } finally {
-    const graceMs = configuration.containerCore.shutdownGraceMs;
-    log.info({ graceMs, reason: signal.aborted ? messageOf(signal.reason) : 'broken' }, 'shutting down');
-    service.ready.set(false);
-    tree.quiet();
-    await tree.stop(clock.now() + graceMs);
-    tree.kill();
+    log.info({ reason: signal.aborted ? messageOf(signal.reason) : 'broken' }, 'shutting down');
+    await shutDown(
+      {
+        process,
+        child: tree,
+        graceMs: configuration.containerCore.shutdownGraceMs,
+        unready: () => service.ready.set(false),
+        close: async () => {
+          await scope[Symbol.asyncDispose]();
+          await options.close?.();
+        },
+        clock,
+        log,
+      },
+      signal.aborted ? EXIT.ok : EXIT.failed,
+    );
   }
 }

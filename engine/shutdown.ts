@@ -18,7 +18,7 @@ export interface SignalSource {
 }
 
 export interface ShutdownOptions {
-  readonly process: SignalSource;
+  readonly process: Pick<SignalSource, 'exit'>;
   /** A tree that has been started. */
   readonly child: Child;
   readonly graceMs: number;
@@ -36,7 +36,7 @@ const CLOSE_MS = 4000;
 const GUARD_MS = 4800;
 
 /** Waits for the end and sees to it; exits the process itself and resolves with the exit code. */
-export async function runUntilShutdown(options: ShutdownOptions): Promise<number> {
+export async function runUntilShutdown(options: ShutdownOptions & { readonly process: SignalSource }): Promise<number> {
   const { process, child, log } = options;
   const asked = Promise.withResolvers<{ readonly code: number; readonly reason: string }>();
   let signals = 0;
@@ -51,13 +51,14 @@ export async function runUntilShutdown(options: ShutdownOptions): Promise<number
 
   const { code, reason } = await asked.promise;
   log[code === 0 ? 'info' : 'error']({ reason, graceMs: options.graceMs }, 'shutting down');
-  await end(options, code);
+  await shutDown(options, code);
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.off(name, listeners[name]);
   process.exit(code);
   return code;
 }
 
-async function end(options: ShutdownOptions, code: number): Promise<void> {
+/** The end itself, for whoever has heard the signal: resolves when everything is closed, or exits with the code. */
+export async function shutDown(options: ShutdownOptions, code: number): Promise<void> {
   const { process, child, clock, graceMs, log } = options;
   const deadline = clock.now() + graceMs;
   const over = new AbortController();

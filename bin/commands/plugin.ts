@@ -9,6 +9,7 @@ import { createLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { observeProcess } from '../../engine/process-metrics.ts';
 import { Scope } from '../../engine/scope.ts';
+import { shutDown } from '../../engine/shutdown.ts';
 import { Supervisor } from '../../engine/supervisor.ts';
 import { systemClock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
@@ -78,10 +79,20 @@ export const plugin: Command = {
       if (io.signal.aborted) return EXIT.ok;
       throw error;
     } finally {
-      ready = false;
-      tree.quiet();
-      await tree.stop(clock.now() + containerCore.shutdownGraceMs);
-      tree.kill();
+      await shutDown(
+        {
+          process,
+          child: tree,
+          graceMs: containerCore.shutdownGraceMs,
+          unready: () => {
+            ready = false;
+          },
+          close: () => scope[Symbol.asyncDispose](),
+          clock,
+          log,
+        },
+        io.signal.aborted ? EXIT.ok : EXIT.failed,
+      );
     }
   },
 };

@@ -8,6 +8,7 @@ import type { Configuration } from '../../config/configuration.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
+import { aborted } from '../../engine/failure.ts';
 import { createLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { newKeyPair } from '../../http/local-issuer.ts';
@@ -83,6 +84,7 @@ export const up: Command = {
           clock: systemClock,
           log,
           foundation,
+          close: () => postgres.stop(),
           env: io.env,
           scratchDir: dir.scratch,
           ready: async (addresses) => {
@@ -91,7 +93,7 @@ export const up: Command = {
             await writeWhole(dir.endpoints, `${JSON.stringify(endpoints, null, 2)}\n`, 0o600);
             io.err(`ready: installer ${addresses.installer}, endpoints in ${dir.endpoints}\n`);
             if (values.demo) await runDemo(dir, configuration, addresses.installer, io, signal);
-            if (values.exit) stop.abort();
+            if (values.exit) stop.abort(aborted('the demo is over'));
             else io.err('Ctrl-C ends it\n');
           },
         },
