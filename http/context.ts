@@ -21,7 +21,7 @@ export const DEFAULT_API_VERSION: ApiVersion = '1.8.0';
 /** Smaller bodies do not gain from compression. */
 const GZIP_FROM_BYTES = 1024;
 
-const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 const compress: (bytes: Buffer) => Promise<Buffer> = promisify(gzip);
 
@@ -33,10 +33,10 @@ export interface ContextInit {
   readonly version: ApiVersion;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** Base URL as the caller sees the service, without trailing slash. */
-  readonly publicUrl: string;
-  readonly signal: AbortSignal;
-  readonly log: Logger;
+  /** What few handlers ask for is made when they do. */
+  readonly publicUrl: () => string;
+  readonly signal: () => AbortSignal;
+  readonly log: () => Logger;
 }
 
 export class RequestContext {
@@ -46,11 +46,8 @@ export class RequestContext {
   readonly version: ApiVersion;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  readonly publicUrl: string;
-  /** Aborts when the client goes away or the server gives the request up. */
-  readonly signal: AbortSignal;
-  readonly log: Logger;
   readonly response: ServerResponse;
+  readonly #init: ContextInit;
 
   constructor(init: ContextInit) {
     this.id = init.id;
@@ -60,9 +57,21 @@ export class RequestContext {
     this.version = init.version;
     this.params = init.params;
     this.query = init.query;
-    this.publicUrl = init.publicUrl;
-    this.signal = init.signal;
-    this.log = init.log;
+    this.#init = init;
+  }
+
+  /** Base URL as the caller sees the service, without trailing slash. */
+  get publicUrl(): string {
+    return this.#init.publicUrl();
+  }
+
+  /** Aborts when the client goes away or the server gives the request up. */
+  get signal(): AbortSignal {
+    return this.#init.signal();
+  }
+
+  get log(): Logger {
+    return this.#init.log();
   }
 
   /** A path parameter that the route's pattern has. */
@@ -87,13 +96,17 @@ export class RequestContext {
   async json(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     const { etag } = headers;
     if (etag !== undefined && this.#isKnown(etag)) return this.empty(304, headers);
-    const bytes = Buffer.from(stringifyJson(body));
-    const sent = bytes.length >= GZIP_FROM_BYTES && this.#acceptsGzip ? await compress(bytes) : bytes;
+    const text = stringifyJson(body);
+    const length = Buffer.byteLength(text);
+    const packed = length >= GZIP_FROM_BYTES && this.#acceptsGzip ? await compress(Buffer.from(text)) : undefined;
     // What has a tag may be kept, as long as it is asked for anew each time.
-    this.#head(code, { ...JSON_HEADERS, ...(etag ? { 'cache-control': 'private, no-cache' } : {}), ...headers });
-    if (sent !== bytes) this.response.setHeader('content-encoding', 'gzip');
-    this.response.setHeader('content-length', sent.length);
-    this.response.end(this.wantsBody ? sent : undefined);
+    this.response.setHeader('content-type', JSON_TYPE);
+    this.response.setHeader('cache-control', etag === undefined ? 'no-store' : 'private, no-cache');
+    this.#head(code, headers);
+    if (packed) this.response.setHeader('content-encoding', 'gzip');
+    this.response.setHeader('content-length', packed?.length ?? length);
+    // Text goes out in one piece with the head, bytes would be a piece of their own.
+    this.response.end(this.wantsBody ? (packed ?? text) : undefined);
   }
 
   /** Like {@link json}, under a tag made of the content. */
@@ -111,7 +124,7 @@ export class RequestContext {
    * a later one cuts the answer off.
    */
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
-    await this.textStream(JSON_HEADERS, jsonListText(items));
+    await this.textStream({ 'content-type': JSON_TYPE, 'cache-control': 'no-store' }, jsonListText(items));
   }
 
   /** Answers 200 with text piece by piece, under the same rules. The pieces are iterated to their end or returned. */
@@ -155,7 +168,7 @@ export class RequestContext {
     this.response.statusCode = code;
     // Where other origins may call, it says so already.
     if (!this.response.hasHeader('vary')) this.response.setHeader('vary', 'accept-encoding');
-    for (const [name, value] of Object.entries(headers)) this.response.setHeader(name, value);
+    for (const name in headers) this.response.setHeader(name, headers[name] ?? '');
   }
 }
 

@@ -7,6 +7,8 @@ import type { Route } from './route.ts';
 export type QueryValue = string | number | boolean;
 export type Query = Readonly<Record<string, QueryValue | undefined>>;
 
+const NONE: Query = Object.freeze(Object.create(null));
+
 const ajv = (): Ajv2020 => new Ajv2020({ coerceTypes: true, allErrors: true, strict: false, formats: { int64: true } });
 
 export class QueryReader {
@@ -26,6 +28,7 @@ export class QueryReader {
 
   /** 400 names the parameter, what was given and what is allowed. */
   read(route: Route, search: URLSearchParams): Query {
+    if (search.size === 0) return NONE;
     // Without a prototype: `constructor` and `__proto__` are names like any other.
     const query: Record<string, QueryValue> = Object.create(null);
     for (const [name, value] of search) {

@@ -1,16 +1,17 @@
 // What every request goes through: id, version, route, caller, query, handler; and one way out for whatever is thrown.
 
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { aborted, defect, kindOf, messageOf } from '../engine/failure.ts';
+import { defect, kindOf, messageOf } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
+import { ANONYMOUS } from './caller.ts';
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION, RequestContext } from './context.ts';
 import { type CorsSettings, corsHeaders, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
 import { badRequest, HttpError, notFound, toHttpError, unavailable } from './errors.ts';
+import { Exchange } from './exchange.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
@@ -31,16 +32,6 @@ export interface PipelineOptions {
 }
 
 const DRAINING_RETRY_SECONDS = 10;
-const TRACE_ID = /^[A-Za-z0-9-]{1,64}$/;
-
-interface Exchange {
-  readonly id: string;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-  route: Route | undefined;
-}
 
 export class RequestPipeline {
   readonly #options: PipelineOptions;
@@ -72,29 +63,25 @@ export class RequestPipeline {
     stopped: AbortSignal,
     mayContinue?: () => void,
   ): Promise<void> {
-    const { clock, metrics } = this.#options;
+    const { clock, metrics, log } = this.#options;
     const begun = clock.now();
-    const id = randomUUID();
-    const gone = new AbortController();
-    response.once('close', () => {
-      if (!response.writableFinished) gone.abort(aborted('the client went away'));
-    });
-    response.setHeader('x-request-id', id);
+    const exchange = new Exchange(request, response, stopped, log);
+    response.setHeader('x-request-id', exchange.id);
     response.setHeader('x-content-type-options', 'nosniff');
     if (mayContinue) continueWhenRead(request, response, mayContinue);
-    const signal = AbortSignal.any([gone.signal, stopped]);
-    const exchange: Exchange = { id, request, response, log: this.#logOf(request, id), signal, route: undefined };
     metrics.begun();
     try {
       await this.#answer(exchange);
     } catch (error) {
-      await this.#fail(error, exchange, gone.signal.aborted);
+      await this.#fail(error, exchange);
     }
     const seconds = (clock.now() - begun) / 1000;
     metrics.ended(exchange.route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
-    // Never the URL: its query may hold a token.
-    const about = { method: request.method, route: exchange.route?.path, status: response.statusCode, seconds };
-    exchange.log.debug(about, 'request');
+    if (log.isLevelEnabled('debug')) {
+      // Never the URL: its query may hold a token.
+      const about = { method: request.method, route: exchange.route?.path, status: response.statusCode, seconds };
+      exchange.log.debug(about, 'request');
+    }
     if (!request.complete) await this.#discardRest(exchange);
   }
 
@@ -112,12 +99,24 @@ export class RequestPipeline {
     const version = versionOf(request);
     response.setHeader('api-version', version);
     const parameters = new URLSearchParams(search);
-    const caller = await authenticate(route, request, parameters, auth);
+    // Most of what is asked most often is open, and should not wait a turn for nothing.
+    const caller = route.access === 'open' ? ANONYMOUS : await authenticate(route, request, parameters, auth);
     parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
-    const { id, signal, log } = exchange;
-    const context = { id, request, response, caller, version, params, query, signal, log };
-    await route.handler(new RequestContext({ ...context, publicUrl: publicUrl(request, url) }));
+    await route.handler(
+      new RequestContext({
+        id: exchange.id,
+        request,
+        response,
+        caller,
+        version,
+        params,
+        query,
+        publicUrl: () => publicUrl(request, url),
+        signal: () => exchange.signal,
+        log: () => exchange.log,
+      }),
+    );
     if (!response.headersSent && !response.destroyed)
       throw defect(`the handler of ${nameOf(route)} ended without an answer`);
   }
@@ -132,9 +131,9 @@ export class RequestPipeline {
     response.end();
   }
 
-  async #fail(thrown: unknown, exchange: Exchange, clientGone: boolean): Promise<void> {
+  async #fail(thrown: unknown, exchange: Exchange): Promise<void> {
     const { request, response, id, log } = exchange;
-    if (clientGone) {
+    if (exchange.clientGone) {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
     }
@@ -156,12 +155,6 @@ export class RequestPipeline {
   async #discardRest({ request }: Exchange): Promise<void> {
     await discardBody(request, this.#options.clock);
     if (!request.complete) request.socket.destroy();
-  }
-
-  #logOf(request: IncomingMessage, id: string): Logger {
-    const trace = request.headers.traceid;
-    const known = typeof trace === 'string' && TRACE_ID.test(trace);
-    return this.#options.log.child(known ? { request: id, trace } : { request: id });
   }
 }
 

@@ -38,7 +38,9 @@ interface Exchange {
 export class HttpServer extends Lifecycle {
   readonly #options: ServerOptions;
   readonly #server: Server;
-  readonly #answering = new Set<Promise<void>>();
+  /** Requests that are handled, and answers that are not yet sent. */
+  #underWay = 0;
+  #onFinished: () => void = () => {};
   readonly #connections = new Set<Socket>();
   /** The latest exchange of each connection. */
   readonly #exchanges = new WeakMap<Duplex, Exchange>();
@@ -103,8 +105,10 @@ export class HttpServer extends Lifecycle {
     failed.catch(() => undefined);
     await Promise.race([aborts(this.stopping), failed]);
     this.#stopListening();
-    while (this.#answering.size > 0 && !this.ended.aborted)
-      await Promise.race([...this.#answering, aborts(this.ended)]);
+    const finished = new Promise<void>((resolve) => {
+      this.#onFinished = resolve;
+    });
+    if (this.#underWay > 0) await Promise.race([finished, aborts(this.ended)]);
     this.#closeAll();
   }
 
@@ -134,14 +138,12 @@ export class HttpServer extends Lifecycle {
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
   #take(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
     this.#exchanges.set(request.socket, { request, response });
-    const closed = new Promise<void>((resolve) => {
-      response.once('close', resolve);
-    });
-    const answer = this.#options.pipeline
-      .handle(request, response, this.hurried, mayContinue)
-      .then(() => closed)
-      .finally(() => this.#answering.delete(answer));
-    this.#answering.add(answer);
+    this.#underWay += 2;
+    const over = (): void => {
+      if (--this.#underWay === 0) this.#onFinished();
+    };
+    response.once('close', over);
+    void this.#options.pipeline.handle(request, response, this.hurried, mayContinue).then(over);
   }
 
   /** Nothing moved for a while. Ends a connection whose client is the one who is waited for. */
