@@ -106,7 +106,7 @@ export class Supervisor extends Lifecycle {
         throw error;
       }
     }
-    await this.#stopAll(this.deadline);
+    await this.#stopAll(this.ended.aborted ? this.clock.now() : this.deadline);
   }
 
   get #cleanupMs(): number {

@@ -10,7 +10,7 @@ import { type FixtureData, type FixtureTasks, flags, raise, reached } from './fi
 
 const never = new AbortController().signal;
 
-async function setup(t: Test, options: Partial<ThreadPoolOptions> = {}) {
+async function setup(t: Pick<Test, 'teardown'>, options: Partial<ThreadPoolOptions> = {}) {
   const metrics = new Metrics();
   const sessions = flags();
   const workerData: FixtureData = { greeting: 'hello', sessions };
@@ -33,15 +33,18 @@ async function setup(t: Test, options: Partial<ThreadPoolOptions> = {}) {
   return { pool, metrics, sessions };
 }
 
+/** For tests that leave the threads as they were: starting one is the dear part. */
+const steady = await setup(t);
+
 t.test('a task gets its input and the resources of its thread, opened once', async (t) => {
-  const { pool, sessions } = await setup(t);
+  const { pool, sessions } = steady;
   t.strictSame(await pool.run('echo', { a: [1, 'two', null] }, { signal: never }), { a: [1, 'two', null] });
   t.equal(await pool.run('opened', null, { signal: never }), 'hello');
   t.equal(sessions[0], 1);
 });
 
 t.test('a failure crosses with its kind, message and whether it was reached', async (t) => {
-  const { pool } = await setup(t);
+  const { pool } = steady;
   for (const kind of ['rejected', 'transient', 'defect'] as const) {
     const failing = pool.run('fail', { kind, message: `a ${kind} one` }, { signal: never });
     await t.rejects(failing, { name: 'Failure', kind, message: `a ${kind} one`, unreachable: kind === 'transient' });
@@ -49,7 +52,7 @@ t.test('a failure crosses with its kind, message and whether it was reached', as
 });
 
 t.test('what cannot be cloned fails its own task only, going in or out', async (t) => {
-  const { pool } = await setup(t);
+  const { pool } = steady;
   const input = pool.run('echo', () => 1, { signal: never });
   const output = pool.run('unclonable', null, { signal: never });
   const fine = pool.run('echo', 'fine', { signal: never });
@@ -59,7 +62,7 @@ t.test('what cannot be cloned fails its own task only, going in or out', async (
 });
 
 t.test('several tasks run at a time in one thread', async (t) => {
-  const { pool } = await setup(t);
+  const { pool } = steady;
   const shared = flags();
   const gates = [1, 2, 3].map(() => pool.run('gate', shared, { signal: never }));
   await reached(shared, 0, 3);
@@ -117,7 +120,7 @@ t.test('two tasks alone never share a thread, the second waits', async (t) => {
 });
 
 t.test('a cancelled task is told in its thread and answered with the reason', async (t) => {
-  const { pool } = await setup(t);
+  const { pool } = steady;
   const shared = flags();
   const cancel = new AbortController();
   const running = pool.run('untilAborted', shared, { signal: cancel.signal });
@@ -129,7 +132,7 @@ t.test('a cancelled task is told in its thread and answered with the reason', as
 });
 
 t.test('a task that finishes all the same is answered with its result', async (t) => {
-  const { pool } = await setup(t);
+  const { pool } = steady;
   const shared = flags();
   const cancel = new AbortController();
   const running = pool.run('finishAnyway', shared, { signal: cancel.signal });

@@ -1,0 +1,404 @@
+import t, { type Test } from 'tap';
+import { aborted, defect, messageOf, transient } from '../../engine/failure.ts';
+import { type Completion, Lane, type LaneOptions, type LaneSource } from '../../engine/lane.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
+
+interface Job {
+  readonly id: number;
+}
+interface Outcome {
+  readonly kind: 'done' | 'failed' | 'abandoned';
+  readonly text?: string;
+}
+interface Exchange {
+  readonly done: readonly string[];
+  readonly limit: number;
+}
+
+/** A source in memory that notes every exchange; `hold` keeps them waiting, `failure` makes them fail. */
+class FakeSource implements LaneSource<Job, Outcome> {
+  readonly queue: Job[] = [];
+  readonly written: string[] = [];
+  readonly exchanges: Exchange[] = [];
+  failure: Error | undefined;
+  hold: Promise<void> | undefined;
+  busy = 0;
+  mostBusy = 0;
+  wake: () => void = () => {};
+  watched = false;
+
+  add(...ids: number[]): void {
+    this.queue.push(...ids.map((id) => ({ id })));
+    this.wake();
+  }
+
+  watch(wake: () => void): () => void {
+    this.watched = true;
+    this.wake = wake;
+    return () => {
+      this.watched = false;
+    };
+  }
+
+  async exchange(done: readonly Completion<Job, Outcome>[], limit: number, signal: AbortSignal): Promise<Job[]> {
+    this.mostBusy = Math.max(this.mostBusy, ++this.busy);
+    const texts = done.map(({ job, outcome }) => [job.id, outcome.kind, outcome.text].filter(Boolean).join(' '));
+    this.exchanges.push({ done: texts, limit });
+    try {
+      await this.hold;
+      signal.throwIfAborted();
+      if (this.failure) throw this.failure;
+      this.written.push(...texts);
+      return this.queue.splice(0, limit);
+    } finally {
+      this.busy--;
+    }
+  }
+}
+
+async function setup(t: Test, options: Partial<LaneOptions<Job, Outcome>> = {}) {
+  const clock = new VirtualClock(0);
+  const source = new FakeSource();
+  const metrics = new Metrics();
+  const runs = new Map<number, PromiseWithResolvers<Outcome> & { readonly signal: AbortSignal }>();
+  const lane = new Lane<Job, Outcome>({
+    name: 'import',
+    clock,
+    log: silentLogger(),
+    metrics,
+    queueSize: 4,
+    workerCount: 2,
+    pollMs: 5000,
+    source,
+    run: (job, signal) => {
+      const run = { ...Promise.withResolvers<Outcome>(), signal };
+      runs.set(job.id, run);
+      return run.promise;
+    },
+    settle: (error) => ({ kind: 'failed', text: messageOf(error) }),
+    abandon: () => ({ kind: 'abandoned' }),
+    idOf: (job) => job.id,
+    ...options,
+  });
+  t.teardown(() => lane.kill());
+  await lane.start(new AbortController().signal);
+  await clock.settle();
+  const finish = async (...ids: number[]): Promise<void> => {
+    for (const id of ids) runs.get(id)?.resolve({ kind: 'done' });
+    await clock.settle();
+  };
+  const add = async (...ids: number[]): Promise<void> => {
+    source.add(...ids);
+    await clock.settle();
+  };
+  const heed = (id: number): void => {
+    const run = runs.get(id);
+    run?.signal.addEventListener('abort', () => run.reject(run.signal.reason), { once: true });
+  };
+  return { clock, source, metrics, lane, runs, finish, add, heed };
+}
+
+t.test('claims what fits, works on workerCount at a time, in order', async (t) => {
+  const { lane, source, runs, finish, add } = await setup(t);
+  await add(1, 2, 3, 4, 5, 6, 7, 8);
+  t.strictSame([...runs.keys()], [1, 2]);
+  t.strictSame(lane.sizes, { depth: 4, capacity: 4, inFlight: 2, workers: 2, unwritten: 0 });
+  t.strictSame(source.queue, [{ id: 7 }, { id: 8 }]);
+  await finish(1);
+  t.strictSame([...runs.keys()], [1, 2, 3]);
+});
+
+t.test('writes an outcome at once when nothing else is to do', async (t) => {
+  const { source, finish, add } = await setup(t);
+  await add(1);
+  await finish(1);
+  t.strictSame(source.written, ['1 done']);
+});
+
+t.test('what finishes during an exchange goes with the next, never two at once', async (t) => {
+  const { source, finish, add } = await setup(t);
+  await add(1, 2, 3, 4);
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  const before = source.exchanges.length;
+  await finish(1);
+  await finish(2, 3);
+  await finish(4);
+  source.hold = undefined;
+  hold.resolve();
+  await finish();
+  t.strictSame(
+    source.exchanges.slice(before).map(({ done }) => done),
+    [['1 done'], ['2 done', '3 done', '4 done']],
+  );
+  t.equal(source.mostBusy, 1);
+});
+
+t.test('while the mailbox is more than half full, outcomes wait for each other up to flushMs', async (t) => {
+  const { clock, source, finish, add } = await setup(t, { queueSize: 10, flushMs: 20 });
+  await add(...Array.from({ length: 12 }, (_, i) => i + 1));
+  await finish(1, 2);
+  await finish(3);
+  t.strictSame(source.written, []);
+  await clock.advance(20);
+  t.strictSame(source.written, ['1 done', '2 done', '3 done']);
+});
+
+t.test('claims again when the mailbox is less than half full', async (t) => {
+  const { source, finish, add } = await setup(t, { flushMs: 60_000 });
+  await add(1, 2, 3, 4, 5, 6, 7, 8, 9);
+  const before = source.exchanges.length;
+  await finish(1, 2);
+  t.equal(source.exchanges.length, before, 'half full is enough');
+  await finish(3);
+  t.strictSame(source.exchanges.slice(before), [{ done: ['1 done', '2 done', '3 done'], limit: 3 }]);
+});
+
+t.test('a wake claims at once, without one the slow poll does', async (t) => {
+  const { clock, source, runs, add } = await setup(t);
+  await add(1);
+  source.queue.push({ id: 2 });
+  await clock.advance(4999);
+  t.strictSame([...runs.keys()], [1]);
+  await clock.advance(1);
+  t.strictSame([...runs.keys()], [1, 2]);
+});
+
+t.test('a wake during an exchange is not forgotten', async (t) => {
+  const { clock, source, runs } = await setup(t);
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  source.wake();
+  await clock.settle();
+  source.exchange = async (_done, limit) => source.queue.splice(0, limit);
+  source.add(1);
+  hold.resolve();
+  await clock.settle();
+  t.strictSame([...runs.keys()], [1]);
+});
+
+t.test('an idle lane asks only at its polls', async (t) => {
+  const { clock, source } = await setup(t);
+  await clock.advance(20_000);
+  t.strictSame(source.exchanges, Array(5).fill({ done: [], limit: 6 }));
+});
+
+t.test('a failing exchange is tried again with growing delays and loses no outcome', async (t) => {
+  const { clock, source, finish, add } = await setup(t);
+  await add(1, 2);
+  source.failure = transient('the database is away');
+  await finish(1);
+  await finish(2);
+  await clock.advance(60_000);
+  const tried = source.exchanges.length;
+  t.ok(tried > 5 && tried < 40, `${tried} exchanges in a minute`);
+  t.strictSame(source.written, []);
+  source.failure = undefined;
+  await clock.advance(10_000);
+  t.strictSame(source.written, ['1 done', '2 done']);
+});
+
+t.test('without an exchange no more is worked on than was claimed', async (t) => {
+  const { clock, source, lane, runs, finish, add } = await setup(t);
+  await add(1, 2, 3, 4, 5, 6, 7, 8);
+  source.failure = transient('the database is away');
+  for (const id of [1, 2, 3, 4, 5, 6]) await finish(id);
+  await clock.advance(60_000);
+  t.strictSame([...runs.keys()], [1, 2, 3, 4, 5, 6]);
+  t.equal(lane.sizes.unwritten, 6);
+});
+
+t.test('settle decides the outcome of a run that throws', async (t) => {
+  const { clock, source, runs, add } = await setup(t);
+  await add(1);
+  runs.get(1)?.reject(new Error('bad archive'));
+  await clock.settle();
+  t.strictSame(source.written, ['1 failed bad archive']);
+});
+
+t.test('a settle that throws breaks the lane', async (t) => {
+  const settle = (): Outcome => {
+    throw new Error('no idea');
+  };
+  const { lane, runs, add } = await setup(t, { settle });
+  await add(1);
+  runs.get(1)?.reject(new Error('bad archive'));
+  await t.rejects(lane.broken, { message: 'no idea' });
+});
+
+t.test('abortJob reaches a running job, and settle hears the reason', async (t) => {
+  const { clock, source, lane, runs, add } = await setup(t);
+  await add(1);
+  t.equal(lane.abortJob(1, aborted('the lease was lost')), true);
+  t.equal(runs.get(1)?.signal.aborted, true);
+  runs.get(1)?.reject(transient('socket closed'));
+  await clock.settle();
+  t.strictSame(source.written, ['1 failed the lease was lost']);
+  t.equal(lane.abortJob(1, aborted('again')), false);
+});
+
+t.test('abortJob keeps a waiting job from beginning', async (t) => {
+  const { source, lane, runs, finish, add } = await setup(t);
+  await add(1, 2, 3);
+  t.equal(lane.abortJob(3, aborted('the lease was lost')), true);
+  await finish(1);
+  t.strictSame([...runs.keys()], [1, 2]);
+  t.strictSame(source.written, ['1 done', '3 failed the lease was lost']);
+});
+
+t.test('a job claimed again while it runs begins when that run has ended', async (t) => {
+  const { clock, source, lane, runs, finish, add } = await setup(t);
+  await add(1);
+  const first = runs.get(1);
+  lane.abortJob(1, aborted('the lease was lost'));
+  await add(1);
+  t.equal(runs.get(1), first, 'not begun');
+  t.equal(lane.held().length, 2);
+  first?.reject(new Error('stopped'));
+  await clock.settle();
+  t.not(runs.get(1), first);
+  await finish(1);
+  t.strictSame(source.written, ['1 failed the lease was lost', '1 done']);
+});
+
+t.test('held names every job without a written outcome', async (t) => {
+  const { source, lane, finish, add } = await setup(t);
+  await add(1, 2, 3, 4);
+  source.hold = new Promise(() => {});
+  await finish(1);
+  await finish(2);
+  t.strictSame(
+    lane
+      .held()
+      .map(({ id }) => id)
+      .sort(),
+    [1, 2, 3, 4],
+  );
+});
+
+t.test('quiet claims no more but works off what it has', async (t) => {
+  const { clock, source, lane, finish, add } = await setup(t);
+  await add(1, 2, 3, 4);
+  lane.quiet();
+  await add(5);
+  await clock.advance(30_000);
+  for (const id of [1, 2, 3, 4]) await finish(id);
+  t.strictSame(source.written, ['1 done', '2 done', '3 done', '4 done']);
+  t.strictSame(source.queue, [{ id: 5 }]);
+  t.equal(source.watched, false);
+});
+
+t.test('stop gives back what has not begun and waits for what runs', async (t) => {
+  const { clock, source, lane, finish, add } = await setup(t);
+  await add(1, 2, 3, 4);
+  let stopped = false;
+  const stopping = lane.stop(30_000).then(() => {
+    stopped = true;
+  });
+  await clock.settle();
+  t.strictSame(source.written, ['3 abandoned', '4 abandoned']);
+  await finish(1);
+  t.equal(stopped, false);
+  await finish(2);
+  await stopping;
+  t.strictSame(source.written, ['3 abandoned', '4 abandoned', '1 done', '2 done']);
+  t.equal(clock.now(), 0, 'no later than need be');
+});
+
+t.test('shortly before the deadline what runs is aborted, and the outcome still written', async (t) => {
+  const { clock, source, lane, add, heed } = await setup(t);
+  await add(1);
+  heed(1);
+  const stopping = lane.stop(30_000);
+  await clock.advance(27_999);
+  t.strictSame(source.written, []);
+  await clock.advance(1);
+  await stopping;
+  t.strictSame(source.written, ['1 failed shutdown']);
+});
+
+t.test('a job that does not heed its abort holds nobody up beyond the deadline', async (t) => {
+  const { clock, source, lane, add } = await setup(t);
+  await add(1);
+  const stopping = lane.stop(30_000);
+  await clock.advance(30_000);
+  await stopping;
+  t.strictSame(source.written, []);
+});
+
+t.test('jobs claimed by an exchange under way at the stop are given back', async (t) => {
+  const { clock, source, lane, runs } = await setup(t);
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  source.add(1, 2);
+  await clock.settle();
+  const stopping = lane.stop(30_000);
+  source.hold = undefined;
+  hold.resolve();
+  await stopping;
+  t.strictSame([...runs.keys()], []);
+  t.strictSame(source.written, ['1 abandoned', '2 abandoned']);
+});
+
+t.test('a source that comes back before the deadline still gets the outcomes', async (t) => {
+  const { clock, source, lane, finish, add } = await setup(t);
+  await add(1);
+  source.failure = transient('the database is away');
+  await finish(1);
+  await clock.advance(60_000);
+  const stopping = lane.stop(clock.now() + 30_000);
+  await clock.advance(10_000);
+  source.failure = undefined;
+  await clock.advance(200);
+  await stopping;
+  t.strictSame(source.written, ['1 done']);
+});
+
+t.test('kill aborts what runs and writes nothing more', async (t) => {
+  const { clock, source, lane, runs, finish, add } = await setup(t);
+  await add(1, 2, 3);
+  lane.kill();
+  await clock.settle();
+  t.strictSame([runs.get(1)?.signal.aborted, runs.get(2)?.signal.aborted], [true, true]);
+  await finish(1, 2);
+  await clock.advance(60_000);
+  t.strictSame(source.written, []);
+  t.strictSame([...runs.keys()], [1, 2]);
+});
+
+t.test('more jobs than were asked for are given back', async (t) => {
+  const { clock, source } = await setup(t, { queueSize: 1, workerCount: 1 });
+  source.exchange = async (done) => {
+    source.written.push(...done.map(({ job, outcome }) => `${job.id} ${outcome.kind}`));
+    return source.queue.splice(0);
+  };
+  source.add(1, 2, 3);
+  await clock.advance(10);
+  t.strictSame(source.written, ['3 abandoned']);
+});
+
+t.test('tells its sizes, times and outcomes', async (t) => {
+  const { clock, metrics, runs, finish, add } = await setup(t, { waitedMs: () => 3000 });
+  await add(1, 2, 3);
+  await clock.advance(2000);
+  await finish(1);
+  runs.get(2)?.reject(defect('bug'));
+  await clock.settle();
+  const text = await metrics.text();
+  for (const line of [
+    'longshore_lane_depth{lane="import"} 0',
+    'longshore_lane_capacity{lane="import"} 4',
+    'longshore_lane_in_flight{lane="import"} 1',
+    'longshore_lane_workers{lane="import"} 2',
+    'longshore_lane_unwritten{lane="import"} 0',
+    'longshore_lane_claimed_total{lane="import"} 3',
+    'longshore_lane_jobs_total{lane="import",outcome="done"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="failed"} 1',
+    'longshore_lane_wait_seconds_sum{lane="import"} 11',
+    'longshore_lane_run_seconds_sum{lane="import"} 4',
+  ]) {
+    t.match(text, line);
+  }
+});

@@ -1,0 +1,100 @@
+import { EventEmitter } from 'node:events';
+import t from 'tap';
+import type { Child } from '../../engine/child.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { runUntilShutdown, type ShutdownOptions } from '../../engine/shutdown.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
+
+function setup(options: { readonly stopMs?: number; readonly closeMs?: number } = {}) {
+  const clock = new VirtualClock(0);
+  const history: string[] = [];
+  const note = (what: string): void => {
+    history.push(`${what} @${clock.now()}`);
+  };
+  const signals = new EventEmitter();
+  const process: ShutdownOptions['process'] = {
+    on: (name, listener) => signals.on(name, listener),
+    off: (name, listener) => signals.off(name, listener),
+    exit: (code) => note(`exit ${code}`),
+  };
+  const broken = Promise.withResolvers<never>();
+  const child: Child = {
+    name: 'tree',
+    broken: broken.promise,
+    start: async () => {},
+    quiet: () => note('quiet'),
+    async stop(deadline) {
+      note(`stop by ${deadline}`);
+      if (options.stopMs) await clock.sleep(options.stopMs);
+    },
+    kill: () => note('kill'),
+  };
+  const close = async (): Promise<void> => {
+    note('close');
+    if (options.closeMs) await clock.sleep(options.closeMs);
+  };
+  const unready = (): void => note('unready');
+  const ended = runUntilShutdown({
+    process,
+    child,
+    graceMs: 30_000,
+    unready,
+    close,
+    clock,
+    log: silentLogger(),
+  });
+  return { clock, history, signals, ended, broken };
+}
+
+t.test('a signal ends in order: ready off, quiet, stop, kill, close, exit 0', async (t) => {
+  const { clock, history, signals, ended } = setup({ stopMs: 100 });
+  await clock.advance(1000);
+  signals.emit('SIGTERM');
+  await clock.advance(100);
+  t.equal(await ended, 0);
+  t.strictSame(history, [
+    'unready @1000',
+    'quiet @1000',
+    'stop by 31000 @1000',
+    'kill @1100',
+    'close @1100',
+    'exit 0 @1100',
+  ]);
+  t.equal(signals.listenerCount('SIGTERM') + signals.listenerCount('SIGINT'), 0);
+  t.equal(clock.pending, 0);
+});
+
+t.test('a second signal exits at once', async (t) => {
+  const { clock, history, signals } = setup({ stopMs: 20_000 });
+  signals.emit('SIGINT');
+  await clock.advance(500);
+  signals.emit('SIGINT');
+  t.equal(history.at(-1), 'exit 130 @500');
+});
+
+t.test('what does not stop is killed at the end of the grace', async (t) => {
+  const { clock, history, signals, ended } = setup({ stopMs: 1_000_000 });
+  signals.emit('SIGTERM');
+  await clock.advance(30_000);
+  t.equal(await ended, 0);
+  t.strictSame(history.slice(-3), ['kill @30000', 'close @30000', 'exit 0 @30000']);
+});
+
+t.test('never lasts longer than grace + 5 s', async (t) => {
+  const { clock, history, signals, ended } = setup({ stopMs: 1_000_000, closeMs: 1_000_000 });
+  signals.emit('SIGTERM');
+  await clock.advance(35_000);
+  t.equal(await ended, 0);
+  t.equal(history.at(-1), 'exit 0 @34000');
+});
+
+t.test('a tree that breaks ends the same way with exit code 1', async (t) => {
+  const { clock, history, ended, broken } = setup();
+  broken.reject(new Error('gives up'));
+  await clock.settle();
+  t.equal(await ended, 1);
+  t.strictSame(
+    history.map((line) => line.split(' ')[0]),
+    ['unready', 'quiet', 'stop', 'kill', 'close', 'exit'],
+  );
+});

@@ -1,0 +1,183 @@
+import t, { type Test } from 'tap';
+import { aborted, transient } from '../../engine/failure.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { type Lead, Timer, type TimerOptions } from '../../engine/timer.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
+
+const never = new AbortController().signal;
+
+async function setup(t: Test, options: Partial<TimerOptions<string>> = {}) {
+  const clock = new VirtualClock(0);
+  const metrics = new Metrics();
+  const runs: number[] = [];
+  const timer = new Timer<string>({
+    name: 'pruner',
+    clock,
+    log: silentLogger(),
+    metrics,
+    periodMs: 60_000,
+    jitter: 0,
+    runOnce: async () => {
+      runs.push(clock.now());
+      return `run ${runs.length}`;
+    },
+    ...options,
+  });
+  t.teardown(() => timer.kill());
+  await timer.start(never);
+  return { clock, metrics, runs, timer };
+}
+
+t.test('runs every period', async (t) => {
+  const { clock, runs } = await setup(t);
+  await clock.advance(200_000);
+  t.strictSame(runs, [60_000, 120_000, 180_000]);
+});
+
+t.test('the first run may come sooner, and the period varies by the jitter', async (t) => {
+  const randoms = [0, 1, 0.5];
+  const random = (): number => randoms.shift() ?? 0.5;
+  const { clock, runs } = await setup(t, { firstMs: 5, jitter: 0.5, random });
+  await clock.advance(200_000);
+  t.strictSame(runs, [5, 30_005, 120_005, 180_005]);
+});
+
+t.test('a run that outlasts its period is not overlapped, and what was missed is left out', async (t) => {
+  const begun: number[] = [];
+  const { clock } = await setup(t, {
+    runOnce: async (signal) => {
+      begun.push(clock.now());
+      await clock.sleep(150_000, signal);
+      return 'slow';
+    },
+  });
+  await clock.advance(500_000);
+  t.strictSame(begun, [60_000, 270_000, 480_000]);
+});
+
+t.test('a run that fails does not keep the next from coming', async (t) => {
+  let n = 0;
+  const { clock, metrics } = await setup(t, {
+    runOnce: async () => {
+      n++;
+      if (n === 1) throw transient('the store is away');
+      return 'fine';
+    },
+  });
+  await clock.advance(120_000);
+  const text = await metrics.text();
+  t.match(text, 'longshore_daemon_runs_total{daemon="pruner",result="failed"} 1');
+  t.match(text, 'longshore_daemon_runs_total{daemon="pruner",result="done"} 1');
+  t.match(text, 'longshore_daemon_run_seconds_count{daemon="pruner"} 2');
+  t.match(text, 'longshore_daemon_last_success_timestamp_seconds{daemon="pruner"} 120');
+});
+
+t.test('runNow runs at once and tells the result; the period starts over', async (t) => {
+  const { clock, runs, timer } = await setup(t);
+  await clock.advance(10_000);
+  t.strictSame(await timer.runNow(never), { kind: 'done', result: 'run 1' });
+  await clock.advance(60_000);
+  t.strictSame(runs, [10_000, 70_000]);
+});
+
+t.test('an order may bring its own run, and hears of its failure', async (t) => {
+  const { timer } = await setup(t);
+  t.strictSame(await timer.runNow(never, async () => 'deletes allowed'), { kind: 'done', result: 'deletes allowed' });
+  const failing = timer.runNow(never, () => Promise.reject(transient('the store is away')));
+  await t.rejects(failing, { kind: 'transient', message: 'the store is away' });
+});
+
+t.test('one order waits for the run under way, a second is refused', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { clock, timer } = await setup(t, {
+    runOnce: async () => {
+      await gate.promise;
+      return 'done';
+    },
+  });
+  await clock.advance(60_000);
+  const ordered = timer.runNow(never);
+  await t.rejects(timer.runNow(never), { kind: 'transient', message: /order waiting/ });
+  gate.resolve();
+  t.strictSame(await ordered, { kind: 'done', result: 'done' });
+});
+
+t.test('only the leader runs, it keeps the lead, another takes over when it ends', async (t) => {
+  const clock = new VirtualClock(0);
+  let holder: string | undefined;
+  const runs: string[] = [];
+  const daemon = async (name: string) => {
+    const lead = async (): Promise<Lead | undefined> => {
+      if (holder !== undefined) return undefined;
+      holder = name;
+      return {
+        async [Symbol.asyncDispose]() {
+          holder = undefined;
+        },
+      };
+    };
+    const runOnce = async (): Promise<string> => {
+      runs.push(`${name} ${clock.now() / 1000}`);
+      return name;
+    };
+    return (await setup(t, { clock, lead, runOnce })).timer;
+  };
+  const first = await daemon('first');
+  const second = await daemon('second');
+  await clock.advance(125_000);
+  t.strictSame(runs, ['first 60', 'first 120']);
+  t.strictSame(await second.runNow(never), { kind: 'not-leader' });
+  await first.stop(clock.now());
+  t.equal(holder, undefined);
+  await clock.advance(30_000);
+  t.strictSame(runs, ['first 60', 'first 120', 'second 150']);
+});
+
+t.test('a lost lead aborts the run', async (t) => {
+  const lost = new AbortController();
+  const seen: unknown[] = [];
+  const { clock } = await setup(t, {
+    lead: async () => ({ lost: lost.signal, async [Symbol.asyncDispose]() {} }),
+    runOnce: async (signal) => {
+      await clock.sleep(1_000_000, signal).catch((error: unknown) => seen.push(error));
+      return 'given up';
+    },
+  });
+  await clock.advance(60_000);
+  const reason = aborted('the lease ran out');
+  lost.abort(reason);
+  await clock.settle();
+  t.strictSame(seen, [reason]);
+});
+
+t.test('a lead that cannot be asked for is asked for again', async (t) => {
+  let asked = 0;
+  const { clock, runs } = await setup(t, {
+    lead: async () => {
+      asked++;
+      if (asked < 3) throw transient('the database is away');
+      return { async [Symbol.asyncDispose]() {} };
+    },
+  });
+  await clock.advance(120_000);
+  t.strictSame(runs, [120_000]);
+});
+
+t.test('quiet lets the run end, refuses orders and begins no further run', async (t) => {
+  const { clock, timer, runs } = await setup(t);
+  timer.quiet();
+  await t.rejects(timer.runNow(never), { kind: 'aborted', message: /'pruner' is ending/ });
+  await clock.advance(200_000);
+  t.strictSame(runs, []);
+});
+
+t.test('an order that was not begun hears of the end', async (t) => {
+  const { clock, timer } = await setup(t, { runOnce: (signal) => clock.sleep(1_000_000, signal).then(() => 'slow') });
+  await clock.advance(60_000);
+  const told = t.rejects(timer.runNow(never), { kind: 'aborted', message: /ended before the run/ });
+  const stopping = timer.stop(clock.now() + 10_000);
+  await clock.advance(8000);
+  await stopping;
+  await told;
+});
