@@ -52,7 +52,7 @@ export async function compose(
 
   let ready = false;
   const frontEndParts = { clock, log, metrics, ready: () => ready };
-  const auth = await authSettings(containerCore, core.accounts, log);
+  const auth = await authSettings(containerCore, core.accounts, clock, log);
   const hosted = configuration.pluginHost?.inProcess ?? [];
   const host: FrontEnd | undefined =
     configuration.pluginHost && hosted.length > 0

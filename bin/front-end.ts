@@ -10,6 +10,7 @@ import type { Clock } from '../engine/time.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { httpMetrics } from '../http/http-metrics.ts';
 import { type HealthCheck, opsRoutes } from '../http/ops.ts';
+import { profileMemory } from '../http/profile-memory.ts';
 import { RequestPipeline } from '../http/request-pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
@@ -84,6 +85,7 @@ export async function frontEnd(
 export async function authSettings(
   core: Configuration['containerCore'],
   accounts: Pick<Accounts, 'remember'>,
+  clock: Clock,
   log: Logger,
 ): Promise<AuthSettings> {
   const { adminToken, oauth } = core.authentication ?? {};
@@ -103,14 +105,6 @@ export async function authSettings(
             keys,
           )
         : undefined,
-    remember: async (caller) => {
-      if (caller.kind !== 'user') return;
-      // A name that cannot be stored now must not cost the user the request.
-      await accounts
-        .remember(caller.profile, AbortSignal.timeout(REMEMBER_MS))
-        .catch((error: unknown) => log.warn({ err: error }, 'a profile could not be remembered'));
-    },
+    remember: profileMemory(accounts, clock, log),
   };
 }
-
-const REMEMBER_MS = 5_000;
