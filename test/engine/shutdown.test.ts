@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import t from 'tap';
 import type { Child } from '../../engine/child.ts';
 import { silentLogger } from '../../engine/log.ts';
-import { runUntilShutdown, type ShutdownOptions } from '../../engine/shutdown.ts';
+import { runUntilShutdown, type SignalSource } from '../../engine/shutdown.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 
 function setup(options: { readonly stopMs?: number; readonly closeMs?: number } = {}) {
@@ -12,7 +12,7 @@ function setup(options: { readonly stopMs?: number; readonly closeMs?: number } 
     history.push(`${what} @${clock.now()}`);
   };
   const signals = new EventEmitter();
-  const process: ShutdownOptions['process'] = {
+  const process: SignalSource = {
     on: (name, listener) => signals.on(name, listener),
     off: (name, listener) => signals.off(name, listener),
     exit: (code) => note(`exit ${code}`),
