@@ -12,11 +12,12 @@ import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { InstallReply } from '../engine/ports/plugin-client.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
 import { ensureRegistered } from './ensure-registered.ts';
-import { runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import { reportInstalls } from './report-installs.ts';
 import {
   dropAttempt,
+  fileName,
   type InstallTargets,
   inParallel,
   mirror,
@@ -213,13 +214,3 @@ function isDue(state: ControlState, version: ObjectVersion): boolean {
       return status satisfies never;
   }
 }
-
-/** Done when every step is over; else again when the first waiting one is due. Steps count their own tries. */
-export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
-  const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
-  if (waiting.length === 0) return DONE;
-  const delayMs = Math.max(0, Math.min(...waiting) - nowMs);
-  return { kind: 'retry', delayMs, message: 'waiting for install targets', countTry: false };
-}
-
-export const fileName = (key: string): string => key.slice(key.lastIndexOf('/') + 1);

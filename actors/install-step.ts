@@ -10,10 +10,11 @@ import type { Logger } from '../engine/log.ts';
 import type { InstallKind, InstallStatus } from '../engine/model/status.ts';
 import type { Catalog, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
 import type { InstallTarget } from '../engine/ports/install-target.ts';
-import type { ClaimedJob } from '../engine/ports/jobs.ts';
+import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
 import type { InstallReply } from '../engine/ports/plugin-client.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
 import type { Clock } from '../engine/time.ts';
+import { DONE } from './job-handler.ts';
 import { decideOutcome } from './job-outcome.ts';
 import { pluginServerError } from './plugin-server-error.ts';
 import { linesOf } from './site-targets.ts';
@@ -198,4 +199,12 @@ function answerOf(reply: InstallReply, plugin: string): Answer {
 
 function attemptOf(step: Step): InstallAttempt {
   return step.attempt ?? { target: step.target.id, kind: step.kind, tries: 0, notBefore: undefined, started: false };
+}
+
+/** Done when every step is over; else again when the first waiting one is due. Steps count their own tries. */
+export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
+  const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
+  if (waiting.length === 0) return DONE;
+  const delayMs = Math.max(0, Math.min(...waiting) - nowMs);
+  return { kind: 'retry', delayMs, message: 'waiting for install targets', countTry: false };
 }

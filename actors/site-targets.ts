@@ -39,6 +39,9 @@ export async function propertyFiles(
   return found;
 }
 
+/** The last segment of an object's key. */
+export const fileName = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
+
 /** One version for metadata and properties together: either's change makes the installed metadata stale. */
 export function combinedVersion(meta: ObjectVersion, properties: readonly ObjectInfo[]): ObjectVersion {
   if (properties.length === 0) return meta;

@@ -10,13 +10,13 @@ import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
 import { ensureRegistered } from './ensure-registered.ts';
-import { fileName, nextTry } from './install-lane.ts';
-import { runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import { reportInstalls } from './report-installs.ts';
 import {
   combinedVersion,
   dropAttempt,
+  fileName,
   type InstallTargets,
   inParallel,
   mirror,

@@ -3,6 +3,7 @@
 
 import { writeSync } from 'node:fs';
 import { Failure, kindOf, messageOf } from '../engine/failure.ts';
+import { stopSignal } from '../engine/shutdown.ts';
 import { type Command, EXIT, type ExitCode } from './command.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { UsageError } from './usage-error.ts';
@@ -48,7 +49,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
       out: (text) => print(1, text),
       err: (text) => print(2, text),
       terminal: process.stderr.isTTY === true,
-      signal: stopSignal(),
+      signal: stopSignal(process),
     });
   } catch (error) {
     return explain(command, error);
@@ -72,18 +73,6 @@ async function help(): Promise<ExitCode> {
   print(1, 'usage: longshore COMMAND [OPTIONS]\n\n');
   for (const [name, load] of Object.entries(COMMANDS)) print(1, `  ${name.padEnd(16)}${(await load()).summary}\n`);
   return EXIT.ok;
-}
-
-/** Aborts at the first SIGINT or SIGTERM; a command that does not end then is ended by the second. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      if (stop.signal.aborted) process.exit(EXIT.failed);
-      stop.abort(new Failure('aborted', `stopped by ${name}`));
-    });
-  }
-  return stop.signal;
 }
 
 /** Written at once: a pipe that is closed after us must not swallow the last line. */

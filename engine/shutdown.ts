@@ -1,11 +1,10 @@
-// From a signal to the end of the process: ready off, quiet, stop by the deadline, kill, close, exit.
-//   SIGTERM, SIGINT       orderly, exit code 0
-//   the tree breaks       orderly, exit code 1
-//   a second signal       exit at once, code 128 + signal number
+// From a signal to the end of the process: ready off, quiet, stop by the deadline, kill, close.
+//   first SIGTERM or SIGINT   `stopSignal` aborts; whoever waits on it calls `shutDown`
+//   a second signal           exit at once, code 128 + signal number
 // Never longer than grace + 5 s: a guard exits when something outlives its deadline.
 
 import type { Child } from './child.ts';
-import { messageOf } from './failure.ts';
+import { aborted, messageOf } from './failure.ts';
 import type { Logger } from './log.ts';
 import type { Clock } from './time.ts';
 import { settledWithin } from './wait.ts';
@@ -13,7 +12,6 @@ import { settledWithin } from './wait.ts';
 /** The part of `process` that is needed. */
 export interface SignalSource {
   on(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
-  off(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
   exit(code: number): void;
 }
 
@@ -35,29 +33,18 @@ const EXIT_OF = { SIGINT: 130, SIGTERM: 143 } as const;
 const CLOSE_MS = 4000;
 const GUARD_MS = 4800;
 
-/** Waits for the end and sees to it; exits the process itself and resolves with the exit code. */
-export async function runUntilShutdown(options: ShutdownOptions & { readonly process: SignalSource }): Promise<number> {
-  const { process, child, log } = options;
-  const asked = Promise.withResolvers<{ readonly code: number; readonly reason: string }>();
-  let signals = 0;
-  const listener = (name: 'SIGTERM' | 'SIGINT') => () => {
-    signals++;
-    if (signals > 1) process.exit(EXIT_OF[name]);
-    asked.resolve({ code: 0, reason: name });
-  };
-  const listeners = { SIGTERM: listener('SIGTERM'), SIGINT: listener('SIGINT') };
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, listeners[name]);
-  child.broken.catch((error: unknown) => asked.resolve({ code: 1, reason: messageOf(error) }));
-
-  const { code, reason } = await asked.promise;
-  log[code === 0 ? 'info' : 'error']({ reason, graceMs: options.graceMs }, 'shutting down');
-  await shutDown(options, code);
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.off(name, listeners[name]);
-  process.exit(code);
-  return code;
+/** Aborts at the first SIGTERM or SIGINT; the second ends the process at once. Listens for as long as the process lives. */
+export function stopSignal(process: SignalSource): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const)
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(EXIT_OF[name]);
+      else stop.abort(aborted(`stopped by ${name}`));
+    });
+  return stop.signal;
 }
 
-/** The end itself, for whoever has heard the signal: resolves when everything is closed, or exits with the code. */
+/** Resolves when everything is closed; exits with the code when something outlives even the guard. Never rejects. */
 export async function shutDown(options: ShutdownOptions, code: number): Promise<void> {
   const { process, child, clock, graceMs, log } = options;
   const deadline = clock.now() + graceMs;

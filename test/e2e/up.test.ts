@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,6 +32,19 @@ t.test('one up per directory; a second start continues where the first stopped',
   t.equal(await readFile(join(dir, 'config.yaml'), 'utf8'), config, 'the configuration is written once');
   const watched = await longshore(['watch', id, '--data', dir, '--user', '5']);
   t.equal(watched.stdout, 'installed\n', watched.stderr);
+  t.equal(await again.stop(), 0);
+});
+
+t.test('an up whose database ends says so, ends with exit code 1 and starts again', async (t) => {
+  const dir = await tempDir(t);
+  const base = String(await freePortBase());
+  const app = await up(t, dir, ['--port-base', base]);
+  const [pid] = (await readFile(join(dir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+  const ended = once(app.child, 'close');
+  process.kill(Number(pid), 'SIGKILL');
+  t.same(await ended, [1, null]);
+  t.same(processesBelow(dir), []);
+  const again = await up(t, dir, ['--port-base', base]);
   t.equal(await again.stop(), 0);
 });
 
