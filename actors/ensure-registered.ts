@@ -26,6 +26,6 @@ export async function ensureRegistered(
     if (await store.head(objectKey(at, flag), signal)) return undefined;
   const metadata = await readMetadata(store, at, signal);
   if (!metadata) return undefined;
-  await catalog.register(at, metadata.document, job.lease, signal);
+  await catalog.register(at, metadata.document, [], job.lease, signal);
   return catalog.find(job.dataset, signal);
 }

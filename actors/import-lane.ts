@@ -11,11 +11,12 @@ import type { Catalog, DatasetRecord } from '../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { Validation } from '../engine/ports/plugin-client.ts';
+import { versionOf } from './dataset-versions.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import { pluginServerError } from './plugin-server-error.ts';
 import type { Scratch } from './scratch.ts';
-import { readManifest, versionOf, writeManifest } from './stored-documents.ts';
+import { readManifest, writeManifest } from './stored-documents.ts';
 import { objectFile } from './tasks/task-context.ts';
 import { allMessages, type TaskRunner } from './tasks/task-map.ts';
 

@@ -11,10 +11,12 @@ import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { InstallReply } from '../engine/ports/plugin-client.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
+import { versionOf } from './dataset-versions.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import { reportInstalls } from './report-installs.ts';
+import { dataAreDue } from './site-state.ts';
 import {
   dropAttempt,
   fileName,
@@ -25,7 +27,7 @@ import {
   TARGETS_AT_ONCE,
   targetsOf,
 } from './site-targets.ts';
-import { readManifest, sameVersion, versionOf } from './stored-documents.ts';
+import { readManifest } from './stored-documents.ts';
 import { objectFile } from './tasks/task-context.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 
@@ -134,7 +136,7 @@ export class InstallLane implements JobHandler {
         signal,
       );
     }
-    if (state.deletedStatus !== 0 || !isDue(state, work.version)) {
+    if (state.deletedStatus !== 0 || !dataAreDue(state, work.version)) {
       await mirror(this.#ports.catalog, job, record, target.id, state, signal);
       await dropAttempt(this.#ports.catalog, job, attempt, signal);
       return undefined;
@@ -192,25 +194,5 @@ export class InstallLane implements JobHandler {
       },
       options,
     );
-  }
-}
-
-/** Never tried, cut off, told to, or installed from an older import. Final answers wait for a person or a full run. */
-function isDue(state: ControlState, version: ObjectVersion): boolean {
-  const status = state.messages.data?.status;
-  switch (status) {
-    case undefined:
-    case 'queued':
-    case 'running':
-    case 'ready-for-reinstall':
-      return true;
-    case 'complete':
-    case 'failed-validation':
-      return !sameVersion(state.sync.data, version);
-    case 'failed-installation':
-    case 'missing-dependency':
-      return false;
-    default:
-      return status satisfies never;
   }
 }

@@ -10,6 +10,7 @@ import type { Gauge, Metrics } from '../engine/metrics.ts';
 import { type DataTypes, typeKey } from '../engine/model/data-types.ts';
 import type { Clock } from '../engine/time.ts';
 import type { BlockedTypes } from './job-source.ts';
+import { measurePluginCalls } from './plugin-metrics.ts';
 import type { LaneTasks, TaskRunner } from './tasks/task-map.ts';
 
 /** A call that lasts longer has reached the plugin: connections are given up sooner. Its job may go on for hours. */
@@ -25,6 +26,7 @@ export class PluginBreakers implements BlockedTypes {
   readonly #types: DataTypes;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #metrics: Metrics;
   readonly #open: Gauge<'plugin'>;
   readonly #breakers = new Map<string, Breaker>();
   /** What wakes the lanes when a probe is due, by plugin. */
@@ -35,6 +37,7 @@ export class PluginBreakers implements BlockedTypes {
     this.#types = types;
     this.#clock = clock;
     this.#log = log.child({ actor: 'pluginBreakers' });
+    this.#metrics = metrics;
     this.#open = metrics.gauge('plugin_breaker_open', '1 while the plugin does not answer.', ['plugin']);
     for (const plugin of new Set(types.all().map((type) => type.plugin))) {
       const changed = (state: BreakerState): void => this.#changed(plugin, state);
@@ -49,12 +52,13 @@ export class PluginBreakers implements BlockedTypes {
     return [...this.#breakers.keys()];
   }
 
-  /** The same tasks, those that call a plugin through its breaker. */
+  /** The same tasks, those that call a plugin measured (plugin-metrics.ts) and through its breaker. */
   guard(tasks: TaskRunner): TaskRunner {
+    const measured = measurePluginCalls(tasks, { clock: this.#clock, metrics: this.#metrics });
     return {
       run: (name, input, options) => {
         const breaker = this.#breakerOf(input);
-        const run = () => tasks.run(name, input, options);
+        const run = () => measured.run(name, input, options);
         return breaker ? breaker.run(run, verdictOf) : run();
       },
     };

@@ -1,11 +1,10 @@
 // Which of a dataset's install targets a lane has to work on, and the little that install and update-meta share.
 
-import { createHash } from 'node:crypto';
 import type { DataType, DataTypes } from '../engine/model/data-types.ts';
 import type { TargetId } from '../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../engine/model/object-key.ts';
 import { INSTALL_KINDS } from '../engine/model/status.ts';
-import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt } from '../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
@@ -41,15 +40,6 @@ export async function propertyFiles(
 
 /** The last segment of an object's key. */
 export const fileName = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
-
-/** One version for metadata and properties together: either's change makes the installed metadata stale. */
-export function combinedVersion(meta: ObjectVersion, properties: readonly ObjectInfo[]): ObjectVersion {
-  if (properties.length === 0) return meta;
-  const hash = createHash('sha256').update(meta.etag);
-  for (const file of properties) hash.update(`\n${file.key} ${file.etag}`);
-  const newest = Math.max(meta.modified.getTime(), ...properties.map((file) => file.modified.getTime()));
-  return { modified: new Date(newest), etag: hash.digest('hex') };
-}
 
 /** Brings the mirror of one target in line with its control DB; a crash may have come between the two. */
 export async function mirror(

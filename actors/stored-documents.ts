@@ -13,7 +13,8 @@ import {
 } from '../engine/model/metadata.ts';
 import { type DatasetAddress, type DatasetObject, objectKey } from '../engine/model/object-key.ts';
 import type { ObjectVersion } from '../engine/ports/catalog.ts';
-import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
+import type { ObjectStore } from '../engine/ports/object-store.ts';
+import { versionOf } from './dataset-versions.ts';
 
 /** A document larger than this is not one of ours. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -22,12 +23,6 @@ export interface Stored<Document> {
   readonly document: Document;
   readonly text: string;
   readonly version: ObjectVersion;
-}
-
-export const versionOf = (info: ObjectInfo): ObjectVersion => ({ modified: info.modified, etag: info.etag });
-
-export function sameVersion(a: ObjectVersion | undefined, b: ObjectVersion | undefined): boolean {
-  return a !== undefined && b !== undefined && a.etag === b.etag && a.modified.getTime() === b.modified.getTime();
 }
 
 export async function readMetadata(

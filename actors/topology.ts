@@ -11,7 +11,7 @@ import type { Lane } from '../engine/lane.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
-import type { EventLaneName } from '../engine/model/event.ts';
+import type { EventLaneName, LaneName } from '../engine/model/event.ts';
 import type { Catalog } from '../engine/ports/catalog.ts';
 import type { ChangeQueue } from '../engine/ports/change-queue.ts';
 import type { EventLog } from '../engine/ports/event-log.ts';
@@ -55,7 +55,7 @@ export interface TopologyOptions {
   readonly tasks: TaskRunner;
   readonly breakers: PluginBreakers;
   readonly types: DataTypes;
-  readonly tuning: Readonly<Record<RunningLane, LaneTuning>>;
+  readonly tuning: Readonly<Record<LaneName, LaneTuning>>;
   readonly channels: LaneChannels;
   readonly uploadLimits: UploadLimits;
   readonly scratch: Scratch;

@@ -9,12 +9,13 @@ import type { ControlState, InstallTarget } from '../engine/ports/install-target
 import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
+import { combinedVersion, sameVersion } from './dataset-versions.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import { reportInstalls } from './report-installs.ts';
+import { metaIsCurrent } from './site-state.ts';
 import {
-  combinedVersion,
   dropAttempt,
   fileName,
   type InstallTargets,
@@ -24,7 +25,7 @@ import {
   TARGETS_AT_ONCE,
   targetsOf,
 } from './site-targets.ts';
-import { readMetadata, sameVersion } from './stored-documents.ts';
+import { readMetadata } from './stored-documents.ts';
 import { objectFile } from './tasks/task-context.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 
@@ -112,7 +113,7 @@ export class UpdateMetaLane implements JobHandler {
     }
     if (state.deletedStatus !== 0) return undefined;
     const installed = state.messages.data?.status === 'complete';
-    if (installed && !isCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
+    if (installed && !metaIsCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
     if (!installed) await this.#writeAhead(work, target, signal);
     await mirror(catalog, job, record, target.id, state, signal);
     await dropAttempt(catalog, job, step.attempt, signal);
@@ -175,11 +176,4 @@ export class UpdateMetaLane implements JobHandler {
       signal,
     );
   }
-}
-
-/** The plugin gave a final answer about exactly this version. */
-function isCurrent(state: ControlState, version: ObjectVersion): boolean {
-  const status = state.messages.meta?.status;
-  const final = status === 'complete' || status === 'failed-validation' || status === 'failed-installation';
-  return final && sameVersion(state.sync.meta, version);
 }

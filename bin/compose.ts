@@ -1,12 +1,14 @@
 // From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
 
 import { join } from 'node:path';
+import type { LaneTuning } from '../actors/job-lane.ts';
 import { PluginBreakers } from '../actors/plugin-breakers.ts';
 import { Scratch } from '../actors/scratch.ts';
 import { topology } from '../actors/topology.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
+import type { LaneName } from '../engine/model/event.ts';
 import type { Scope } from '../engine/scope.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
@@ -71,7 +73,6 @@ export async function compose(
         )
       : undefined;
   const api = await installerFrontEnd(configuration, core, types, breakers, auth, frontEndParts);
-  const { upload, import: importTuning, updateMeta, install } = installer.lanes;
   return {
     children: [
       threads.spec,
@@ -81,12 +82,7 @@ export async function compose(
         tasks: threads.tasks,
         breakers,
         types,
-        tuning: {
-          upload: laneTuning(upload),
-          import: laneTuning(importTuning),
-          updateMeta: laneTuning(updateMeta),
-          install: laneTuning(install),
-        },
+        tuning: laneTunings(installer.lanes),
         channels: laneChannels(installer.lanes),
         uploadLimits: { maxTotalBytes: installer.restService.userMaxStorageSize, maxEntries: MAX_ENTRIES },
         scratch,
@@ -109,10 +105,21 @@ export async function compose(
 
 type Lanes = Configuration['installer']['lanes'];
 
-const laneTuning = (lane: Lanes['upload']): Parameters<typeof topology>[0]['tuning']['upload'] => ({
+const laneTuning = (lane: Lanes['upload']): LaneTuning => ({
   inMemoryQueueSize: lane.inMemoryQueueSize,
   workerCount: lane.workerCount,
   retry: { tries: lane.retry.tries, baseMs: lane.retry.baseMs, maxMs: lane.retry.maxMs },
+});
+
+const laneTunings = (lanes: Lanes): Readonly<Record<LaneName, LaneTuning>> => ({
+  softDelete: laneTuning(lanes.softDelete),
+  upload: laneTuning(lanes.upload),
+  import: laneTuning(lanes.import),
+  updateMeta: laneTuning(lanes.updateMeta),
+  install: laneTuning(lanes.install),
+  sharing: laneTuning(lanes.sharing),
+  reconciliation: laneTuning(lanes.reconciliation),
+  hardDelete: laneTuning(lanes.hardDelete),
 });
 
 function laneChannels({ upload: _fedByJobRows, ...lanes }: Lanes): Parameters<typeof topology>[0]['channels'] {

@@ -14,12 +14,15 @@ export interface FailureOptions {
   readonly unreachable?: boolean;
   /** The dependency that was called gave no answer (refused, reset, bad gateway): what its circuit breaker counts. */
   readonly unanswered?: boolean;
+  /** Tries in all that it is worth, the first included, when those are fewer than whoever tries again would make. */
+  readonly maxTries?: number | undefined;
 }
 
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly unreachable: boolean;
   readonly unanswered: boolean;
+  readonly maxTries: number | undefined;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -27,6 +30,7 @@ export class Failure extends Error {
     this.kind = kind;
     this.unreachable = options.unreachable ?? false;
     this.unanswered = options.unanswered ?? false;
+    this.maxTries = options.maxTries;
   }
 }
 

@@ -1,5 +1,6 @@
 // What a lane tells about itself, label `lane`.
 
+import type { FailureKind } from './failure.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface LaneSizes {
@@ -12,12 +13,27 @@ export interface LaneSizes {
   readonly unwritten: number;
 }
 
+/** What of an outcome is counted. */
+export interface LaneOutcome {
+  readonly kind: string;
+  /** Of a job that comes again: whether that uses up one of its tries. */
+  readonly countTry?: boolean;
+  /** Of a job that is given up: the kind of its failure. */
+  readonly failure?: GivenUp;
+}
+
+type GivenUp = Exclude<FailureKind, 'aborted'>;
+
 export interface LaneMetrics {
   started(waitedMs: number): void;
-  finished(outcome: string, ranMs: number): void;
+  /** `ranMs` is absent when the job did not begin. */
+  finished(outcome: LaneOutcome, ranMs: number | undefined): void;
   exchanged(result: 'ok' | 'failed', claimed: number): void;
   show(sizes: LaneSizes): void;
 }
+
+const CAUSES = ['failed', 'waiting'] as const;
+const GIVEN_UP: readonly GivenUp[] = ['rejected', 'transient', 'defect'];
 
 export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   const depth = metrics.gauge('lane_depth', 'Claimed jobs waiting in the mailbox.', ['lane']);
@@ -27,14 +43,25 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   const unwritten = metrics.gauge('lane_unwritten', 'Results waiting to be written.', ['lane']);
   const wait = metrics.histogram('lane_wait_seconds', 'Time from claimable to start.', ['lane']);
   const run = metrics.histogram('lane_run_seconds', 'Time a job was worked on.', ['lane']);
-  const jobs = metrics.counter('lane_jobs_total', 'Jobs by what became of them.', ['lane', 'outcome']);
+  const jobs = metrics.counter('lane_jobs_total', 'Ends of jobs by outcome.', ['lane', 'outcome']);
   const claims = metrics.counter('lane_claimed_total', 'Jobs claimed.', ['lane']);
   const exchanges = metrics.counter('lane_exchanges_total', 'Round trips to the job source.', ['lane', 'result']);
+  const retries = metrics.counter('lane_retries_total', 'Retries; failed uses up a try, waiting does not.', [
+    'lane',
+    'cause',
+  ]);
+  const dead = metrics.counter('lane_dead_total', 'Jobs given up, by kind of failure.', ['lane', 'failure']);
+  // From zero, so that the first one shows as an increase.
+  for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
+  for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
   return {
     started: (waitedMs) => wait.observe({ lane }, waitedMs / 1000),
     finished(outcome, ranMs) {
-      run.observe({ lane }, ranMs / 1000);
-      jobs.inc({ lane, outcome });
+      const { kind, countTry, failure } = outcome;
+      if (ranMs !== undefined) run.observe({ lane }, ranMs / 1000);
+      jobs.inc({ lane, outcome: kind });
+      if (countTry !== undefined) retries.inc({ lane, cause: countTry ? 'failed' : 'waiting' });
+      if (failure !== undefined) dead.inc({ lane, failure });
     },
     exchanged(result, claimed) {
       exchanges.inc({ lane, result });

@@ -11,7 +11,7 @@
 
 import { Bell } from './bell.ts';
 import { aborted, kindOf, messageOf } from './failure.ts';
-import { type LaneMetrics, type LaneSizes, laneMetrics } from './lane-metrics.ts';
+import { type LaneMetrics, type LaneOutcome, type LaneSizes, laneMetrics } from './lane-metrics.ts';
 import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
 import { Mailbox } from './mailbox.ts';
 import type { Metrics } from './metrics.ts';
@@ -31,7 +31,7 @@ export interface LaneSource<Job, Outcome> {
   heldBack?(): boolean;
 }
 
-export interface LaneOptions<Job, Outcome extends { readonly kind: string }> extends LifecycleOptions {
+export interface LaneOptions<Job, Outcome extends LaneOutcome> extends LifecycleOptions {
   /** Jobs that may wait in memory. */
   readonly queueSize: number;
   /** Jobs worked on at once. */
@@ -64,7 +64,7 @@ interface Running<Job> {
 
 const EXCHANGE_BACKOFF = { baseMs: 100, maxMs: 10_000 };
 
-export class Lane<Job, Outcome extends { readonly kind: string }> extends Lifecycle {
+export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   readonly #options: LaneOptions<Job, Outcome>;
   readonly #mailbox: Mailbox<Claimed<Job>>;
   readonly #running = new Map<number | string, Running<Job>>();
@@ -274,9 +274,9 @@ export class Lane<Job, Outcome extends { readonly kind: string }> extends Lifecy
     }
   }
 
-  #complete(job: Job, outcome: Outcome | undefined, ranMs = 0): void {
+  #complete(job: Job, outcome: Outcome | undefined, ranMs?: number): void {
     if (outcome === undefined) return;
-    this.#metrics.finished(outcome.kind, ranMs);
+    this.#metrics.finished(outcome, ranMs);
     if (this.#done.length === 0) this.#flushAt = this.clock.now() + (this.#options.flushMs ?? 5);
     this.#done.push({ job, outcome });
   }

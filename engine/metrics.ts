@@ -24,6 +24,7 @@ export interface Histogram<L extends string> {
 export const DURATION_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 3600];
 
 const PREFIX = 'longshore_';
+const SCALED_UNIT = /_(ms|millis|milliseconds|minutes|hours|days|kb|mb|kilobytes|megabytes|percent)(?=_|$)/;
 
 export class Metrics {
   /** For metrics that are not ours alone (process-metrics.ts); everybody else uses the factories. */
@@ -76,6 +77,8 @@ export class Metrics {
 
   #once<M extends object>(name: string, type: string, labelNames: readonly string[], create: (full: string) => M): M {
     if (!/^[a-z][a-z0-9_]*$/.test(name)) throw defect(`metric name '${name}' must be lower snake case`);
+    const scaled = SCALED_UNIT.exec(name);
+    if (scaled) throw defect(`metric name '${name}' must be in the base unit, not in ${scaled[1]}`);
     const full = PREFIX + name;
     const shape = `${type}(${[...labelNames].sort().join()})`;
     const known = this.#shapes.get(full);

@@ -26,11 +26,16 @@ export function backoffMs(policy: Omit<RetryPolicy, 'tries'>, failures: number, 
   return Math.round(floor + random() * (ceiling - floor));
 }
 
+/** Tries in all that the policy gives to an error, which may be worth fewer of them. */
+export function triesFor(policy: Pick<RetryPolicy, 'tries'>, error: unknown): number {
+  return Math.min(policy.tries, (error instanceof Failure ? error.maxTries : undefined) ?? policy.tries);
+}
+
 /** What follows when a try ended in `error` and `failedBefore` tries had failed before it. */
 export function afterFailure(policy: RetryPolicy, failedBefore: number, error: unknown, random: Random): Retry {
   if (kindOf(error) !== 'transient') return { kind: 'give-up' };
   const countTry = !(error instanceof Failure && error.unreachable);
-  if (countTry && failedBefore + 1 >= policy.tries) return { kind: 'give-up' };
+  if (countTry && failedBefore + 1 >= triesFor(policy, error)) return { kind: 'give-up' };
   return { kind: 'again', delayMs: backoffMs(policy, failedBefore + 1, random), countTry };
 }
 

@@ -78,6 +78,8 @@ export class Supervisor extends Lifecycle {
       failure: undefined,
     }));
     this.#restarts = options.metrics.counter('supervisor_restarts_total', 'Children made anew.', ['child']);
+    // From zero, so that the first one shows as an increase.
+    for (const child of names) this.#restarts.inc({ child }, 0);
     this.#escalated.promise.catch(() => {});
     this.draining.addEventListener('abort', () => this.#quietAll(), { once: true });
     this.ended.addEventListener('abort', () => this.#each((child) => child.kill()), { once: true });

@@ -75,11 +75,13 @@ export class Timer<Result> extends Lifecycle {
     return unlessAborted(answer.promise, signal);
   }
 
-  protected override async open(): Promise<void> {
-    this.#metrics.leads(false);
-  }
+  protected override async open(): Promise<void> {}
 
   protected override async work(): Promise<void> {
+    // Asked at each scrape: a lead may be lost between two runs.
+    using cleanup = new DisposableStack();
+    cleanup.defer(() => this.#metrics.leads(false));
+    cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.leads(this.#mayRun)));
     let dueAt = this.clock.now() + (this.#options.firstMs ?? this.#period());
     while (!this.draining.aborted) {
       const order = this.#takeOrder();
@@ -99,6 +101,11 @@ export class Timer<Result> extends Lifecycle {
     }
     this.#takeOrder()?.answer.reject(aborted(`daemon '${this.name}' ended before the run`));
     await this.#resign();
+  }
+
+  get #mayRun(): boolean {
+    if (!this.#options.lead) return true;
+    return this.#lead !== undefined && !this.#lead.lost?.aborted;
   }
 
   #period(): number {
@@ -122,14 +129,12 @@ export class Timer<Result> extends Lifecycle {
     } catch (error) {
       this.log.warn({ kind: kindOf(error), err: messageOf(error) }, 'cannot tell who leads; trying on');
     }
-    this.#metrics.leads(this.#lead !== undefined);
     return this.#lead !== undefined;
   }
 
   async #resign(): Promise<void> {
     const lead = this.#lead;
     this.#lead = undefined;
-    this.#metrics.leads(false);
     if (!lead) return;
     const leaving = (async () => lead[Symbol.asyncDispose]())().catch((error: unknown) => {
       this.log.warn({ err: messageOf(error) }, 'the lead could not be given up');

@@ -2,7 +2,7 @@
 // CTEs that hang on the update.
 
 import type { DatasetId } from '../model/ids.ts';
-import type { CatalogChange } from '../ports/catalog.ts';
+import type { CatalogChange, ShareWords } from '../ports/catalog.ts';
 import { type Assignments, documentColumns, replaceLinks } from './dataset-document.ts';
 import { type FileFolderName, replaceFiles } from './dataset-files.ts';
 import type { SqlParameters } from './sql-parameters.ts';
@@ -58,7 +58,11 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
       };
     case 'uploadFiles':
     case 'installFiles':
+    case 'documentFiles':
+    case 'propertyFiles':
       return fileParts(dataset, change, parameters);
+    case 'shares':
+      return { columns: {}, ctes: shareCtes(change.shares, parameters) };
     case 'install':
       return childOnly(`install_${parameters.values.length} as (
         insert into install_status as i (dataset_id, target_id, kind, status, messages)
@@ -78,14 +82,20 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
   }
 }
 
+const FOLDERS = {
+  uploadFiles: 'upload',
+  installFiles: 'install',
+  documentFiles: 'document',
+  propertyFiles: 'property',
+} as const satisfies Record<string, FileFolderName>;
+
 function fileParts(
   dataset: DatasetId,
-  change: Extract<CatalogChange, { set: 'uploadFiles' | 'installFiles' }>,
+  change: Extract<CatalogChange, { set: keyof typeof FOLDERS }>,
   parameters: SqlParameters,
 ): ChangeParts {
-  const folder: FileFolderName = change.set === 'uploadFiles' ? 'upload' : 'install';
-  const ctes = replaceFiles(folder, change.files, 'changed', parameters);
-  if (folder === 'install') return { columns: {}, ctes };
+  const ctes = replaceFiles(FOLDERS[change.set], change.files, 'changed', parameters);
+  if (change.set !== 'uploadFiles') return { columns: {}, ctes };
   const bytes = parameters.add(
     change.files.reduce((sum, file) => sum + file.size, 0),
     'bigint',
@@ -100,6 +110,32 @@ function fileParts(
     },
     ctes,
   };
+}
+
+function shareCtes(shares: readonly ShareWords[], parameters: SqlParameters): readonly string[] {
+  const last = [...new Map(shares.map((share) => [share.recipient, share])).values()];
+  const recipients = parameters.add(
+    last.map((share) => share.recipient),
+    'numeric[]',
+  );
+  const offers = parameters.add(
+    last.map((share) => share.offer ?? null),
+    'text[]',
+  );
+  const receipts = parameters.add(
+    last.map((share) => share.receipt ?? null),
+    'text[]',
+  );
+  return [
+    `dropped_shares as (
+      delete from dataset_share s using changed f
+      where s.dataset_id = f.dataset_id and s.recipient_id <> all (${recipients}))`,
+    `added_shares as (
+      insert into dataset_share (dataset_id, recipient_id, offer, receipt)
+      select f.dataset_id, x.recipient, x.offer, x.receipt
+      from changed f, unnest(${recipients}, ${offers}, ${receipts}) x (recipient, offer, receipt)
+      on conflict (dataset_id, recipient_id) do update set offer = excluded.offer, receipt = excluded.receipt)`,
+  ];
 }
 
 const columnsOnly = (columns: Assignments): ChangeParts => ({ columns, ctes: [] });

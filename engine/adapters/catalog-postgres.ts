@@ -11,7 +11,7 @@ import { changeCtes } from './catalog-changes.ts';
 import { insertDataset } from './dataset-document.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.ts';
 import { fence, leaseLost } from './lease-fence.ts';
-import type { Postgres } from './postgres.ts';
+import type { Postgres, Sql } from './postgres.ts';
 import { SqlParameters } from './sql-parameters.ts';
 import { statementName } from './statement-name.ts';
 
@@ -30,9 +30,9 @@ interface AttemptRow {
 }
 
 export class PostgresCatalog implements Catalog {
-  readonly #db: Pick<Postgres, 'query'>;
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
 
-  constructor(db: Pick<Postgres, 'query'>) {
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
     this.#db = db;
   }
 
@@ -43,7 +43,28 @@ export class PostgresCatalog implements Catalog {
   }
 
   /** A dataset that is being received counts as known: its metadata is put before it is accepted. */
-  async register(at: DatasetAddress, metadata: DatasetMetadata, lease: Lease, signal: AbortSignal): Promise<void> {
+  async register(
+    at: DatasetAddress,
+    metadata: DatasetMetadata,
+    changes: readonly CatalogChange[],
+    lease: Lease,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#db.transaction(async (sql) => {
+      const added = await this.#add(sql, at, metadata, lease, signal);
+      // A statement cannot change the row that it adds.
+      if (added) await this.#change(sql, at.dataset, lease, changes, signal);
+    }, signal);
+  }
+
+  /** False when the dataset was there, or is being received. */
+  async #add(
+    sql: Sql,
+    at: DatasetAddress,
+    metadata: DatasetMetadata,
+    lease: Lease,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const parameters = new SqlParameters();
     const ctes = [
       fence(at.dataset, lease, parameters),
@@ -56,14 +77,34 @@ export class PostgresCatalog implements Catalog {
         parameters,
       ),
     ];
-    await this.#fenced(at.dataset, ctes, 'true', parameters, signal);
+    return fenced(sql, at.dataset, ctes, 'exists (select from added)', parameters, signal);
   }
 
   async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+    await this.#change(this.#db, dataset, lease, changes, signal);
+  }
+
+  async #change(
+    sql: Sql,
+    dataset: DatasetId,
+    lease: Lease,
+    changes: readonly CatalogChange[],
+    signal: AbortSignal,
+  ): Promise<void> {
     if (changes.length === 0) return;
     const parameters = new SqlParameters();
     const ctes = [fence(dataset, lease, parameters), ...changeCtes(dataset, changes, parameters)];
-    await this.#fenced(dataset, ctes, 'exists (select from changed)', parameters, signal);
+    const there = await fenced(sql, dataset, ctes, 'exists (select from changed)', parameters, signal);
+    if (!there) throw unknownDataset(dataset);
+  }
+
+  async remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void> {
+    const parameters = new SqlParameters();
+    const ctes = [
+      fence(dataset, lease, parameters),
+      'removed as (delete from dataset d using fence f where d.dataset_id = f.dataset_id)',
+    ];
+    await fenced(this.#db, dataset, ctes, 'true', parameters, signal);
   }
 
   async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
@@ -102,21 +143,24 @@ export class PostgresCatalog implements Catalog {
           set tries = excluded.tries, not_before = excluded.not_before, started = excluded.started
         returning dataset_id)`);
     const done = 'over' in attempt ? 'true' : 'exists (select from attempted)';
-    await this.#fenced(dataset, ctes, done, parameters, signal);
-  }
-
-  /** Runs the CTEs as one statement; `done` is the condition that tells a dataset that is not in the catalog. */
-  async #fenced(
-    dataset: DatasetId,
-    ctes: readonly string[],
-    done: string,
-    parameters: SqlParameters,
-    signal: AbortSignal,
-  ): Promise<void> {
-    signal.throwIfAborted();
-    const text = `with ${ctes.join(',\n')} select exists (select from fence) as ours, ${done} as done`;
-    const [row] = await this.#db.query<{ ours: boolean; done: boolean }>(text, parameters.values, statementName(text));
-    if (!row?.ours) throw leaseLost(dataset);
-    if (!row.done) throw defect(`dataset ${dataset} is not in the catalog`);
+    if (!(await fenced(this.#db, dataset, ctes, done, parameters, signal))) throw unknownDataset(dataset);
   }
 }
+
+/** Runs the CTEs as one statement, under the fence; what the condition `done` says afterwards. */
+async function fenced(
+  sql: Sql,
+  dataset: DatasetId,
+  ctes: readonly string[],
+  done: string,
+  parameters: SqlParameters,
+  signal: AbortSignal,
+): Promise<boolean> {
+  signal.throwIfAborted();
+  const text = `with ${ctes.join(',\n')} select exists (select from fence) as ours, ${done} as done`;
+  const [row] = await sql.query<{ ours: boolean; done: boolean }>(text, parameters.values, statementName(text));
+  if (!row?.ours) throw leaseLost(dataset);
+  return row.done;
+}
+
+const unknownDataset = (dataset: DatasetId): Error => defect(`dataset ${dataset} is not in the catalog`);

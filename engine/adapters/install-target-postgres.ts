@@ -19,6 +19,8 @@ export interface InstallTargetOptions {
 }
 
 interface StateRow {
+  readonly type_name: string;
+  readonly type_version: string;
   readonly deleted_status: 0 | 1 | 2;
   readonly messages: { kind: InstallKind; status: InstallStatus; message: string | null; updated: number }[] | null;
   readonly syncs: { part: SyncPart; etag: string; modified: number }[] | null;
@@ -50,19 +52,21 @@ export class PostgresInstallTarget implements InstallTarget {
     signal.throwIfAborted();
     const s = this.#schema;
     const [row] = await this.#db.query<StateRow>(
-      `select i.deleted_status,
+      `select d.type_name, d.type_version, i.deleted_status,
          (select json_agg(json_build_object('kind', m.install_type, 'status', m.status, 'message', m.message,
              'updated', (extract(epoch from m.updated) * 1000)::bigint)) from ${s}.dataset_install_message m
            where m.dataset_id = i.dataset_id and m.target_id = i.target_id) as messages,
          (select json_agg(json_build_object('part', c.part, 'etag', c.etag,
              'modified', (extract(epoch from c.modified) * 1000)::bigint)) from ${s}.sync_control c
            where c.dataset_id = i.dataset_id and c.target_id = i.target_id) as syncs
-       from ${s}.dataset_install i where i.dataset_id = $1 and i.target_id = $2`,
+       from ${s}.dataset_install i join ${s}.dataset d on d.dataset_id = i.dataset_id
+       where i.dataset_id = $1 and i.target_id = $2`,
       [dataset, this.id],
     );
-    if (!row) return { present: false, deletedStatus: 0, messages: {}, sync: {} };
+    if (!row) return { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
     return {
       present: true,
+      type: { name: row.type_name, version: row.type_version },
       deletedStatus: row.deleted_status,
       messages: Object.fromEntries((row.messages ?? []).map((message) => [message.kind, installMessage(message)])),
       sync: Object.fromEntries(

@@ -1,7 +1,7 @@
 // The lanes' view of the cache DB: one record per dataset, written under the dataset's lease.
 // What the front ends read is ports/dataset-queries.ts; how a dataset enters is ports/uploads.ts.
 
-import type { DatasetId, TargetId } from '../model/ids.ts';
+import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
@@ -34,10 +34,23 @@ export interface DatasetRecord extends DatasetAddress {
   readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
 }
 
+/** What owner and recipient said about one share; absent while they said nothing. */
+export interface ShareWords {
+  readonly recipient: UserId;
+  readonly offer?: 'grant' | 'revoke';
+  readonly receipt?: 'accept' | 'reject';
+}
+
 export type CatalogChange =
   | { readonly set: 'upload'; readonly status: UploadStatus; readonly message?: string }
   | { readonly set: 'import'; readonly status: ImportStatus; readonly messages: readonly string[] }
-  | { readonly set: 'uploadFiles' | 'installFiles'; readonly files: readonly FileEntry[] }
+  /** The folder's files as a whole. */
+  | {
+      readonly set: 'uploadFiles' | 'installFiles' | 'documentFiles' | 'propertyFiles';
+      readonly files: readonly FileEntry[];
+    }
+  /** All shares of the dataset; recipients that are not named have none. */
+  | { readonly set: 'shares'; readonly shares: readonly ShareWords[] }
   | { readonly set: 'metadata'; readonly metadata: DatasetMetadata }
   | ({ readonly set: 'install' } & InstallRecord)
   | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
@@ -59,9 +72,15 @@ export interface Catalog {
   find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined>;
   /**
    * Adds a dataset that the object store knows and the cache does not: state live, upload success, import queued
-   * unless the changes say otherwise. Does nothing when it exists.
+   * unless the changes say otherwise, all in one transaction. Does nothing when it exists or is being received.
    */
-  register(at: DatasetAddress, metadata: DatasetMetadata, lease: Lease, signal: AbortSignal): Promise<void>;
+  register(
+    at: DatasetAddress,
+    metadata: DatasetMetadata,
+    changes: readonly CatalogChange[],
+    lease: Lease,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** All changes or none, only while the lease is ours: else an `aborted` failure 'lease lost'. */
   write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void>;
   attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]>;
@@ -72,4 +91,6 @@ export interface Catalog {
     attempt: InstallAttempt | { readonly target: TargetId; readonly kind: InstallKind; readonly over: true },
     signal: AbortSignal,
   ): Promise<void>;
+  /** Removes the dataset and everything about it but its job rows; nothing to do when it is not there. Fenced like `write`. */
+  remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void>;
 }

@@ -2,7 +2,7 @@
 // Every write carries the lease token of the dataset; a lower token than the stored one is refused (`aborted`).
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
-import type { DatasetMetadata } from '../model/metadata.ts';
+import type { DatasetMetadata, DatasetType } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { InstallKind, InstallStatus } from '../model/status.ts';
 import type { ObjectVersion, SyncPart } from './catalog.ts';
@@ -24,6 +24,8 @@ export interface InstallMessage {
 export interface ControlState {
   /** The dataset has a row here. */
   readonly present: boolean;
+  /** Of what is installed here; undefined without a row. */
+  readonly type: DatasetType | undefined;
   /** 0 live, 2 deleted but not uninstalled, 1 deleted and uninstalled. */
   readonly deletedStatus: 0 | 1 | 2;
   readonly messages: Readonly<Partial<Record<InstallKind, InstallMessage>>>;

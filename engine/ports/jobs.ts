@@ -46,6 +46,9 @@ export type JobOutcome =
   | { readonly kind: 'requeue'; readonly crashed: boolean }
   | { readonly kind: 'dead'; readonly failure: 'rejected' | 'transient' | 'defect'; readonly message: string };
 
+/** Deaths of a job's thread while the job was alone in it that make it dead (design, From a change to a job 7). */
+export const CRASHES_ALONE = 3;
+
 export interface JobCompletion {
   readonly job: ClaimedJob;
   readonly outcome: JobOutcome;

@@ -45,8 +45,14 @@ export type InstallReply =
 export type UninstallReply = { readonly kind: 'success' } | PluginFailure;
 
 /**
- * Refused, reset, 502, 503 and time-outs are `transient` failures (refused: `unreachable`); an answer outside the
- * protocol is a `defect`.
+ * Tries in all of a call that the plugin took on and did not carry out, answering 500 or nothing in time (design, From
+ * a change to a job 8): it is as likely the dataset's fault as the plugin's, and holds a worker for long each time.
+ */
+export const PLUGIN_FAULT_TRIES = 3;
+
+/**
+ * Refused, reset, 502, 503 and time-outs are `transient` failures (refused: `unreachable`; time-outs: worth
+ * {@link PLUGIN_FAULT_TRIES}); an answer outside the protocol is a `defect`.
  */
 export interface PluginClient {
   /** Streams the reply to `replyFile` (created, replaced). */

@@ -21,7 +21,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     const at = newAddress();
     const metadata = metadataFor(at.owner, at.dataset);
     const lease = await grant(at.dataset);
-    await catalog.register(at, metadata, lease, signal);
+    await catalog.register(at, metadata, [], lease, signal);
     const record: DatasetRecord = {
       ...at,
       state: 'live',
@@ -50,7 +50,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
   t.test('registering a known dataset changes nothing', async (t) => {
     const { catalog, at, lease, record, write, found } = await open(t);
     await write({ set: 'import', status: 'complete', messages: ['fine'] });
-    await catalog.register(at, metadataOf(at.owner, { name: 'Another name' }), lease, signal);
+    await catalog.register(at, metadataOf(at.owner, { name: 'Another name' }), [], lease, signal);
     t.strictSame(await found(), { ...record, import: { status: 'complete', messages: ['fine'] } });
   });
 
@@ -126,7 +126,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     await t.rejects(write({ set: 'state', state: 'deleting' }), lost);
     await t.rejects(write({ set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: [] }), lost);
     await t.rejects(catalog.writeAttempt(at.dataset, lease, attempt, signal), lost);
-    await t.rejects(catalog.register(at, record.metadata, lease, signal), lost);
+    await t.rejects(catalog.register(at, record.metadata, [], lease, signal), lost);
     t.strictSame(await found(), record);
     t.same(await catalog.attempts(at.dataset, signal), []);
   });

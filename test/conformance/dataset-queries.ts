@@ -31,7 +31,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     const { queries, catalog, uploads, grant, share } = await setup(t);
     const add = async (at: DatasetAddress, more: Partial<DatasetMetadata> = {}, ...changes: CatalogChange[]) => {
       const lease = await grant(at.dataset);
-      await catalog.register(at, metadataOf(at.owner, more), lease, signal);
+      await catalog.register(at, metadataOf(at.owner, more), [], lease, signal);
       await catalog.write(at.dataset, lease, changes, signal);
       return at.dataset;
     };

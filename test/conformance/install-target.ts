@@ -13,8 +13,8 @@ export interface InstallTargetSetup {
   readonly shownTo: (target: InstallTarget, dataset: DatasetId) => Promise<readonly UserId[]>;
 }
 
-const ABSENT: ControlState = { present: false, deletedStatus: 0, messages: {}, sync: {} };
-const PRESENT: ControlState = { ...ABSENT, present: true };
+const ABSENT: ControlState = { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
+const PRESENT: ControlState = { ...ABSENT, present: true, type: { name: 'genelist', version: '1.0' } };
 
 export function installTargetConformance(t: Test, setup: (t: Test) => Promise<InstallTargetSetup>): void {
   const signal = new AbortController().signal;

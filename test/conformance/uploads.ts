@@ -149,7 +149,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     const { catalog, grant, begin, accept } = await open(t);
     const at = newAddress();
     await begin(at, 100);
-    await catalog.register(at, metadataOf(at.owner), await grant(at.dataset), signal);
+    await catalog.register(at, metadataOf(at.owner), [], await grant(at.dataset), signal);
     t.equal(await catalog.find(at.dataset, signal), undefined);
     await accept(at);
     t.equal((await catalog.find(at.dataset, signal))?.upload.status, 'running');
@@ -215,7 +215,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   t.test('a dataset known from the object store alone counts the files of its manifest', async (t) => {
     const { catalog, grant, usage, write } = await open(t);
     const at = newAddress();
-    await catalog.register(at, metadataOf(at.owner), await grant(at.dataset), signal);
+    await catalog.register(at, metadataOf(at.owner), [], await grant(at.dataset), signal);
     t.equal(await usage(at.owner), 0);
     await write(at, {
       set: 'uploadFiles',

@@ -402,3 +402,39 @@ t.test('tells its sizes, times and outcomes', async (t) => {
     t.match(text, line);
   }
 });
+
+t.test('counts what comes again by its cause and what is given up by its failure, from zero', async (t) => {
+  const { metrics, add, finish, runs } = await setup(t, {
+    settle: () => ({ kind: 'dead', failure: 'defect' }),
+  });
+  const told = async (): Promise<string[]> =>
+    (await metrics.text()).match(/^longshore_lane_(retries|dead)_total.*$/gm) ?? [];
+  const expected = (failed: number, waiting: number, defects: number): string[] => [
+    `longshore_lane_retries_total{lane="import",cause="failed"} ${failed}`,
+    `longshore_lane_retries_total{lane="import",cause="waiting"} ${waiting}`,
+    'longshore_lane_dead_total{lane="import",failure="rejected"} 0',
+    'longshore_lane_dead_total{lane="import",failure="transient"} 0',
+    `longshore_lane_dead_total{lane="import",failure="defect"} ${defects}`,
+  ];
+  t.strictSame(await told(), expected(0, 0, 0));
+  await add(1, 2, 3, 4);
+  runs.get(1)?.resolve({ kind: 'retry', countTry: true });
+  runs.get(2)?.resolve({ kind: 'retry', countTry: false });
+  await finish(3);
+  runs.get(4)?.reject(defect('bug'));
+  await finish(4);
+  t.strictSame(await told(), expected(1, 1, 1));
+});
+
+t.test('the time of a job that did not begin is not counted', async (t) => {
+  const { clock, metrics, lane, finish, add } = await setup(t, { workerCount: 1 });
+  await add(1, 2);
+  const stopped = lane.stop(clock.now() + 1000);
+  await finish(1);
+  await stopped;
+  t.strictSame((await metrics.text()).match(/^longshore_lane_(jobs_total|run_seconds_count).*$/gm), [
+    'longshore_lane_run_seconds_count{lane="import"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="abandoned"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="done"} 1',
+  ]);
+});

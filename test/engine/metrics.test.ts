@@ -52,6 +52,8 @@ t.test('names against the conventions are defects', async (t) => {
   t.throws(() => metrics.counter('jobs', 'Jobs.'), { kind: 'defect', message: /_total|snake/ });
   t.throws(() => metrics.gauge('depth_total', 'Depth.'), { kind: 'defect', message: /_total|snake/ });
   t.throws(() => metrics.gauge('laneDepth', 'Depth.'), { kind: 'defect', message: /_total|snake/ });
+  t.throws(() => metrics.histogram('run_ms', 'Run.'), { kind: 'defect', message: /base unit, not in ms/ });
+  t.throws(() => metrics.counter('read_megabytes_total', 'Read.'), { kind: 'defect', message: /not in megabytes/ });
 });
 
 t.test('gauges can be read at scrape time', async (t) => {

@@ -73,6 +73,48 @@ t.test('a run that fails does not keep the next from coming', async (t) => {
   t.match(text, 'longshore_daemon_last_success_timestamp_seconds{daemon="pruner"} 120');
 });
 
+t.test('tells the end of its last run and of its last good one, and counts from zero', async (t) => {
+  let n = 0;
+  const { clock, metrics } = await setup(t, {
+    runOnce: async () => {
+      n++;
+      if (n === 2) throw transient('the store is away');
+      return 'fine';
+    },
+  });
+  const told = async (): Promise<string[]> =>
+    (await metrics.text()).match(/^longshore_daemon_(runs_total|last_\w+|leader){.*$/gm) ?? [];
+  const runs = (done: number, failed: number): string[] => [
+    `longshore_daemon_runs_total{daemon="pruner",result="done"} ${done}`,
+    `longshore_daemon_runs_total{daemon="pruner",result="failed"} ${failed}`,
+    'longshore_daemon_runs_total{daemon="pruner",result="aborted"} 0',
+  ];
+  const leads = 'longshore_daemon_leader{daemon="pruner"} 1';
+  t.strictSame(await told(), [...runs(0, 0), leads]);
+  await clock.advance(120_000);
+  t.strictSame(await told(), [
+    ...runs(1, 1),
+    'longshore_daemon_last_run_timestamp_seconds{daemon="pruner"} 120',
+    'longshore_daemon_last_success_timestamp_seconds{daemon="pruner"} 60',
+    leads,
+  ]);
+});
+
+t.test('a lead that is lost between two runs is not told of as ours', async (t) => {
+  const lost = new AbortController();
+  const { clock, metrics, timer } = await setup(t, {
+    lead: async () => ({ lost: lost.signal, async [Symbol.asyncDispose]() {} }),
+  });
+  const leads = async (): Promise<string> => /^longshore_daemon_leader.* (\d)$/m.exec(await metrics.text())?.[1] ?? '';
+  t.equal(await leads(), '0', 'nobody has asked yet');
+  await clock.advance(60_000);
+  t.equal(await leads(), '1');
+  lost.abort(aborted('the lease ran out'));
+  t.equal(await leads(), '0');
+  await timer.stop(clock.now());
+  t.equal(await leads(), '0');
+});
+
 t.test('runNow runs at once and tells the result; the period starts over', async (t) => {
   const { clock, runs, timer } = await setup(t);
   await clock.advance(10_000);

@@ -11,6 +11,7 @@ import type {
   DatasetRecord,
   InstallAttempt,
   InstallRecord,
+  ShareWords,
 } from '../../engine/ports/catalog.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 
@@ -18,12 +19,16 @@ import type { Lease } from '../../engine/ports/leases.ts';
 export interface FakeDataset extends Omit<DatasetRecord, 'import'> {
   readonly import: { readonly status: ImportStatus; readonly messages: readonly string[] };
   readonly files: Readonly<Partial<Record<'upload' | 'install' | 'document' | 'property', readonly FileEntry[]>>>;
+  /** In the order of recipients. */
+  readonly shares: readonly ShareWords[];
 }
 
 export class FakeCatalog implements Catalog {
   readonly datasets = new Map<DatasetId, FakeDataset>();
   /** Datasets that a fake of Uploads is receiving. */
   readonly receiving = new Set<DatasetId>();
+  /** For fakes whose rows go with the dataset's. */
+  onRemoved: (dataset: DatasetId) => void = () => {};
   readonly #attempts = new Map<DatasetId, Map<string, InstallAttempt>>();
   readonly #holds: (lease: Lease) => boolean;
 
@@ -35,14 +40,20 @@ export class FakeCatalog implements Catalog {
     signal.throwIfAborted();
     const known = this.datasets.get(dataset);
     if (!known) return undefined;
-    const { files: _files, ...record } = known;
+    const { files: _files, shares: _shares, ...record } = known;
     return { ...record, import: known.upload.status === 'success' ? known.import : undefined };
   }
 
-  async register(at: DatasetAddress, metadata: DatasetMetadata, lease: Lease, signal: AbortSignal): Promise<void> {
+  async register(
+    at: DatasetAddress,
+    metadata: DatasetMetadata,
+    changes: readonly CatalogChange[],
+    lease: Lease,
+    signal: AbortSignal,
+  ): Promise<void> {
     this.#fence(at.dataset, lease, signal);
     if (this.datasets.has(at.dataset) || this.receiving.has(at.dataset)) return;
-    this.datasets.set(at.dataset, {
+    const added: FakeDataset = {
       owner: at.owner,
       dataset: at.dataset,
       state: 'live',
@@ -52,7 +63,9 @@ export class FakeCatalog implements Catalog {
       installs: [],
       sync: {},
       files: {},
-    });
+      shares: [],
+    };
+    this.datasets.set(at.dataset, changes.reduce(changed, added));
   }
 
   async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
@@ -87,6 +100,13 @@ export class FakeCatalog implements Catalog {
     this.#attempts.set(dataset, attempts.set(key, attempt));
   }
 
+  async remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void> {
+    this.#fence(dataset, lease, signal);
+    this.datasets.delete(dataset);
+    this.#attempts.delete(dataset);
+    this.onRemoved(dataset);
+  }
+
   /** All attempts of the kind are due, with all their tries before them. */
   makeDue(dataset: DatasetId, kind: InstallKind): void {
     const attempts = this.#attempts.get(dataset);
@@ -100,6 +120,13 @@ export class FakeCatalog implements Catalog {
   }
 }
 
+const FOLDERS = {
+  uploadFiles: 'upload',
+  installFiles: 'install',
+  documentFiles: 'document',
+  propertyFiles: 'property',
+} as const;
+
 function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
   switch (change.set) {
     case 'upload':
@@ -107,9 +134,15 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
     case 'import':
       return { ...known, import: { status: change.status, messages: change.messages } };
     case 'uploadFiles':
-      return { ...known, files: { ...known.files, upload: change.files } };
     case 'installFiles':
-      return { ...known, files: { ...known.files, install: change.files } };
+    case 'documentFiles':
+    case 'propertyFiles':
+      return { ...known, files: { ...known.files, [FOLDERS[change.set]]: change.files } };
+    case 'shares':
+      return {
+        ...known,
+        shares: change.shares.toSorted((a, b) => (BigInt(a.recipient) < BigInt(b.recipient) ? -1 : 1)),
+      };
     case 'metadata':
       return { ...known, metadata: change.metadata };
     case 'install': {

@@ -41,7 +41,8 @@ export class FakeInstallTarget implements InstallTarget {
   async writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void> {
     const row = this.#row(document.dataset, token, signal);
     const known = row?.targets.get(this.id);
-    const state = known?.state ?? { present: true, deletedStatus: 0, messages: {}, sync: {} };
+    const { type } = document.metadata;
+    const state = { ...(known?.state ?? { deletedStatus: 0, messages: {}, sync: {} }), present: true, type };
     this.#schema.rows.set(document.dataset, {
       token,
       visibleTo: new Set(row?.visibleTo).add(document.owner),
@@ -52,7 +53,7 @@ export class FakeInstallTarget implements InstallTarget {
   async state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState> {
     signal.throwIfAborted();
     const known = this.#schema.rows.get(dataset)?.targets.get(this.id);
-    return known?.state ?? { present: false, deletedStatus: 0, messages: {}, sync: {} };
+    return known?.state ?? { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
   }
 
   async writeMessage(

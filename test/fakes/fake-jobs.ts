@@ -14,7 +14,6 @@ import type {
 import type { Clock } from '../../engine/time.ts';
 import type { LeaseTable } from './fake-leases.ts';
 
-const CRASHES_ALONE = 3;
 
 export interface FakeJobRow extends JobRequest {
   readonly id: number;

@@ -32,6 +32,9 @@ export class FakeUploads implements Uploads {
   constructor(catalog: FakeCatalog, options: FakeUploadsOptions) {
     this.#catalog = catalog;
     this.#options = options;
+    catalog.onRemoved = (dataset) => {
+      if (this.#uploads.get(dataset)?.state !== 'receiving') this.#uploads.delete(dataset);
+    };
   }
 
   async begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
@@ -76,6 +79,7 @@ export class FakeUploads implements Uploads {
       installs: [],
       sync: { meta: metaVersion },
       files: { document: documents, property: properties },
+      shares: [],
     });
   }
 

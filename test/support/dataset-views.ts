@@ -1,8 +1,8 @@
 // A dataset as the fakes of the catalog and of the control schema hold it, for whole comparisons: versions of objects
 // as `current`, `stale` or `none`, and no times.
 
-import { combinedVersion, propertyFiles } from '../../actors/site-targets.ts';
-import { sameVersion, versionOf } from '../../actors/stored-documents.ts';
+import { combinedVersion, sameVersion, versionOf } from '../../actors/dataset-versions.ts';
+import { propertyFiles } from '../../actors/site-targets.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { InstallMessage } from '../../engine/ports/install-target.ts';

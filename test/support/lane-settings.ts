@@ -8,6 +8,17 @@ export const LIMITS = { maxTotalBytes: 1_000_000, maxEntries: 100 };
 const MAX_FILE_BYTES = 100_000;
 const RETRY = { tries: 12, baseMs: 1_000, maxMs: 600_000 };
 export const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
+/** The same for every lane. */
+export const TUNINGS = {
+  softDelete: TUNING,
+  upload: TUNING,
+  import: TUNING,
+  updateMeta: TUNING,
+  install: TUNING,
+  sharing: TUNING,
+  reconciliation: TUNING,
+  hardDelete: TUNING,
+};
 
 export const TYPES = new DataTypes(
   [

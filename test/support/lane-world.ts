@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
+import { versionOf } from '../../actors/dataset-versions.ts';
 import type { JobHandler } from '../../actors/job-handler.ts';
 import { runJob } from '../../actors/job-lane.ts';
 import { routeChange } from '../../actors/routing.ts';
 import { Scratch } from '../../actors/scratch.ts';
-import { versionOf } from '../../actors/stored-documents.ts';
 import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { silentLogger } from '../../engine/log.ts';
@@ -31,7 +31,7 @@ import { metadataOf, newAddress, PLASMO, TOXO } from './dataset-samples.ts';
 import { controlView, recordView } from './dataset-views.ts';
 import { FaultGate } from './fault-gate.ts';
 import { InProcessTasks } from './in-process-tasks.ts';
-import { LIMITS, TUNING, TYPES } from './lane-settings.ts';
+import { LIMITS, TUNING, TUNINGS, TYPES } from './lane-settings.ts';
 import { unzip } from './unzip.ts';
 
 export type RunningLane = (typeof RUNNING_LANES)[number];
@@ -90,7 +90,7 @@ export class LaneWorld {
   /** The options of the topology that all processes share. */
   readonly settings = {
     types: TYPES,
-    tuning: { upload: TUNING, import: TUNING, updateMeta: TUNING, install: TUNING },
+    tuning: TUNINGS,
     uploadLimits: LIMITS,
     log: silentLogger(),
     clock: this.clock,

@@ -26,7 +26,7 @@ t.test('fake', async (t) => {
 async function registered(t: Test, more: Partial<DatasetMetadata> = {}) {
   const at = newAddress();
   const lease = await grant(at.dataset);
-  await catalog.register(at, metadataOf(at.owner, more), lease, signal);
+  await catalog.register(at, metadataOf(at.owner, more), [], lease, signal);
   t.teardown(() => db.query('delete from dataset where dataset_id = $1', [at.dataset]));
   return { at, lease };
 }

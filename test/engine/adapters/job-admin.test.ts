@@ -77,7 +77,7 @@ const openFake: OpenJobAdmin = async () => {
     admin: new FakeJobAdmin(table, catalog),
     jobs: new FakeJobs(table, 1),
     async addToCatalog(dataset, statuses) {
-      const nothing = { state: 'live', installs: [], sync: {}, files: {} } as const;
+      const nothing = { state: 'live', installs: [], sync: {}, files: {}, shares: [] } as const;
       catalog.datasets.set(dataset, { ...nothing, ...statuses, dataset, owner: OWNER, metadata: metadataOf(OWNER) });
     },
     async statuses(dataset) {
