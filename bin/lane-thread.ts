@@ -14,7 +14,7 @@ import type { ThreadData, ThreadTasks } from './thread-data.ts';
 type Resources = Omit<TaskContext, 'signal'> & AsyncDisposable;
 
 async function open(data: ThreadData): Promise<Resources> {
-  const plugins = new Map(data.plugins.map(({ key, ...options }) => [key, new PluginHttp(options)] as const));
+  const plugins = new Map(data.plugins.map((plugin) => [plugin.key, new PluginHttp(plugin)] as const));
   return {
     // A host of plugins alone has no store, and its tasks do not ask for one.
     store: openDirectoryReader(data.store?.path ?? '/nonexistent'),

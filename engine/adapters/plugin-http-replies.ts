@@ -2,7 +2,7 @@
 
 import { defect, Failure, transient } from '../failure.ts';
 import { parseJson } from '../model/json.ts';
-import type { PluginFailure, Validation } from '../ports/plugin-client.ts';
+import { PLUGIN_FAULT_TRIES, type PluginFailure, type Validation } from '../ports/plugin-client.ts';
 
 export const CODE = {
   success: 200,
@@ -57,17 +57,30 @@ export function parseServerError(text: string, where: string): PluginFailure {
 export function unexpectedCode(code: number, text: string, where: string): Failure {
   const said = text.slice(0, 500).trim();
   const message = `${where}: HTTP ${code}${said === '' ? '' : ` (${said})`}`;
+  if (code === 502) return transient(message, { unanswered: true });
   // A gateway's time-out is one of work that was taken on.
-  if (code === 502 || code === 504) return transient(message, { unanswered: code === 502 });
+  if (code === 504) return transient(message, { maxTries: PLUGIN_FAULT_TRIES });
   // It took no work on: waiting must not use up a try.
   if (code === 503) return transient(message, { unreachable: true, unanswered: true });
   return defect(`${message}, which is outside the plugin protocol`);
 }
 
+/** How long an answer was waited for, in milliseconds. */
+export interface AnswerTimes {
+  /** To its head. */
+  readonly headMs: number;
+  /** Longest silence within its body. */
+  readonly idleMs: number;
+}
+
 /** Errors of the connection; the answer to one that was refused is known to be none. */
-export function connectionFailure(error: unknown, where: string): unknown {
+export function connectionFailure(error: unknown, where: string, { headMs, idleMs }: AnswerTimes): unknown {
   if (error instanceof Failure) return error;
   const code = codeOf(error);
+  const late = { cause: error, maxTries: PLUGIN_FAULT_TRIES };
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return transient(`${where}: time-out, no answer within ${headMs} ms`, late);
+  if (code === 'UND_ERR_BODY_TIMEOUT')
+    return transient(`${where}: time-out, the answer stood still for ${idleMs} ms`, late);
   const text = error instanceof Error ? error.message : String(error);
   if (NOT_REACHED.includes(code))
     return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true, unanswered: true });
@@ -94,8 +107,6 @@ const LOST = [
   'UND_ERR_ABORTED',
   'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'ERR_STREAM_PREMATURE_CLOSE',
 ];

@@ -18,6 +18,7 @@ import type {
 } from '../ports/plugin-client.ts';
 import { type MultipartBody, multipartBody, type Part } from './plugin-http-multipart.ts';
 import {
+  type AnswerTimes,
   CODE,
   connectionFailure,
   parseScriptError,
@@ -37,6 +38,8 @@ const MAX_REPLY_BYTES = 64 * 1024 ** 3;
 const LONGEST_MS = 2 ** 31 - 1;
 
 export interface PluginHttpOptions {
+  /** Its key in the configuration, for messages. */
+  readonly key?: string;
   /** `http://host:port`. */
   readonly baseUrl: string;
   /** Sent as Bearer when the plugin host asks for one. */
@@ -134,7 +137,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       });
       await body.dump();
     } catch (error) {
-      throw failure(error, `plugin server ${baseUrl}`, signal);
+      throw failure(error, this.#where(''), this.#times(PROBE_MS), signal);
     }
   }
 
@@ -150,7 +153,8 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     read: (answer: Answer, where: string) => Promise<Reply>,
   ): Promise<Reply> {
     const { baseUrl, token, scriptMs, marginMs = MARGIN_MS } = this.#options;
-    const where = `plugin server ${baseUrl}${path}`;
+    const where = this.#where(path);
+    const headMs = Math.min(scriptMs[call] + marginMs, LONGEST_MS);
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.contentLength;
     try {
       const { statusCode, body: answer } = await this.#agent.request({
@@ -163,7 +167,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         },
         body: typeof body === 'string' ? body : body.stream,
-        headersTimeout: Math.min(scriptMs[call] + marginMs, LONGEST_MS),
+        headersTimeout: headMs,
         signal,
       });
       // Destroyed before its end it reports that it was; nobody needs to know.
@@ -174,10 +178,19 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
         answer.destroy();
       }
     } catch (error) {
-      throw failure((typeof body !== 'string' && body.fault()) || error, where, signal);
+      throw failure((typeof body !== 'string' && body.fault()) || error, where, this.#times(headMs), signal);
     } finally {
       if (typeof body !== 'string') body.stream.destroy();
     }
+  }
+
+  #where(path: string): string {
+    const { key, baseUrl } = this.#options;
+    return `plugin server ${key === undefined ? '' : `${key} at `}${baseUrl}${path}`;
+  }
+
+  #times(headMs: number): AnswerTimes {
+    return { headMs, idleMs: this.#options.bodyIdleMs ?? BODY_IDLE_MS };
   }
 
   /** The whole reply or no file. */
@@ -236,8 +249,8 @@ function pluginFailure(code: number, text: string, where: string) {
   throw unexpectedCode(code, text, where);
 }
 
-function failure(error: unknown, where: string, signal: AbortSignal): unknown {
-  if (!signal.aborted) return connectionFailure(error, where);
+function failure(error: unknown, where: string, times: AnswerTimes, signal: AbortSignal): unknown {
+  if (!signal.aborted) return connectionFailure(error, where, times);
   const { reason } = signal;
   return reason instanceof Failure ? reason : aborted(`${where}: ${messageOf(reason)}`, { cause: reason });
 }

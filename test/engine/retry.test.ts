@@ -1,6 +1,6 @@
 import t from 'tap';
 import { aborted, defect, rejected, transient } from '../../engine/failure.ts';
-import { afterFailure, Backoff, backoffMs, retrying } from '../../engine/retry.ts';
+import { afterFailure, Backoff, backoffMs, retrying, triesFor } from '../../engine/retry.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 
 const policy = { tries: 3, baseMs: 1000, maxMs: 10_000 };
@@ -33,6 +33,13 @@ t.test('only transient failures are tried again, until the tries are used up', a
 t.test('an unreachable dependency uses up no try', async (t) => {
   const refused = transient('refused', { unreachable: true });
   t.strictSame(afterFailure(policy, 2, refused, low), { kind: 'again', delayMs: 1000, countTry: false });
+});
+
+t.test('a failure that is worth fewer tries gets no more', async (t) => {
+  const late = transient('late', { maxTries: 2 });
+  t.strictSame(afterFailure(policy, 0, late, low), { kind: 'again', delayMs: 1000, countTry: true });
+  t.strictSame(afterFailure(policy, 1, late, low), { kind: 'give-up' });
+  t.strictSame([triesFor(policy, late), triesFor({ tries: 1 }, late), triesFor(policy, 'text')], [2, 1, 3]);
 });
 
 t.test('a success starts the delays over', async (t) => {

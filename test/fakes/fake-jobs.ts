@@ -2,18 +2,18 @@
 
 import { LANES, type LaneName, laneRank } from '../../engine/model/event.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type {
-  ClaimedJob,
-  ClaimRequest,
-  JobCompletion,
-  JobOutcome,
-  JobRequest,
-  Jobs,
-  LaneDepth,
+import {
+  type ClaimedJob,
+  type ClaimRequest,
+  CRASHES_ALONE,
+  type JobCompletion,
+  type JobOutcome,
+  type JobRequest,
+  type Jobs,
+  type LaneDepth,
 } from '../../engine/ports/jobs.ts';
 import type { Clock } from '../../engine/time.ts';
 import type { LeaseTable } from './fake-leases.ts';
-
 
 export interface FakeJobRow extends JobRequest {
   readonly id: number;

@@ -238,17 +238,18 @@ t.test('fields that hold their default may be absent', async (t) => {
 t.test('codes outside the protocol are defects, those of a host that is away are transient', async (t) => {
   let code = 0;
   const { removed, imported } = await setup(t, (_, response) => json(response, code, { message: 'why' }));
-  for (const [next, kind, unreachable, unanswered] of [
-    [201, 'defect', false, false],
-    [400, 'defect', false, false],
-    [401, 'defect', false, false],
-    [418, 'defect', false, false],
-    [502, 'transient', false, true],
-    [503, 'transient', true, true],
-    [504, 'transient', false, false],
+  for (const [next, kind, unreachable, unanswered, maxTries] of [
+    [201, 'defect', false, false, undefined],
+    [400, 'defect', false, false, undefined],
+    [401, 'defect', false, false, undefined],
+    [418, 'defect', false, false, undefined],
+    [502, 'transient', false, true, undefined],
+    [503, 'transient', true, true, undefined],
+    [504, 'transient', false, false, 3],
   ] as const) {
     code = next;
-    await t.rejects(removed(), { kind, unreachable, unanswered, message: new RegExp(`HTTP ${next} .*why`) });
+    const message = new RegExp(`HTTP ${next} .*why`);
+    await t.rejects(removed(), { kind, unreachable, unanswered, maxTries, message });
   }
   code = 420;
   await t.rejects(imported(), { kind: 'defect', message: /HTTP 420/ });
@@ -294,24 +295,44 @@ t.test('a server that is not there is unreachable', async (t) => {
   const client = new PluginHttp({ baseUrl: `http://127.0.0.1:${await freePort()}`, scriptMs: SCRIPT_MS });
   t.teardown(() => client[Symbol.asyncDispose]());
   const call = { eventId: 1, dataset: 'ds1' as DatasetId, target: PLUGIN_TARGET, type: PLUGIN_TYPE };
-  const expected = { kind: 'transient', unreachable: true, unanswered: true, message: /not reached/ };
+  const expected = {
+    kind: 'transient',
+    unreachable: true,
+    unanswered: true,
+    maxTries: undefined,
+    message: /not reached/,
+  };
   await t.rejects(client.uninstall(call, signal), expected);
   await t.rejects(client.probe(signal), expected);
 });
 
 t.test('a server that hangs up is transient', async (t) => {
   const { removed, imported } = await setup(t, (_, response) => response.destroy());
-  const expected = { kind: 'transient', unreachable: false, unanswered: true };
+  const expected = { kind: 'transient', unreachable: false, unanswered: true, maxTries: undefined };
   await t.rejects(removed(), { ...expected, message: /uninstall/ });
   await t.rejects(imported(), { ...expected, message: /import/ });
 });
 
 t.test('a server that says nothing is given up after the time of its scripts and a margin', async (t) => {
-  const { removed } = await setup(t, () => undefined, { scriptMs: { ...SCRIPT_MS, uninstall: 50 }, marginMs: 50 });
-  await t.rejects(removed(), { kind: 'transient', unanswered: false, message: /Headers Timeout/ });
+  const { removed, imported } = await setup(t, () => undefined, {
+    key: 'genes',
+    scriptMs: { ...SCRIPT_MS, uninstall: 50, import: 60 },
+    marginMs: 50,
+  });
+  const expected = { kind: 'transient', unreachable: false, unanswered: false, maxTries: 3 };
+  await t.rejects(removed(), {
+    ...expected,
+    message: /^plugin server genes at http:\S+\/uninstall: time-out, no answer within 100 ms$/,
+  });
+  await t.rejects(imported(), { ...expected, message: /\/import: time-out, no answer within 110 ms$/ });
 });
 
 t.test('an answer that stops in the middle is given up', async (t) => {
   const { imported } = await setup(t, (_, response) => response.writeHead(200).write('PK'), { bodyIdleMs: 50 });
-  await t.rejects(imported(), { kind: 'transient', unanswered: false, message: /Body Timeout/ });
+  await t.rejects(imported(), {
+    kind: 'transient',
+    unanswered: false,
+    maxTries: 3,
+    message: /time-out, the answer stood still for 50 ms$/,
+  });
 });
