@@ -18,7 +18,9 @@ export function daemonMetrics(metrics: Metrics, daemon: string): DaemonMetrics {
   ]);
   const seconds = metrics.histogram('daemon_run_seconds', 'Duration of a run.', ['daemon']);
   const success = metrics.gauge('daemon_last_success_timestamp_seconds', 'End of the last good run.', ['daemon']);
-  const leader = metrics.gauge('daemon_leader', '1 while this process leads; always 1 where every process runs.', ['daemon']);
+  const leader = metrics.gauge('daemon_leader', '1 while this process leads; always 1 where every process runs.', [
+    'daemon',
+  ]);
   // From zero, so that the first one shows as an increase.
   for (const result of RESULTS) runs.inc({ daemon, result }, 0);
   return {
