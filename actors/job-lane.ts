@@ -25,6 +25,8 @@ export interface JobLaneOptions {
   readonly types: DataTypes;
   /** Absent for a lane that calls no plugin. */
   readonly breakers: BlockedTypes | undefined;
+  /** Which plugins do not answer, for a lane that calls none too; default all do. */
+  readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
   readonly tuning: LaneTuning;
   readonly clock: Clock;
   readonly log: Logger;
@@ -36,7 +38,7 @@ export interface JobLaneOptions {
 const POLL_MS = 5_000;
 
 export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
-  const { handler, jobs, types, breakers, tuning } = options;
+  const { handler, jobs, types, breakers, away, tuning } = options;
   const lane: Lane<ClaimedJob, JobOutcome> = new Lane<ClaimedJob, JobOutcome>({
     name: handler.lane,
     clock: options.clock,
@@ -45,7 +47,14 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     queueSize: tuning.inMemoryQueueSize,
     workerCount: tuning.workerCount,
     pollMs: POLL_MS,
-    source: new JobSource({ lane: handler.lane, jobs, types, breakers, claimant: () => lane }),
+    source: new JobSource({
+      lane: handler.lane,
+      jobs,
+      types,
+      breakers,
+      ...(away ? { away } : {}),
+      claimant: () => lane,
+    }),
     run: (job, signal) => runJob(job, options, signal),
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
     abandon: () => ({ kind: 'requeue', crashed: false }),
@@ -58,7 +67,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
 /** The job's outcome, reported where a person should see it. Never rejects. */
 export async function runJob(
   job: ClaimedJob,
-  options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'metrics'>,
+  options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'away' | 'metrics'>,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { handler, tuning, clock } = options;

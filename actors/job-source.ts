@@ -21,6 +21,8 @@ export interface JobSourceOptions {
   readonly types: DataTypes;
   /** Absent for a lane that calls no plugin. */
   readonly breakers: BlockedTypes | undefined;
+  /** Which plugins do not answer, for a lane that calls none too; default all do. */
+  readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
   /** The lane that claims. */
   readonly claimant: () => { readonly sizes: LaneSizes; held(): readonly ClaimedJob[] };
 }
@@ -39,7 +41,7 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     room: number,
     signal: AbortSignal,
   ): Promise<readonly ClaimedJob[]> {
-    const { lane, jobs, types, breakers, claimant } = this.#options;
+    const { lane, jobs, types, breakers, away, claimant } = this.#options;
     const { sizes } = claimant();
     const ended = new Set(done.map(({ job }) => job));
     const held = claimant().held();
@@ -56,7 +58,8 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     if (room > 0) this.#heldBack = plan.withheldTypes.length > 0;
     const { limit, crowdedTypes } = plan;
     const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
-    const claimed = await jobs.exchange(done, { lane, limit, crowdedTypes, blockedTypes }, signal);
+    const awayTypes = away ? { awayTypes: away.blockedTypes() } : {};
+    const claimed = await jobs.exchange(done, { lane, limit, crowdedTypes, blockedTypes, ...awayTypes }, signal);
     // The lane had asked for more, and what is crowded may be another plugin now.
     if (limit < room && claimed.length >= limit) this.#wake();
     return claimed;

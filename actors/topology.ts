@@ -68,6 +68,8 @@ export interface TopologyOptions {
 }
 
 const SWEEP_MS = 60_000;
+/** Lanes that call no plugin: one that is down holds none of their jobs up. */
+const WITHOUT_PLUGIN: readonly LaneName[] = ['upload', 'sharing', 'reconciliation'];
 
 export function topology(options: TopologyOptions): readonly ChildSpec[] {
   const { clock, log, metrics, breakers } = options;
@@ -88,8 +90,8 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
       const name = handler.lane as RunningLane;
       const create = (): Child => {
-        // Uploads are packed here: a plugin that is down holds none of them up.
-        const own = { tuning: options.tuning[name], breakers: name === 'upload' ? undefined : breakers };
+        const calls = !WITHOUT_PLUGIN.includes(name);
+        const own = { tuning: options.tuning[name], breakers: calls ? breakers : undefined, away: breakers };
         const lane = jobLane({ ...options, ...own, handler });
         lanes.set(name, lane);
         return lane;

@@ -1,4 +1,4 @@
-// The database function exchange_jobs (migration 3) as the adapter calls it.
+// The database function exchange_jobs (migrations 3 and 4) as the adapter calls it.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -6,7 +6,7 @@ import type { ClaimedJob, ClaimRequest, JobCompletion, JobOutcome } from '../por
 import type { Postgres } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
-const EXCHANGE = 'select * from exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
+const EXCHANGE = 'select * from exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)';
 
 interface ExchangeRow {
   readonly blocked: boolean;
@@ -41,7 +41,15 @@ export async function exchangeJobs(
 ): Promise<JobExchange> {
   const rows = await db.query<ExchangeRow>(
     EXCHANGE,
-    [instance, claim.lane, claim.limit, claim.crowdedTypes, claim.blockedTypes, ...completionColumns(done)],
+    [
+      instance,
+      claim.lane,
+      claim.limit,
+      claim.crowdedTypes,
+      claim.blockedTypes,
+      claim.awayTypes ?? [],
+      ...completionColumns(done),
+    ],
     'job-exchange',
   );
   return {

@@ -60,8 +60,10 @@ export interface ClaimRequest {
   readonly limit: number;
   /** Types whose jobs are claimed only when no others wait (they hold their share of the lane). */
   readonly crowdedTypes: readonly string[];
-  /** Types whose jobs are not claimed at all (breaker open). */
+  /** Types whose jobs are not claimed at all (breaker open, or the lane is full of them). */
   readonly blockedTypes: readonly string[];
+  /** Types whose plugin is away: their queued install, updateMeta and sharing jobs hold back no other job; default none. */
+  readonly awayTypes?: readonly string[];
 }
 
 export interface LaneDepth {
@@ -80,7 +82,7 @@ export interface Jobs {
   /**
    * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A
    * job is claimable when it is due, no lower-ranked job of its dataset waits (one delayed by a target that is away holds
-   * back nobody), and the dataset's lease is free.
+   * back nobody, nor one whose plugin is away), and the dataset's lease is free.
    * Completions whose lease was lost are ignored.
    */
   exchange(done: readonly JobCompletion[], claim: ClaimRequest, signal: AbortSignal): Promise<readonly ClaimedJob[]>;

@@ -78,3 +78,21 @@ t.test('the outcomes that a claim brings along make room in it', async (t) => {
   t.same(await claim(1, held.slice(0, 1)), ['genes-3']);
   t.same(claims[1], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] });
 });
+
+t.test('a lane that calls no plugin passes over the jobs that wait for one that is away', async (t) => {
+  const { jobs, enqueue } = twoPluginJobs();
+  await enqueue('install', 'genes-1', 'reads-1');
+  await enqueue('sharing', 'genes-1', 'reads-1');
+  const source = new JobSource({
+    lane: 'sharing',
+    jobs,
+    types: TWO_PLUGINS,
+    breakers: undefined,
+    away: { blockedTypes: () => ['genes:1.0'] },
+    claimant: () => ({ held: () => [], sizes: { depth: 0, capacity: 4, inFlight: 0, workers: 3, unwritten: 0 } }),
+  });
+  t.same(
+    (await source.exchange([], 7, never)).map(({ dataset }) => dataset),
+    ['genes-1'],
+  );
+});

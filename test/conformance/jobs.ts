@@ -163,6 +163,18 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     t.same(datasets(await claim(first.jobs, 'install')), ['d1']);
   });
 
+  fact('a job whose plugin is away holds back no job that needs none', async (t, { first, addToCatalog }) => {
+    await addToCatalog('d1' as DatasetId, { name: 'one', version: '1.0' });
+    await first.jobs.enqueue([request('updateMeta', 'd1'), request('sharing', 'd1')], signal);
+    await first.jobs.enqueue([request('import', 'd2'), request('sharing', 'd2')], signal);
+    await addToCatalog('d3' as DatasetId, { name: 'one', version: '1.0' });
+    await first.jobs.enqueue([request('import', 'd3'), request('sharing', 'd3')], signal);
+    const share = (awayTypes: readonly string[]) =>
+      first.jobs.exchange([], claimOf('sharing', 10, { awayTypes }), signal);
+    t.same(await share(['two:1.0']), []);
+    t.same(datasets(await share(['one:1.0'])), ['d1'], 'an import goes first whatever the plugin does');
+  });
+
   fact('a dataset whose lease somebody holds is left alone', async (t, { first, second }) => {
     const lease = await second.leases.acquire('d1', signal);
     await first.jobs.enqueue([request('import', 'd1'), request('import', 'd2')], signal);

@@ -86,12 +86,12 @@ export class JobTable {
     if (this.get(request.lane, request.dataset)?.state === 'queued') this.wake(request.lane);
   }
 
-  isClaimable(row: FakeJobRow): boolean {
+  isClaimable(row: FakeJobRow, awayTypes: readonly string[] = []): boolean {
     if (row.state === 'dead' || !this.leases.isFree(row.dataset)) return false;
     if (row.state !== 'running' && row.runAt > this.clock.now()) return false;
     return LANES.every((lane) => {
       const other = this.get(lane, row.dataset);
-      return !other || laneRank(lane) >= laneRank(row.lane) || !holdsBack(other);
+      return !other || laneRank(lane) >= laneRank(row.lane) || !holdsBack(other, awayTypes);
     });
   }
 
@@ -111,9 +111,12 @@ export class JobTable {
   }
 }
 
-/** A job that is dead, or delayed because a target is away, holds back nobody. */
-const holdsBack = ({ state, lane }: FakeJobRow): boolean =>
-  state !== 'dead' && (state !== 'delayed' || !['updateMeta', 'install', 'sharing'].includes(lane));
+/** A job that is dead, or waits because a target or its plugin is away, holds back nobody. */
+function holdsBack({ state, lane, type }: FakeJobRow, awayTypes: readonly string[]): boolean {
+  if (!['updateMeta', 'install', 'sharing'].includes(lane)) return state !== 'dead';
+  const waitsForPlugin = state === 'queued' && type !== undefined && awayTypes.includes(type);
+  return state !== 'dead' && state !== 'delayed' && !waitsForPlugin;
+}
 
 export class FakeJobs implements Jobs {
   readonly #table: JobTable;
@@ -136,7 +139,9 @@ export class FakeJobs implements Jobs {
   ): Promise<readonly ClaimedJob[]> {
     this.#table.leases.enter(this.#process, signal);
     for (const completion of done) this.#complete(completion);
-    const open = this.#table.rows.filter((row) => row.lane === claim.lane && this.#table.isClaimable(row));
+    const open = this.#table.rows.filter(
+      (row) => row.lane === claim.lane && this.#table.isClaimable(row, claim.awayTypes),
+    );
     const has = (types: readonly string[], row: FakeJobRow): boolean =>
       row.type !== undefined && types.includes(row.type);
     const order = (row: FakeJobRow): number => (has(claim.crowdedTypes, row) ? 1 : 0);
