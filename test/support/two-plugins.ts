@@ -29,7 +29,7 @@ export function twoPluginJobs() {
   const clock = new VirtualClock();
   const table = new JobTable(clock, new LeaseTable(clock), (dataset) => `${pluginOf(dataset)}:1.0`);
   const jobs = new FakeJobs(table, 1);
-  const enqueue = async (lane: 'import' | 'install', ...datasets: string[]): Promise<void> => {
+  const enqueue = async (lane: 'import' | 'install' | 'sharing', ...datasets: string[]): Promise<void> => {
     const request = { lane, owner: '42', eventId: 1, source: 'api' } as const;
     await jobs.enqueue(
       datasets.map((dataset) => ({ ...request, dataset }) as JobRequest),
