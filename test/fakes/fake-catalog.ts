@@ -77,6 +77,12 @@ export class FakeCatalog implements Catalog {
     this.datasets.set(dataset, known);
   }
 
+  /** Changes without a lease, as an edit of the owner makes them. */
+  apply(dataset: DatasetId, changes: readonly CatalogChange[]): void {
+    const known = this.datasets.get(dataset);
+    if (known) this.datasets.set(dataset, changes.reduce(changed, known));
+  }
+
   async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
     signal.throwIfAborted();
     const attempts = [...(this.#attempts.get(dataset) ?? [])];

@@ -1,0 +1,97 @@
+// Edits of a dataset in the cache DB: one transaction that holds the row's lock from the reading to the commit.
+
+import { messageOf, transient } from '../failure.ts';
+import type { DatasetId } from '../model/ids.ts';
+import type { FileEntry } from '../model/metadata.ts';
+import type { ShareWords } from '../ports/catalog.ts';
+import type { DatasetEdit, DatasetEdits, DecidedEdit, EditableDataset } from '../ports/dataset-edits.ts';
+import { changeCtes } from './catalog-changes.ts';
+import type { FileFolderName } from './dataset-files.ts';
+import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.ts';
+import { type Postgres, type Sql, sqlState } from './postgres.ts';
+import { SqlParameters } from './sql-parameters.ts';
+import { statementName } from './statement-name.ts';
+
+/** An edit that finds the row locked waits for the one before it so long: that one puts a small object meanwhile. */
+const LOCK_TIMEOUT = '10s';
+
+const LOCK = `select from dataset where dataset_id = $1 and state <> 'receiving' for update`;
+// Read after the lock: a statement sees the world as it was when it began, which is before it waited.
+const READ = `
+  select ${DATASET_COLUMNS},
+    (select json_agg(json_build_array(s.recipient_id::text, s.offer, s.receipt) order by s.recipient_id)
+      from dataset_share s where s.dataset_id = d.dataset_id) as shares,
+    (select json_agg(json_build_array(f.folder, f.name, f.size) order by f.folder, f.name collate "C")
+      from dataset_file f
+      where f.dataset_id = d.dataset_id and f.folder in ('document', 'property')) as files
+  from dataset d where d.dataset_id = $1`;
+
+interface EditableRow extends DatasetRow {
+  readonly shares: [ShareWords['recipient'], ShareWords['offer'] | null, ShareWords['receipt'] | null][] | null;
+  readonly files: [FileFolderName, name: string, size: number][] | null;
+}
+
+export class PostgresDatasetEdits implements DatasetEdits {
+  readonly #db: Pick<Postgres, 'transaction'>;
+
+  constructor(db: Pick<Postgres, 'transaction'>) {
+    this.#db = db;
+  }
+
+  async edit<Result>(
+    dataset: DatasetId,
+    decide: (now: EditableDataset | undefined, signal: AbortSignal) => Promise<DecidedEdit<Result>>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    // What the caller throws is the caller's and no fault of the database.
+    let refusal: { readonly error: unknown } | undefined;
+    try {
+      return await this.#db.transaction(async (sql) => {
+        const now = await lock(sql, dataset);
+        const { changes, result } = await decide(now, signal).catch((error: unknown) => {
+          refusal = { error };
+          throw error;
+        });
+        await apply(sql, dataset, changes);
+        return result;
+      }, signal);
+    } catch (error) {
+      throw refusal ? refusal.error : error;
+    }
+  }
+}
+
+async function lock(sql: Sql, dataset: DatasetId): Promise<EditableDataset | undefined> {
+  await sql.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+  try {
+    if ((await sql.query(LOCK, [dataset])).length === 0) return undefined;
+  } catch (error) {
+    if (sqlState(error) !== '55P03') throw error;
+    throw transient(`dataset ${dataset} is being changed: ${messageOf(error)}`, { cause: error });
+  }
+  const [row] = await sql.query<EditableRow>(READ, [dataset], 'dataset-edit');
+  return row && editable(row);
+}
+
+function editable(row: EditableRow): EditableDataset {
+  const inFolder = (folder: FileFolderName): FileEntry[] =>
+    (row.files ?? []).flatMap(([of, name, size]) => (of === folder ? [{ name, size }] : []));
+  return {
+    ...datasetRecord(row),
+    shares: (row.shares ?? []).map(([recipient, offer, receipt]) => ({
+      recipient,
+      ...(offer && { offer }),
+      ...(receipt && { receipt }),
+    })),
+    files: { documents: inFolder('document'), properties: inFolder('property') },
+  };
+}
+
+async function apply(sql: Sql, dataset: DatasetId, changes: readonly DatasetEdit[]): Promise<void> {
+  if (changes.length === 0) return;
+  const parameters = new SqlParameters();
+  // The lock stands for the lease that the lanes' writes hang on.
+  const ours = `fence as (select ${parameters.add(dataset, 'text')} as dataset_id)`;
+  const text = `with ${[ours, ...changeCtes(dataset, changes, parameters)].join(',\n')} select from changed`;
+  await sql.query(text, parameters.values, statementName(text));
+}

@@ -1,0 +1,38 @@
+// Changes of a dataset by its owner, outside the lanes and without a lease: the dataset's row is locked while the change
+// is decided and while its object is put, so that two edits never mix and what the object store says last is what the
+// cache says. The change's own event then finds nothing left to do.
+
+import type { DatasetId } from '../model/ids.ts';
+import type { FileEntry } from '../model/metadata.ts';
+import type { CatalogChange, DatasetRecord, ShareWords } from './catalog.ts';
+import type { DatasetFiles } from './dataset-queries.ts';
+
+/** A dataset as it is while its row is locked. */
+export interface EditableDataset extends DatasetRecord {
+  /** In the order of recipients. */
+  readonly shares: readonly ShareWords[];
+  readonly files: Pick<DatasetFiles, 'documents' | 'properties'>;
+}
+
+/** What the owner may cause; the rest belongs to the lanes. */
+export type DatasetEdit =
+  | Extract<CatalogChange, { readonly set: 'metadata' | 'sync' | 'state' | 'shares' }>
+  | { readonly set: 'documentFiles' | 'propertyFiles'; readonly files: readonly FileEntry[] };
+
+export interface DecidedEdit<Result> {
+  readonly changes: readonly DatasetEdit[];
+  readonly result: Result;
+}
+
+export interface DatasetEdits {
+  /**
+   * Locks the dataset and has `decide` say what changes; applies that and lets go. `decide` puts the object that goes
+   * with the change, refuses by throwing (nothing is changed then), and must not take long: lanes that write to this
+   * dataset wait. It gets undefined when there is no such dataset, or one that is still being received.
+   */
+  edit<Result>(
+    dataset: DatasetId,
+    decide: (now: EditableDataset | undefined, signal: AbortSignal) => Promise<DecidedEdit<Result>>,
+    signal: AbortSignal,
+  ): Promise<Result>;
+}

@@ -1,0 +1,131 @@
+// What every DatasetEdits does.
+
+import type { Test } from 'tap';
+import type { Catalog } from '../../engine/ports/catalog.ts';
+import type { DatasetEdit, DatasetEdits } from '../../engine/ports/dataset-edits.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import { fullMetadataOf, newAddress, newUser } from '../support/dataset-samples.ts';
+
+export interface DatasetEditsSetup {
+  readonly edits: DatasetEdits;
+  readonly catalog: Catalog;
+  readonly grant: (name: string) => Promise<Lease>;
+}
+
+export function datasetEditsConformance(t: Test, setup: (t: Test) => Promise<DatasetEditsSetup>): void {
+  const signal = new AbortController().signal;
+
+  const open = async (t: Test) => {
+    const { edits, catalog, grant } = await setup(t);
+    const at = newAddress();
+    const metadata = fullMetadataOf(at.owner, at.dataset);
+    await catalog.register(at, metadata, [], await grant(at.dataset), signal);
+    const read = () => edits.edit(at.dataset, async (now) => ({ changes: [], result: now }), signal);
+    return { edits, catalog, at, metadata, read };
+  };
+
+  t.test('an edit sees the dataset as it is', async (t) => {
+    const { read, catalog, at } = await open(t);
+    const record = await catalog.find(at.dataset, signal);
+    t.strictSame(await read(), { ...record, shares: [], files: { documents: [], properties: [] } });
+  });
+
+  t.test('an unknown dataset is undefined, and nothing can be changed of it', async (t) => {
+    const { edits } = await open(t);
+    const { dataset } = newAddress();
+    const edit = { changes: [{ set: 'state', state: 'deleting' } as const], result: 'said' };
+    t.equal(
+      await edits.edit(
+        dataset,
+        async (now) => {
+          t.equal(now, undefined);
+          return edit;
+        },
+        signal,
+      ),
+      'said',
+    );
+  });
+
+  t.test('everything that an owner may cause is written at once', async (t) => {
+    const { edits, at, metadata, read } = await open(t);
+    const [anna, ben] = [newUser(), newUser()].sort() as [ReturnType<typeof newUser>, ReturnType<typeof newUser>];
+    const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc-1' };
+    const before = await read();
+    const properties = [
+      { name: 'a.tsv', size: 1 },
+      { name: 'b.tsv', size: 2 },
+    ];
+    const changes: DatasetEdit[] = [
+      { set: 'metadata', metadata: { ...metadata, name: 'Other genes' } },
+      { set: 'sync', part: 'meta', version },
+      { set: 'state', state: 'deleting' },
+      { set: 'shares', shares: [{ recipient: ben, offer: 'revoke', receipt: 'accept' }, { recipient: anna }] },
+      { set: 'documentFiles', files: [{ name: 'read.me', size: 3 }] },
+      { set: 'propertyFiles', files: properties },
+    ];
+    t.equal(await edits.edit(at.dataset, async () => ({ changes, result: 7 }), signal), 7);
+    const after = await read();
+    t.strictSame(after, {
+      ...before,
+      metadata: { ...metadata, name: 'Other genes' },
+      state: 'deleting',
+      sync: { meta: version },
+      shares: [{ recipient: anna }, { recipient: ben, offer: 'revoke', receipt: 'accept' }],
+      files: {
+        documents: [{ name: 'read.me', size: 3 }],
+        properties,
+      },
+    });
+  });
+
+  t.test('a refusal changes nothing and is what the caller gets', async (t) => {
+    const { edits, at, read } = await open(t);
+    const before = await read();
+    const refusal = new Error('not yours');
+    const refused = edits.edit(
+      at.dataset,
+      async () => {
+        throw refusal;
+      },
+      signal,
+    );
+    await t.rejects(refused, refusal);
+    t.strictSame(await read(), before);
+  });
+
+  t.test('edits of one dataset never mix: each sees what the one before it wrote', async (t) => {
+    const { edits, at, read } = await open(t);
+    const recipients = Array.from({ length: 12 }, newUser);
+    await Promise.all(
+      recipients.map((recipient) =>
+        edits.edit(
+          at.dataset,
+          async (now) => ({
+            changes: [{ set: 'shares', shares: [...(now?.shares ?? []), { recipient, offer: 'grant' }] }],
+            result: undefined,
+          }),
+          signal,
+        ),
+      ),
+    );
+    const after = await read();
+    t.strictSame(after?.shares.map((share) => share.recipient).sort(), recipients.sort());
+  });
+
+  t.test('an abort before the end leaves nothing of the edit', async (t) => {
+    const { edits, at, read } = await open(t);
+    const before = await read();
+    const stop = new AbortController();
+    const cut = edits.edit(
+      at.dataset,
+      async () => {
+        stop.abort(new Error('the client went away'));
+        return { changes: [{ set: 'state', state: 'deleting' }], result: undefined };
+      },
+      stop.signal,
+    );
+    await t.rejects(cut, /the client went away/);
+    t.strictSame(await read(), before);
+  });
+}
