@@ -24,6 +24,7 @@ import {
   inParallel,
   mirror,
   propertyFiles,
+  requestSharing,
   TARGETS_AT_ONCE,
   targetsOf,
 } from './site-targets.ts';
@@ -136,6 +137,9 @@ export class InstallLane implements JobHandler {
         signal,
       );
     }
+    // Before the rows are there, so that no crash in between can lose it.
+    if (state.deletedStatus === 0)
+      await requestSharing(this.#ports.jobs, job, record, state, 'install-data-lane', signal);
     if (state.deletedStatus !== 0 || !dataAreDue(state, work.version)) {
       await mirror(this.#ports.catalog, job, record, target.id, state, signal);
       await dropAttempt(this.#ports.catalog, job, attempt, signal);

@@ -53,6 +53,7 @@ function lanesForCreated(key: ObjectKey): readonly EventLaneName[] {
 
 function lanesForRemoved(key: ObjectKey): readonly EventLaneName[] {
   if (key.kind === 'file') return key.folder === 'datasetProperties' ? ['updateMeta'] : [];
+  if (key.kind === 'share') return ['sharing']; // what was said is no longer said
   if (key.kind !== 'object') return [];
   if (key.object === 'delete-flag') return ['reconciliation']; // an undelete
   return key.object === 'vdi-meta.json' ? ['hardDelete'] : [];

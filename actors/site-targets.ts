@@ -6,8 +6,9 @@ import { type DatasetAddress, datasetPrefix } from '../engine/model/object-key.t
 import { INSTALL_KINDS } from '../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt } from '../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
-import type { ClaimedJob } from '../engine/ports/jobs.ts';
+import type { ClaimedJob, JobRequest, Jobs } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
+import { NO_SHARES, sharesInSync } from './dataset-versions.ts';
 
 /** Enabled targets by id. */
 export type InstallTargets = ReadonlyMap<TargetId, InstallTarget>;
@@ -75,6 +76,23 @@ export async function dropAttempt(
   if (!attempt) return;
   const { target, kind } = attempt;
   await catalog.writeAttempt(job.dataset, job.lease, { target, kind, over: true }, signal);
+}
+
+/**
+ * Asks for the sharing lane where a target's rows do not reflect the shares that the cache knows: rows that a lane is
+ * about to make, or that were away when the shares changed. The sharing job waits for the end of the job that asks.
+ */
+export async function requestSharing(
+  jobs: Jobs,
+  job: ClaimedJob,
+  record: DatasetRecord,
+  state: ControlState,
+  source: JobRequest['source'],
+  signal: AbortSignal,
+): Promise<void> {
+  if (sharesInSync(state.sync.shares, record.sync.shares ?? NO_SHARES)) return;
+  const { owner, dataset, eventId } = job;
+  await jobs.enqueue([{ lane: 'sharing', owner, dataset, eventId, source }], signal);
 }
 
 /** Runs `work` over the items, at most `limit` at once; the first failure is thrown after all have ended. */

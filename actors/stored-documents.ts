@@ -19,10 +19,13 @@ import { versionOf } from './dataset-versions.ts';
 /** A document larger than this is not one of ours. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-export interface Stored<Document> {
-  readonly document: Document;
+export interface StoredText {
   readonly text: string;
   readonly version: ObjectVersion;
+}
+
+export interface Stored<Document> extends StoredText {
+  readonly document: Document;
 }
 
 export async function readMetadata(
@@ -67,12 +70,22 @@ async function readDocument<Document>(
   signal: AbortSignal,
 ): Promise<Stored<Document> | undefined> {
   const key = objectKey(at, object);
+  const stored = await readText(store, key, MAX_BYTES, signal);
+  return stored && { document: parse(stored.text, key), ...stored };
+}
+
+/** Undefined when there is no such object; one of more than `maxBytes` is a `rejected` failure that names it. */
+export async function readText(
+  store: ObjectStore,
+  key: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<StoredText | undefined> {
   const opened = await store.get(key, undefined, signal);
   if (!opened) return undefined;
-  if (opened.info.size > MAX_BYTES) {
+  if (opened.info.size > maxBytes) {
     opened.body.destroy();
-    throw rejected(`${key}: ${opened.info.size} bytes; at most ${MAX_BYTES} are read`);
+    throw rejected(`${key}: ${opened.info.size} bytes; at most ${maxBytes} are read`);
   }
-  const content = await text(opened.body);
-  return { document: parse(content, key), text: content, version: versionOf(opened.info) };
+  return { text: await text(opened.body), version: versionOf(opened.info) };
 }

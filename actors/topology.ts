@@ -1,6 +1,6 @@
 // The tree of what runs behind the front ends, as data: what starts after what, and what needs what.
 //   lease keeper   first to start, last to stop: no job runs without it
-//   lanes          upload, import, updateMeta, install
+//   lanes          upload, import, updateMeta, install, sharing
 //   event intake   events -> job rows
 //   event router   object store changes -> events
 //   upload sweep   what dead processes left
@@ -33,6 +33,7 @@ import type { PluginBreakers } from './plugin-breakers.ts';
 import { Pump, type PumpOptions } from './pump.ts';
 import { queueMetrics } from './queue-metrics.ts';
 import type { Scratch } from './scratch.ts';
+import { SharingLane } from './sharing-lane.ts';
 import type { InstallTargets } from './site-targets.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 import { UpdateMetaLane } from './update-meta-lane.ts';
@@ -40,7 +41,7 @@ import { UploadLane, type UploadLimits } from './upload-lane.ts';
 import { sweepUploads } from './upload-sweep.ts';
 
 /** Lanes of this tree, in no order. */
-export const RUNNING_LANES = ['upload', 'import', 'updateMeta', 'install'] as const;
+export const RUNNING_LANES = ['upload', 'import', 'updateMeta', 'install', 'sharing'] as const;
 type RunningLane = (typeof RUNNING_LANES)[number];
 
 export interface TopologyOptions {
@@ -121,6 +122,7 @@ export function laneHandlers(
     new ImportLane(options, types, scratch),
     new UpdateMetaLane(options, types, tuning.updateMeta.retry),
     new InstallLane(options, types, tuning.install.retry),
+    new SharingLane(options),
   ];
 }
 

@@ -3,10 +3,11 @@
 
 import { kindOf, messageOf } from '../engine/failure.ts';
 import type { DataType, DataTypes } from '../engine/model/data-types.ts';
+import type { DatasetMetadata } from '../engine/model/metadata.ts';
 import { isDeleted } from '../engine/model/status.ts';
-import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt, ObjectVersion } from '../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../engine/ports/install-target.ts';
-import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
 import { combinedVersion, sameVersion } from './dataset-versions.ts';
@@ -22,15 +23,17 @@ import {
   inParallel,
   mirror,
   propertyFiles,
+  requestSharing,
   TARGETS_AT_ONCE,
   targetsOf,
 } from './site-targets.ts';
-import { readMetadata } from './stored-documents.ts';
+import { readMetadata, type Stored } from './stored-documents.ts';
 import { objectFile } from './tasks/task-context.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 
 export interface UpdateMetaLanePorts extends StepPorts {
   readonly catalog: Catalog;
+  readonly jobs: Jobs;
   readonly store: ObjectStore;
   readonly tasks: TaskRunner;
   readonly targets: InstallTargets;
@@ -64,20 +67,11 @@ export class UpdateMetaLane implements JobHandler {
     const stored = await readMetadata(store, known, signal);
     if (!stored) return DONE;
     const record = { ...known, metadata: stored.document };
-    if (!sameVersion(known.sync.meta, stored.version))
-      await catalog.write(
-        job.dataset,
-        job.lease,
-        [
-          { set: 'metadata', metadata: stored.document },
-          { set: 'sync', part: 'meta', version: stored.version },
-        ],
-        signal,
-      );
+    const properties = await propertyFiles(store, record, signal);
+    await this.#writeCache(job, known, stored, properties, signal);
     const type = this.#types.find(record.metadata.type);
     if (!type || record.import?.status !== 'complete') return DONE;
 
-    const properties = await propertyFiles(store, record, signal);
     const version = combinedVersion(stored.version, properties);
     const attempts = await catalog.attempts(job.dataset, signal);
     const work = { job, record, type, version, properties, attempts };
@@ -93,6 +87,24 @@ export class UpdateMetaLane implements JobHandler {
     signal: AbortSignal,
   ): Promise<void> {
     return reportInstalls(this.#ports.catalog, job, 'meta', outcome, signal);
+  }
+
+  /** The list of properties with every run: it may have changed without the metadata, and the cache knows no version of it. */
+  async #writeCache(
+    job: ClaimedJob,
+    known: DatasetRecord,
+    stored: Stored<DatasetMetadata>,
+    properties: readonly ObjectInfo[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const files = properties.map(({ key, size }) => ({ name: fileName(key), size }));
+    const changes: CatalogChange[] = [{ set: 'propertyFiles', files }];
+    if (!sameVersion(known.sync.meta, stored.version))
+      changes.push(
+        { set: 'metadata', metadata: stored.document },
+        { set: 'sync', part: 'meta', version: stored.version },
+      );
+    await this.#ports.catalog.write(job.dataset, job.lease, changes, signal);
   }
 
   async #updateOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
@@ -112,6 +124,8 @@ export class UpdateMetaLane implements JobHandler {
       return runStep(job, { ...step, prepare: failing }, this.#retry, this.#ports, signal);
     }
     if (state.deletedStatus !== 0) return undefined;
+    // Before the rows are there, so that no crash in between can lose it.
+    await requestSharing(this.#ports.jobs, job, record, state, 'update-meta-lane', signal);
     const installed = state.messages.data?.status === 'complete';
     if (installed && !metaIsCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
     if (!installed) await this.#writeAhead(work, target, signal);

@@ -188,7 +188,7 @@ t.test('a dataset that only the object store knows is registered and imported', 
     upload: { status: 'success', message: undefined },
     import: { status: 'complete', messages: [] },
     installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['complete'] },
-    files: { install: [{ name: 'a.txt', size: 1 }] },
+    files: { install: [{ name: 'a.txt', size: 1 }], property: [] },
     sync: { meta: 'current', data: 'current' },
   });
 });

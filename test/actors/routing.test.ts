@@ -36,7 +36,8 @@ t.test('a removed object concerns a lane only when its absence means something',
     ['datasetProperties/a.tsv', lanes('updateMeta')],
     ['import-ready.zip', ignored],
     ['revised-flag', ignored],
-    ['shares/7/share-offer.json', ignored],
+    ['shares/7/share-offer.json', lanes('sharing')],
+    ['shares/7/share-receipt.json', lanes('sharing')],
     ['raw/genes.txt', ignored],
   ];
   for (const [rest, route] of table) t.same(routeChange({ kind: 'removed', key: below(rest) }), route, rest);

@@ -1,10 +1,13 @@
 // A dataset as the fakes of the catalog and of the control schema hold it, for whole comparisons: versions of objects
-// as `current`, `stale` or `none`, and no times.
+// as `current`, `stale` or `none`, and no times. What is about shares is left out of a database that knows of none and
+// reflects that there are none.
 
-import { combinedVersion, sameVersion, versionOf } from '../../actors/dataset-versions.ts';
+import { combinedVersion, NO_SHARES, sameVersion, sharesVersion, versionOf } from '../../actors/dataset-versions.ts';
 import { propertyFiles } from '../../actors/site-targets.ts';
+import { storedShares } from '../../actors/stored-shares.ts';
+import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
-import type { ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { ObjectVersion, ShareWords } from '../../engine/ports/catalog.ts';
 import type { InstallMessage } from '../../engine/ports/install-target.ts';
 import type { FakeDataset } from '../fakes/fake-catalog.ts';
 import type { FakeControlSchema } from '../fakes/fake-install-target.ts';
@@ -27,7 +30,12 @@ export async function recordView(dataset: FakeDataset, store: FakeObjectStore): 
         .map(({ target, kind, status, messages }) => [`${target} ${kind}`, [status, ...messages]]),
     ),
     files,
-    sync: { meta: ageOf(sync.meta, now.meta), data: ageOf(sync.data, now.data) },
+    ...sharesOf(dataset.shares),
+    sync: {
+      meta: ageOf(sync.meta, now.meta),
+      data: ageOf(sync.data, now.data),
+      ...sharesAge(sync.shares, now.shares),
+    },
   };
 }
 
@@ -38,7 +46,8 @@ export async function controlView(
   store: FakeObjectStore,
 ): Promise<Record<string, object>> {
   const now = await versionsOf(store, at);
-  const targets = [...(schema.rows.get(at.dataset)?.targets ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+  const row = schema.rows.get(at.dataset);
+  const targets = [...(row?.targets ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   const views = targets.map(([id, { document, state }]) => {
     const { data, meta } = state.messages;
     const view = {
@@ -46,7 +55,12 @@ export async function controlView(
       meta: wordsOf(meta),
       shown: document.showVisibility,
       name: document.metadata.name,
-      sync: { data: ageOf(state.sync.data, now.data), meta: ageOf(state.sync.meta, now.combined) },
+      ...othersOf(row?.visibleTo, document.owner),
+      sync: {
+        data: ageOf(state.sync.data, now.data),
+        meta: ageOf(state.sync.meta, now.combined),
+        ...sharesAge(state.sync.shares, now.shares),
+      },
     };
     return [id, view] as const;
   });
@@ -56,11 +70,33 @@ export async function controlView(
 async function versionsOf(
   store: FakeObjectStore,
   at: DatasetAddress,
-): Promise<Record<'meta' | 'data' | 'combined', ObjectVersion | undefined>> {
+): Promise<Record<'meta' | 'data' | 'combined', ObjectVersion | undefined> & { readonly shares: ObjectVersion }> {
   const meta = await store.head(objectKey(at, 'vdi-meta.json'), never);
   const data = await store.head(objectKey(at, 'install-ready.zip'), never);
   const combined = meta && combinedVersion(versionOf(meta), await propertyFiles(store, at, never));
-  return { meta: meta && versionOf(meta), data: data && versionOf(data), combined };
+  const shares = sharesVersion(await storedShares(store, at, never));
+  return { meta: meta && versionOf(meta), data: data && versionOf(data), combined, shares };
+}
+
+/** `{recipient}: offer receipt`, each `-` while it is not said. */
+function sharesOf(shares: readonly ShareWords[]): { readonly shares?: Readonly<Record<string, string>> } {
+  if (shares.length === 0) return {};
+  const words = shares.map(({ recipient, offer = '-', receipt = '-' }) => [recipient, `${offer} ${receipt}`] as const);
+  return { shares: Object.fromEntries(words) };
+}
+
+/** Who sees the dataset besides its owner, once it is shown. Targets of one schema share that. */
+function othersOf(
+  visibleTo: ReadonlySet<UserId> = new Set(),
+  owner: UserId,
+): { readonly visibleTo?: readonly UserId[] } {
+  const others = [...visibleTo].filter((user) => user !== owner);
+  return others.length === 0 ? {} : { visibleTo: others.sort() };
+}
+
+function sharesAge(known: ObjectVersion | undefined, stored: ObjectVersion): { readonly shares?: string } {
+  const none = stored.etag === NO_SHARES.etag && (known === undefined || known.etag === NO_SHARES.etag);
+  return none ? {} : { shares: ageOf(known, stored) };
 }
 
 /** Status and message; an absent row reads `queued`. */

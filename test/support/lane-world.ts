@@ -15,7 +15,16 @@ import { Metrics } from '../../engine/metrics.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
-import { type DatasetAddress, datasetPrefix, fileKey, objectKey } from '../../engine/model/object-key.ts';
+import {
+  type DatasetAddress,
+  datasetPrefix,
+  fileKey,
+  objectKey,
+  SHARE_OBJECTS,
+  shareKey,
+} from '../../engine/model/object-key.ts';
+import { serialiseShare } from '../../engine/model/share.ts';
+import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
@@ -217,10 +226,20 @@ export class LaneWorld {
   /** A new dataset just before the job of the lane: the lanes before it have run. */
   async before(lane: RunningLane, upload: Upload = {}): Promise<DatasetAddress> {
     const at = await this.accept(upload);
-    const order = ['upload', 'import', 'updateMeta', 'install', 'updateMeta'] as const;
-    const steps = lane === 'updateMeta' ? order.slice(0, 4) : order.slice(0, order.indexOf(lane));
-    for (const step of steps) await this.run(step);
+    const order: readonly RunningLane[] = ['upload', 'import', 'updateMeta', 'install', 'updateMeta'];
+    // Lanes that are not on an upload's way come after all of it.
+    const place = lane === 'updateMeta' ? 4 : order.indexOf(lane);
+    for (const step of place < 0 ? order : order.slice(0, place)) await this.run(step);
     return at;
+  }
+
+  /** Puts what owner and recipient say about a share into the store, the offer first. */
+  async share(at: DatasetAddress, { recipient, offer, receipt }: ShareWords): Promise<void> {
+    const words = { 'share-offer.json': offer, 'share-receipt.json': receipt } as const;
+    for (const object of SHARE_OBJECTS) {
+      const word = words[object];
+      if (word) await this.store.put(shareKey(at, recipient, object), Buffer.from(serialiseShare(word)), {}, never);
+    }
   }
 
   dataset(at: DatasetAddress): FakeDataset {
