@@ -2,9 +2,14 @@
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
-import type { DatasetRecord, SyncPart } from '../ports/catalog.ts';
+import type { DatasetRecord, ObjectVersion, SyncPart } from '../ports/catalog.ts';
 import type { ShareRecord } from '../ports/dataset-queries.ts';
 import { storedMetadata } from './stored-metadata.ts';
+
+/** From `dataset d`: the versions of the store's objects that the cache reflects. */
+export const SYNCS_COLUMN = `
+  (select json_agg(json_build_array(s.part, s.etag, (extract(epoch from s.modified) * 1000)::bigint))
+    from dataset_sync s where s.dataset_id = d.dataset_id) as syncs`;
 
 /**
  * To select from `dataset d`. Metadata comes as text, because JSON numbers of the driver would lose digits of ids; the
@@ -14,9 +19,7 @@ export const DATASET_COLUMNS = `
   d.dataset_id, d.owner_id::text as owner_id, d.state, d.metadata::text as metadata,
   d.upload_status, d.upload_message, d.import_status, d.import_messages,
   (select json_agg(json_build_array(i.target_id, i.kind, i.status, i.messages) order by i.target_id, i.kind)
-    from install_status i where i.dataset_id = d.dataset_id) as installs,
-  (select json_agg(json_build_array(s.part, s.etag, (extract(epoch from s.modified) * 1000)::bigint))
-    from dataset_sync s where s.dataset_id = d.dataset_id) as syncs`;
+    from install_status i where i.dataset_id = d.dataset_id) as installs,${SYNCS_COLUMN}`;
 
 /** Also from `dataset d`: who the dataset was offered to. */
 export const SHARES_COLUMN = `
@@ -24,7 +27,11 @@ export const SHARES_COLUMN = `
       'granted', s.offer is not distinct from 'grant', 'accepted', s.receipt is not distinct from 'accept')
       order by s.recipient_id) from dataset_share s where s.dataset_id = d.dataset_id) as shares`;
 
-export interface DatasetRow {
+export interface SyncsRow {
+  readonly syncs: [part: SyncPart, etag: string, modifiedMs: number][] | null;
+}
+
+export interface DatasetRow extends SyncsRow {
   readonly dataset_id: DatasetId;
   readonly owner_id: UserId;
   readonly state: DatasetState;
@@ -34,7 +41,6 @@ export interface DatasetRow {
   readonly import_status: ImportStatus;
   readonly import_messages: string[];
   readonly installs: [TargetId, InstallKind, InstallStatus, string[]][] | null;
-  readonly syncs: [part: SyncPart, etag: string, modifiedMs: number][] | null;
 }
 
 export interface SharesRow {
@@ -50,8 +56,12 @@ export function datasetRecord(row: DatasetRow): DatasetRecord {
     upload: { status: row.upload_status, message: row.upload_message ?? undefined },
     import: row.upload_status === 'success' ? { status: row.import_status, messages: row.import_messages } : undefined,
     installs: (row.installs ?? []).map(([target, kind, status, messages]) => ({ target, kind, status, messages })),
-    sync: Object.fromEntries(
-      (row.syncs ?? []).map(([part, etag, modifiedMs]) => [part, { modified: new Date(modifiedMs), etag }]),
-    ),
+    sync: syncVersions(row),
   };
+}
+
+export function syncVersions({ syncs }: SyncsRow): Partial<Record<SyncPart, ObjectVersion>> {
+  return Object.fromEntries(
+    (syncs ?? []).map(([part, etag, modifiedMs]) => [part, { modified: new Date(modifiedMs), etag }]),
+  );
 }

@@ -5,8 +5,9 @@ import { aborted, defect } from '../failure.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { InstallKind, InstallStatus } from '../model/status.ts';
 import type { ObjectVersion, SyncPart } from '../ports/catalog.ts';
-import type { ControlDocument, ControlState, InstallMessage, InstallTarget } from '../ports/install-target.ts';
+import type { ControlDocument, ControlState, InstallTarget } from '../ports/install-target.ts';
 import { summarise, writeControlDocument } from './control-document.ts';
+import { type ControlStateRow, controlState, controlStateColumns } from './control-state.ts';
 import { type Postgres, quoteIdentifier, type Sql } from './postgres.ts';
 import { SqlParameters } from './sql-parameters.ts';
 import { storableText } from './storable-text.ts';
@@ -16,14 +17,6 @@ export interface InstallTargetOptions {
   readonly displayName: string;
   /** The control schema; named in every statement, because targets with different schemas may share a pool. */
   readonly schema: string;
-}
-
-interface StateRow {
-  readonly type_name: string;
-  readonly type_version: string;
-  readonly deleted_status: 0 | 1 | 2;
-  readonly messages: { kind: InstallKind; status: InstallStatus; message: string | null; updated: number }[] | null;
-  readonly syncs: { part: SyncPart; etag: string; modified: number }[] | null;
 }
 
 export class PostgresInstallTarget implements InstallTarget {
@@ -51,28 +44,13 @@ export class PostgresInstallTarget implements InstallTarget {
   async state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState> {
     signal.throwIfAborted();
     const s = this.#schema;
-    const [row] = await this.#db.query<StateRow>(
-      `select d.type_name, d.type_version, i.deleted_status,
-         (select json_agg(json_build_object('kind', m.install_type, 'status', m.status, 'message', m.message,
-             'updated', (extract(epoch from m.updated) * 1000)::bigint)) from ${s}.dataset_install_message m
-           where m.dataset_id = i.dataset_id and m.target_id = i.target_id) as messages,
-         (select json_agg(json_build_object('part', c.part, 'etag', c.etag,
-             'modified', (extract(epoch from c.modified) * 1000)::bigint)) from ${s}.sync_control c
-           where c.dataset_id = i.dataset_id and c.target_id = i.target_id) as syncs
+    const [row] = await this.#db.query<ControlStateRow>(
+      `select ${controlStateColumns(s)}
        from ${s}.dataset_install i join ${s}.dataset d on d.dataset_id = i.dataset_id
        where i.dataset_id = $1 and i.target_id = $2`,
       [dataset, this.id],
     );
-    if (!row) return { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
-    return {
-      present: true,
-      type: { name: row.type_name, version: row.type_version },
-      deletedStatus: row.deleted_status,
-      messages: Object.fromEntries((row.messages ?? []).map((message) => [message.kind, installMessage(message)])),
-      sync: Object.fromEntries(
-        (row.syncs ?? []).map(({ part, etag, modified }) => [part, { modified: new Date(modified), etag }]),
-      ),
-    };
+    return row ? controlState(row) : { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
   }
 
   async writeMessage(
@@ -221,8 +199,4 @@ export class PostgresInstallTarget implements InstallTarget {
 async function taken(sql: Sql, ctes: readonly string[], parameters: SqlParameters): Promise<boolean> {
   const rows = await sql.query(`with ${ctes.join(',\n')} select dataset_id from taken`, parameters.values);
   return rows.length > 0;
-}
-
-function installMessage(row: { status: InstallStatus; message: string | null; updated: number }): InstallMessage {
-  return { status: row.status, message: row.message ?? undefined, updated: new Date(row.updated) };
 }

@@ -1,6 +1,7 @@
 // What the databases know, page by page, over the fakes of the catalog and of a control schema.
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
 import type {
   DatasetIndex,
@@ -26,18 +27,20 @@ export class FakeDatasetIndex implements DatasetIndex {
     signal: AbortSignal,
   ): Promise<readonly IndexedDataset[]> {
     signal.throwIfAborted();
-    const rows = [...this.#catalog.datasets.values()].map(
-      ({ owner, dataset, state, metadata, upload, import: imported, sync }): IndexedDataset => ({
-        owner,
-        dataset,
-        state,
-        type: metadata.type,
-        installTargets: metadata.installTargets.toSorted(),
-        upload: upload.status,
-        import: imported.status,
-        sync,
-      }),
-    );
+    const rows = [...this.#catalog.datasets.values()]
+      .filter(({ state }) => state !== 'receiving')
+      .map(
+        ({ owner, dataset, state, metadata, upload, import: imported, sync }): IndexedDataset => ({
+          owner,
+          dataset,
+          state,
+          type: metadata.type,
+          installTargets: targetsOf(metadata),
+          upload: upload.status,
+          import: imported.status,
+          sync,
+        }),
+      );
     return inStoreOrder(rows, after, limit);
   }
 
@@ -56,7 +59,7 @@ export class FakeDatasetIndex implements DatasetIndex {
         owner,
         dataset,
         state,
-        installTargets: metadata.installTargets.toSorted(),
+        installTargets: targetsOf(metadata),
       }));
   }
 
@@ -105,4 +108,5 @@ function inStoreOrder<Row extends DatasetAddress>(
     .slice(0, limit);
 }
 
+const targetsOf = (metadata: DatasetMetadata): TargetId[] => [...new Set(metadata.installTargets)].sort();
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -1,0 +1,100 @@
+// Which datasets the cache DB knows, page by page. Each page is one short statement on an index: nothing is held between
+// two of them, however long the caller takes.
+
+import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
+import { type DatasetAddress, datasetPrefix } from '../model/object-key.ts';
+import type { DatasetState, ImportStatus, UploadStatus } from '../model/status.ts';
+import type { DatasetIndex, IndexedDataset, RetiredDataset, RetiredState } from '../ports/dataset-index.ts';
+import { SYNCS_COLUMN, type SyncsRow, syncVersions } from './dataset-row.ts';
+import type { Postgres } from './postgres.ts';
+
+/** Word for word the expression of the index dataset_store_order. */
+const STORE_ORDER = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
+
+const TARGETS_COLUMN = `array(select t.target_id from dataset_target t where t.dataset_id = d.dataset_id) as targets`;
+
+/** Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that sorts what is left. */
+const PAGE = `
+  select d.dataset_id, d.owner_id::text as owner_id, d.state, d.type_name, d.type_version, d.upload_status,
+    d.import_status, ${TARGETS_COLUMN}, ${SYNCS_COLUMN}
+  from dataset d where ${STORE_ORDER} > (select $1::text) and d.state <> 'receiving'
+  order by ${STORE_ORDER} limit (select $2::bigint)`;
+
+/** The second condition repeats that of the index dataset_not_live, which a plan for any state could not tell. */
+const RETIRED = `
+  select d.dataset_id, d.owner_id::text as owner_id, d.state, ${TARGETS_COLUMN}
+  from dataset d where d.state = $1 and d.state <> 'live' and d.dataset_id > $2
+  order by d.dataset_id limit $3`;
+
+const BEGIN_PRUNING = `
+  update dataset set state = 'pruning', row_version = row_version + 1
+  where dataset_id = $1 and state = 'deleted' returning dataset_id`;
+
+interface AddressRow {
+  readonly dataset_id: DatasetId;
+  readonly owner_id: UserId;
+  readonly targets: TargetId[];
+}
+
+interface PageRow extends AddressRow, SyncsRow {
+  readonly state: DatasetState;
+  readonly type_name: string;
+  readonly type_version: string;
+  readonly upload_status: UploadStatus;
+  readonly import_status: ImportStatus;
+}
+
+interface RetiredRow extends AddressRow {
+  readonly state: RetiredState;
+}
+
+export class PostgresDatasetIndex implements DatasetIndex {
+  readonly #db: Pick<Postgres, 'query'>;
+
+  constructor(db: Pick<Postgres, 'query'>) {
+    this.#db = db;
+  }
+
+  async page(
+    after: DatasetAddress | undefined,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly IndexedDataset[]> {
+    signal.throwIfAborted();
+    // Every address is greater than the empty text.
+    const from = after ? datasetPrefix(after) : '';
+    const rows = await this.#db.query<PageRow>(PAGE, [from, limit], 'dataset-index-page');
+    return rows.map((row) => ({
+      owner: row.owner_id,
+      dataset: row.dataset_id,
+      state: row.state,
+      type: { name: row.type_name, version: row.type_version },
+      installTargets: row.targets.sort(),
+      upload: row.upload_status,
+      import: row.import_status,
+      sync: syncVersions(row),
+    }));
+  }
+
+  async retired(
+    state: RetiredState,
+    after: DatasetId | undefined,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly RetiredDataset[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<RetiredRow>(RETIRED, [state, after ?? '', limit], 'dataset-index-retired');
+    return rows.map((row) => ({
+      owner: row.owner_id,
+      dataset: row.dataset_id,
+      state: row.state,
+      installTargets: row.targets.sort(),
+    }));
+  }
+
+  async beginPruning(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query(BEGIN_PRUNING, [dataset], 'dataset-index-begin-pruning');
+    return rows.length > 0;
+  }
+}

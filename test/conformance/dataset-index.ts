@@ -1,0 +1,149 @@
+// What every DatasetIndex does.
+
+import type { Test } from 'tap';
+import type { DatasetId } from '../../engine/model/ids.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { DATASET_STATES } from '../../engine/model/status.ts';
+import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
+import { type DatasetIndex, RETIRED_STATES } from '../../engine/ports/dataset-index.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import type { Uploads } from '../../engine/ports/uploads.ts';
+import { metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
+import { storeOrderConformance } from './store-order.ts';
+
+export interface DatasetIndexSetup {
+  /** Knows no dataset yet. */
+  readonly index: DatasetIndex;
+  readonly catalog: Catalog;
+  readonly uploads: Uploads;
+  /** The lease of that name, taken from its holder if it has one. */
+  readonly grant: (name: string) => Promise<Lease>;
+}
+
+export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<DatasetIndexSetup>): void {
+  const signal = new AbortController().signal;
+
+  const open = async (t: Test) => {
+    const { index, catalog, uploads, grant } = await setup(t);
+    const add = async (at: DatasetAddress, more: Parameters<typeof metadataOf>[1] = {}, ...changes: CatalogChange[]) =>
+      catalog.register(at, metadataOf(at.owner, more), changes, await grant(at.dataset), signal);
+    const remove = async ({ dataset }: DatasetAddress) => catalog.remove(dataset, await grant(dataset), signal);
+    const stateOf = async (dataset: DatasetId) => (await catalog.find(dataset, signal))?.state;
+    return { index, catalog, uploads, add, remove, stateOf };
+  };
+
+  storeOrderConformance(t, open);
+
+  t.test('a page says what the cache knows of each dataset', async (t) => {
+    const { index, add } = await open(t);
+    const owner = newUser();
+    const [fresh, old] = [newAddress(owner), newAddress(owner)];
+    const version = (etag: string) => ({ modified: new Date('2026-03-04T05:06:07.089Z'), etag });
+    await add(fresh);
+    await add(
+      old,
+      { type: { name: 'rnaseq', version: '2.1' }, installTargets: [TOXO, PLASMO, TOXO] },
+      { set: 'state', state: 'deleting' },
+      { set: 'upload', status: 'rejected', message: 'zip: encrypted' },
+      { set: 'import', status: 'in-progress', messages: [] },
+      { set: 'sync', part: 'shares', version: version('three') },
+      { set: 'sync', part: 'meta', version: version('one') },
+      { set: 'sync', part: 'data', version: version('two') },
+    );
+    const page = await index.page(undefined, 10, signal);
+    const byDataset = (a: DatasetAddress, b: DatasetAddress) => (a.dataset < b.dataset ? -1 : 1);
+    t.strictSame(
+      page,
+      [
+        {
+          ...fresh,
+          state: 'live',
+          type: { name: 'genelist', version: '1.0' },
+          installTargets: [PLASMO],
+          upload: 'success',
+          import: 'queued',
+          sync: {},
+        },
+        {
+          ...old,
+          state: 'deleting',
+          type: { name: 'rnaseq', version: '2.1' },
+          installTargets: [PLASMO, TOXO],
+          upload: 'rejected',
+          import: 'in-progress',
+          sync: { meta: version('one'), data: version('two'), shares: version('three') },
+        },
+      ].sort(byDataset),
+    );
+  });
+
+  t.test('a dataset that is being received is no row', async (t) => {
+    const { index, uploads, add } = await open(t);
+    const [received, known, unaccepted] = [newAddress(), newAddress(), newAddress()];
+    t.equal(await uploads.begin(received, 10, 1_000, signal), true);
+    await add(known);
+    await add(unaccepted, {}, { set: 'state', state: 'receiving' });
+    t.strictSame(
+      (await index.page(undefined, 10, signal)).map(({ dataset }) => dataset),
+      [known.dataset],
+    );
+    await uploads.abandon(received.dataset, signal);
+  });
+
+  t.test('the retired of one state come in the order of their ids, owners mixed', async (t) => {
+    const { index, add } = await open(t);
+    const ids = ['-x', 'A', 'B_1', '_', 'a', 'a_1', 'b'] as DatasetId[];
+    const owners = ids.map(() => newUser());
+    const expected = ids.map((dataset, i) => ({
+      owner: owners[i] as (typeof owners)[number],
+      dataset,
+      state: 'deleted' as const,
+      installTargets: [PLASMO, TOXO],
+    }));
+    for (const { owner, dataset } of expected.toReversed())
+      await add({ owner, dataset }, { installTargets: [TOXO, PLASMO] }, { set: 'state', state: 'deleted' });
+    for (const limit of [1, 2, 3, 1_000]) {
+      const all: (typeof expected)[number][] = [];
+      for (let after: DatasetId | undefined; ; after = all.at(-1)?.dataset) {
+        const page = await index.retired('deleted', after, limit, signal);
+        all.push(...(page as typeof expected));
+        if (page.length < limit) break;
+      }
+      t.strictSame(all, expected, `pages of ${limit}`);
+    }
+    await t.rejects(index.retired('deleted', undefined, 1, AbortSignal.abort()), { name: 'AbortError' });
+  });
+
+  t.test('each retired state has its own list; what is live or on its way out is in none', async (t) => {
+    const { index, add } = await open(t);
+    for (const state of DATASET_STATES)
+      await add({ owner: newUser(), dataset: state as never }, {}, { set: 'state', state });
+    for (const state of RETIRED_STATES) {
+      const found = await index.retired(state, undefined, 10, signal);
+      t.strictSame(
+        found.map(({ dataset, state: said }) => [dataset, said]),
+        [[state, state]],
+      );
+    }
+  });
+
+  t.test('pruning begins from deleted alone, and once', async (t) => {
+    const { index, add, stateOf } = await open(t);
+    for (const state of DATASET_STATES) {
+      const { owner, dataset } = newAddress();
+      await add({ owner, dataset }, {}, { set: 'state', state });
+      t.equal(await index.beginPruning(dataset, signal), state === 'deleted', state);
+      t.equal(await stateOf(dataset), state === 'deleted' ? 'pruning' : state);
+      t.equal(await index.beginPruning(dataset, signal), false);
+    }
+    t.equal(await index.beginPruning(newAddress().dataset, signal), false);
+  });
+
+  t.test('an aborted signal begins no pruning', async (t) => {
+    const { index, add, stateOf } = await open(t);
+    const at = newAddress();
+    await add(at, {}, { set: 'state', state: 'deleted' });
+    await t.rejects(index.beginPruning(at.dataset, AbortSignal.abort()), { name: 'AbortError' });
+    t.equal(await stateOf(at.dataset), 'deleted');
+  });
+}

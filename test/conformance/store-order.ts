@@ -1,0 +1,100 @@
+// What every page of datasets in the store's order does; part of the suites of the indexes.
+
+import type { Test } from 'tap';
+import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import type { StoreOrdered } from '../../engine/ports/dataset-index.ts';
+
+export interface StoreOrderSetup {
+  /** Knows no dataset yet. */
+  readonly index: StoreOrdered<DatasetAddress>;
+  readonly add: (at: DatasetAddress) => Promise<void>;
+  readonly remove: (at: DatasetAddress) => Promise<void>;
+}
+
+const address = (text: string): DatasetAddress => {
+  const [owner, dataset] = text.split('/');
+  return { owner: owner as UserId, dataset: dataset as DatasetId };
+};
+
+/** In the order of their prefixes in the store: `-` and `.` come before `/`, digits, capitals, `_` and letters after. */
+const ORDERED = [
+  '1/-a',
+  '1/.a',
+  '1/0',
+  '1/AB',
+  '1/Ab',
+  '1/_a',
+  '1/a-b',
+  '1/a.b',
+  '1/a',
+  '1/a0',
+  '1/aB',
+  '1/a_1',
+  '1/a_10',
+  '1/a_2',
+  '1/ab',
+  '10/0b',
+  '10/a1',
+  '19/0c',
+  '2/0d',
+  '9223372036854775807/0e',
+].map(address);
+
+export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<StoreOrderSetup>): void {
+  const signal = new AbortController().signal;
+
+  async function paged(index: StoreOrdered<DatasetAddress>, limit: number) {
+    const pages: DatasetAddress[][] = [];
+    for (let after: DatasetAddress | undefined; ; ) {
+      const page = await index.page(after, limit, signal);
+      pages.push(page.map(({ owner, dataset }) => ({ owner, dataset })));
+      if (page.length < limit) return pages;
+      after = page.at(-1);
+    }
+  }
+
+  const filled = async (t: Test) => {
+    const { index, add, remove } = await setup(t);
+    // Neither in the order of the store nor in its reverse.
+    for (const start of [2, 0, 1])
+      for (let i = start; i < ORDERED.length; i += 3) await add(ORDERED[i] as DatasetAddress);
+    return { index, remove };
+  };
+
+  t.test('an empty index has one empty page', async (t) => {
+    const { index } = await setup(t);
+    t.strictSame(await paged(index, 10), [[]]);
+  });
+
+  t.test('pages are in the order of the bytes of the keys', async (t) => {
+    const { index } = await filled(t);
+    t.strictSame(await paged(index, 1_000), [ORDERED]);
+  });
+
+  t.test('pages of any size make the same whole', async (t) => {
+    const { index } = await filled(t);
+    for (const limit of [1, 2, 3, ORDERED.length]) {
+      const pages = await paged(index, limit);
+      t.strictSame(pages.flat(), ORDERED, `pages of ${limit}`);
+      t.ok(pages.slice(0, -1).every((page) => page.length === limit));
+    }
+  });
+
+  t.test('a page begins after an address that is not there', async (t) => {
+    const { index, remove } = await filled(t);
+    const after = async (text: string) => (await index.page(address(text), 1, signal)).map(({ dataset }) => dataset);
+    t.strictSame(await after('1/a!'), ['a-b']);
+    t.strictSame(await after('1/zzz'), ['0b']);
+    t.strictSame(await after('11/a'), ['0c']);
+    t.strictSame(await after('9223372036854775807/0f'), []);
+    await remove(address('1/a'));
+    t.strictSame(await after('1/a.b'), ['a0']);
+    t.strictSame(await after('1/a'), ['a0']);
+  });
+
+  t.test('an aborted signal reads nothing', async (t) => {
+    const { index } = await setup(t);
+    await t.rejects(index.page(undefined, 1, AbortSignal.abort()), { name: 'AbortError' });
+  });
+}

@@ -1,0 +1,114 @@
+import t, { type Test } from 'tap';
+import { PostgresCatalog } from '../../../engine/adapters/catalog-postgres.ts';
+import { PostgresDatasetIndex } from '../../../engine/adapters/dataset-index-postgres.ts';
+import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
+import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
+import { datasetIndexConformance } from '../../conformance/dataset-index.ts';
+import { FakeCatalog } from '../../fakes/fake-catalog.ts';
+import { FakeDatasetIndex } from '../../fakes/fake-dataset-index.ts';
+import { FakeLeaseTable } from '../../fakes/fake-lease-table.ts';
+import { FakeUploads } from '../../fakes/fake-uploads.ts';
+import { cacheDatabase, grantLease } from '../../support/cache-database.ts';
+import { fullMetadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { plansOf, recordingSql } from '../../support/statement-plans.ts';
+
+const signal = new AbortController().signal;
+const db = await cacheDatabase(t);
+const recording = recordingSql(db);
+const index = new PostgresDatasetIndex(recording);
+
+t.test('PostgreSQL', async (t) => {
+  datasetIndexConformance(t, async () => {
+    await db.query('delete from dataset');
+    return {
+      index,
+      catalog: new PostgresCatalog(db),
+      uploads: new PostgresUploads(db, { instance: 1, enqueueJobs: async () => undefined }),
+      grant: (name) => grantLease(db, name),
+    };
+  });
+});
+
+t.test('fake', async (t) => {
+  datasetIndexConformance(t, async () => {
+    const { grant, holds } = new FakeLeaseTable();
+    const catalog = new FakeCatalog(holds);
+    const uploads = new FakeUploads(catalog, { holds, enqueueJobs: async () => undefined });
+    return { index: new FakeDatasetIndex(catalog), catalog, uploads, grant };
+  });
+});
+
+t.test('the row version grows when pruning begins', async (t) => {
+  const { dataset } = await fill(t, 1, 'deleted').then(([at]) => at as DatasetAddress);
+  t.equal(await index.beginPruning(dataset, signal), true);
+  t.same(await db.query('select state, row_version from dataset where dataset_id = $1', [dataset]), [
+    { state: 'pruning', row_version: 2 },
+  ]);
+});
+
+t.test('of ten thousand datasets', async (t) => {
+  await db.query('delete from dataset');
+  const all = await fill(t, 10_000, 'live');
+  const retired = await fill(t, 100, 'superseded');
+  const expected = [...all, ...retired].map(datasetPrefix).sort();
+
+  t.test('each page is one statement, and together they are all of them', async (t) => {
+    recording.statements.length = 0;
+    const seen: string[] = [];
+    for (let after: DatasetAddress | undefined; ; ) {
+      const page = await index.page(after, 1_000, signal);
+      seen.push(...page.map(datasetPrefix));
+      t.ok(page.every(({ installTargets, sync }) => installTargets.length === 2 && Object.keys(sync).length === 3));
+      after = page.at(-1);
+      if (page.length < 1_000) break;
+    }
+    t.strictSame(seen, expected);
+    t.equal(recording.statements.length, 11);
+  });
+
+  t.test('a page is read from the index of the order, wherever it begins', async (t) => {
+    for (const plan of await plansOf(db, recording.statements)) {
+      t.match(plan, /Index Scan using dataset_store_order/, plan);
+      t.notMatch(plan, /Seq Scan|Sort/, plan);
+    }
+  });
+
+  t.test('the retired are found by an index', async (t) => {
+    recording.statements.length = 0;
+    const found = await index.retired('superseded', undefined, 1_000, signal);
+    t.strictSame(
+      found.map(({ dataset }) => dataset),
+      retired.map(({ dataset }) => dataset).sort(),
+    );
+    for (const plan of await plansOf(db, recording.statements)) {
+      t.match(plan, /dataset_not_live/, plan);
+      t.notMatch(plan, /Seq Scan/, plan);
+    }
+  });
+});
+
+/** Datasets of 200 owners in no order, with targets and versions. */
+async function fill(t: Test, count: number, state: string): Promise<DatasetAddress[]> {
+  const owners = Array.from({ length: 200 }, () => newAddress().owner);
+  const all = Array.from({ length: count }, (_, n) => newAddress(owners[(n * 7919) % 200] as UserId));
+  const ids: DatasetId[] = all.map(({ dataset }) => dataset);
+  const metadata = fullMetadataOf(owners[0] as UserId, ids[0] as DatasetId);
+  await db.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
+       name, upload_status, import_status)
+     select x.id, x.owner, x.id, 0, $3, 't', '1', $4::jsonb, 'private', 'n', 'success', 'complete'
+     from unnest($1::text[], $2::numeric[]) x (id, owner)`,
+    [ids, all.map(({ owner }) => owner), state, JSON.stringify(metadata)],
+  );
+  for (const target of [PLASMO, TOXO])
+    await db.query('insert into dataset_target select unnest($1::text[]), $2', [ids, target]);
+  await db.query(
+    `insert into dataset_sync
+     select x.id, p, now(), 'e' from unnest($1::text[]) x (id), unnest('{meta,data,shares}'::text[]) p`,
+    [ids],
+  );
+  await db.query('analyze');
+  t.teardown(() => db.query('delete from dataset where dataset_id = any ($1)', [ids]));
+  return all;
+}

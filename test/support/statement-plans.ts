@@ -1,0 +1,37 @@
+// The plans of the statements that an adapter ran, with their values and for any values.
+
+import type { Postgres, Sql } from '../../engine/adapters/postgres.ts';
+
+interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+export interface RecordingSql extends Sql {
+  /** What was run through it, in order. */
+  readonly statements: Statement[];
+}
+
+export function recordingSql(db: Pick<Postgres, 'query'>): RecordingSql {
+  const statements: Statement[] = [];
+  return {
+    statements,
+    query: (text, values = [], name) => {
+      statements.push({ text, values });
+      return db.query(text, values, name);
+    },
+  };
+}
+
+/** As text: one plan per statement, and per text one that is made without its values, as a connection may keep it. */
+export async function plansOf(db: Pick<Postgres, 'query'>, statements: readonly Statement[]): Promise<string[]> {
+  const explain = async (options: string, text: string, values: readonly unknown[]): Promise<string> => {
+    const rows = await db.query<{ 'QUERY PLAN': string }>(`explain (${options}) ${text}`, values);
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  };
+  const plans: string[] = [];
+  for (const { text, values } of statements) plans.push(await explain('costs off', text, values));
+  for (const text of new Set(statements.map((statement) => statement.text)))
+    plans.push(await explain('generic_plan, costs off', text, []));
+  return plans;
+}
