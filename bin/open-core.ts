@@ -4,6 +4,8 @@
 import type { Configuration } from '../config/configuration.ts';
 import { PostgresAccounts } from '../engine/adapters/accounts-postgres.ts';
 import { PostgresCatalog } from '../engine/adapters/catalog-postgres.ts';
+import { PostgresDatasetEdits } from '../engine/adapters/dataset-edits-postgres.ts';
+import { PostgresDatasetIndex } from '../engine/adapters/dataset-index-postgres.ts';
 import { PostgresDatasetQueries } from '../engine/adapters/dataset-queries-postgres.ts';
 import { type DirectoryStore, openDirectoryStore } from '../engine/adapters/directory-store.ts';
 import { PostgresInstallTarget } from '../engine/adapters/install-target-postgres.ts';
@@ -15,6 +17,7 @@ import { Postgres } from '../engine/adapters/postgres.ts';
 import { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
 import { PostgresEventLog } from '../engine/adapters/postgres-log.ts';
 import { PostgresChangeQueue } from '../engine/adapters/postgres-queue.ts';
+import { PostgresTargetIndex } from '../engine/adapters/target-index-postgres.ts';
 import { PostgresUploads } from '../engine/adapters/uploads-postgres.ts';
 import { Failure } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
@@ -32,6 +35,8 @@ export interface Core {
   readonly accounts: PostgresAccounts;
   readonly catalog: PostgresCatalog;
   readonly queries: PostgresDatasetQueries;
+  readonly edits: PostgresDatasetEdits;
+  readonly index: PostgresDatasetIndex;
   readonly uploads: PostgresUploads;
   readonly jobs: PostgresJobs;
   readonly leases: PostgresLeases;
@@ -39,6 +44,8 @@ export interface Core {
   readonly changes: PostgresChangeQueue;
   readonly store: DirectoryStore;
   readonly targets: ReadonlyMap<TargetId, InstallTarget>;
+  /** Of the same targets. */
+  readonly targetIndexes: ReadonlyMap<TargetId, PostgresTargetIndex>;
   /** Pools of the targets' control DBs, for health. */
   readonly targetPools: ReadonlyMap<TargetId, Postgres>;
 }
@@ -85,6 +92,8 @@ export async function openCore(
     accounts: new PostgresAccounts(db),
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),
+    edits: new PostgresDatasetEdits(db),
+    index: new PostgresDatasetIndex(db),
     uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
     jobs: new PostgresJobs(db, instance, clock),
     leases: new PostgresLeases(db, instance),
@@ -96,6 +105,13 @@ export async function openCore(
         const pool = targetPools.get(target.targetId);
         const options = { id: target.targetId, displayName: target.targetName, schema: target.controlDb.schema };
         return pool ? [[target.targetId, new PostgresInstallTarget(pool, options)] as const] : [];
+      }),
+    ),
+    targetIndexes: new Map(
+      installer.installTargets.flatMap((target) => {
+        const pool = targetPools.get(target.targetId);
+        const options = { id: target.targetId, schema: target.controlDb.schema };
+        return pool ? [[target.targetId, new PostgresTargetIndex(pool, options)] as const] : [];
       }),
     ),
     targetPools,
