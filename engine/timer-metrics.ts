@@ -1,6 +1,6 @@
 // What a daemon tells about itself, label `daemon`.
 
-import type { Metrics } from './metrics.ts';
+import type { Gauge, Metrics } from './metrics.ts';
 
 const RESULTS = ['done', 'failed', 'aborted'] as const;
 export type RunResult = (typeof RESULTS)[number];
@@ -18,9 +18,7 @@ export function daemonMetrics(metrics: Metrics, daemon: string): DaemonMetrics {
   ]);
   const seconds = metrics.histogram('daemon_run_seconds', 'Duration of a run.', ['daemon']);
   const success = metrics.gauge('daemon_last_success_timestamp_seconds', 'End of the last good run.', ['daemon']);
-  const leader = metrics.gauge('daemon_leader', '1 while this process leads; always 1 where every process runs.', [
-    'daemon',
-  ]);
+  const leader = leaderGauge(metrics);
   // From zero, so that the first one shows as an increase.
   for (const result of RESULTS) runs.inc({ daemon, result }, 0);
   return {
@@ -33,3 +31,7 @@ export function daemonMetrics(metrics: Metrics, daemon: string): DaemonMetrics {
     leads: (leading) => leader.set({ daemon }, leading ? 1 : 0),
   };
 }
+
+/** 1 while this process leads the daemon. */
+export const leaderGauge = (metrics: Metrics): Gauge<'daemon'> =>
+  metrics.gauge('daemon_leader', '1 while this process leads; always 1 where every process runs.', ['daemon']);

@@ -44,8 +44,8 @@ interface Order<Result> {
   readonly answer: PromiseWithResolvers<RunReport<Result>>;
 }
 
-/** How often one that does not lead asks again, at most. */
-const LEAD_RETRY_MS = 30_000;
+/** After how long one that is due and does not lead asks again, at most. */
+export const LEAD_RETRY_MS = 5_000;
 
 export class Timer<Result> extends Lifecycle {
   readonly #options: TimerOptions<Result>;
