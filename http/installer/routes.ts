@@ -2,6 +2,7 @@
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
@@ -28,6 +29,7 @@ export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targ
   readonly settings: InstallerSettings;
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'remove'>;
   readonly queries: DatasetQueries;
+  readonly edits: DatasetEdits;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly jobs: Pick<Jobs, 'depths'>;
   readonly jobAdmin: JobAdmin;

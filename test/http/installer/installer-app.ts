@@ -4,6 +4,7 @@
 import { randomFillSync } from 'node:crypto';
 import { FormData, fetch, type Response } from 'undici';
 import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { PostgresDatasetEdits } from '../../../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/job-admin-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
@@ -95,6 +96,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     store,
     uploads,
     queries,
+    edits: new PostgresDatasetEdits(db),
     accounts,
     eventLog: { nextEventId: async () => ++events },
     jobs: options.jobs ?? { depths: async () => [] },
