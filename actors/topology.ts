@@ -1,6 +1,6 @@
 // The tree of what runs behind the front ends, as data: what starts after what, and what needs what.
 //   lease keeper   first to start, last to stop: no job runs without it
-//   lanes          upload, import, updateMeta, install, sharing
+//   lanes          upload, import, updateMeta, install, sharing, softDelete, hardDelete
 //   event intake   events -> job rows
 //   event router   object store changes -> events
 //   upload sweep   what dead processes left
@@ -24,6 +24,7 @@ import type { Clock } from '../engine/time.ts';
 import { Timer } from '../engine/timer.ts';
 import { takeEvents } from './event-intake.ts';
 import { type LaneChannels, routeEvents } from './event-router.ts';
+import { HardDeleteLane } from './hard-delete-lane.ts';
 import { ImportLane } from './import-lane.ts';
 import { InstallLane } from './install-lane.ts';
 import type { JobHandler } from './job-handler.ts';
@@ -35,13 +36,22 @@ import { queueMetrics } from './queue-metrics.ts';
 import type { Scratch } from './scratch.ts';
 import { SharingLane } from './sharing-lane.ts';
 import type { InstallTargets } from './site-targets.ts';
+import { SoftDeleteLane } from './soft-delete-lane.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 import { UpdateMetaLane } from './update-meta-lane.ts';
 import { UploadLane, type UploadLimits } from './upload-lane.ts';
 import { sweepUploads } from './upload-sweep.ts';
 
 /** Lanes of this tree, in no order. */
-export const RUNNING_LANES = ['upload', 'import', 'updateMeta', 'install', 'sharing'] as const;
+export const RUNNING_LANES = [
+  'upload',
+  'import',
+  'updateMeta',
+  'install',
+  'sharing',
+  'softDelete',
+  'hardDelete',
+] as const;
 type RunningLane = (typeof RUNNING_LANES)[number];
 
 export interface TopologyOptions {
@@ -69,8 +79,8 @@ export interface TopologyOptions {
 }
 
 const SWEEP_MS = 60_000;
-/** Lanes that call no plugin: one that is down holds none of their jobs up. */
-const WITHOUT_PLUGIN: readonly LaneName[] = ['upload', 'sharing', 'reconciliation'];
+/** Lanes whose jobs are not held up by a plugin that is down: they call none, or hide the dataset before they do. */
+const PAST_PLUGINS: readonly LaneName[] = ['upload', 'sharing', 'reconciliation', 'softDelete'];
 
 export function topology(options: TopologyOptions): readonly ChildSpec[] {
   const { clock, log, metrics, breakers } = options;
@@ -91,7 +101,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
       const name = handler.lane as RunningLane;
       const create = (): Child => {
-        const calls = !WITHOUT_PLUGIN.includes(name);
+        const calls = !PAST_PLUGINS.includes(name);
         const own = { tuning: options.tuning[name], breakers: calls ? breakers : undefined, away: breakers };
         const lane = jobLane({ ...options, ...own, handler });
         lanes.set(name, lane);
@@ -123,6 +133,8 @@ export function laneHandlers(
     new UpdateMetaLane(options, types, tuning.updateMeta.retry),
     new InstallLane(options, types, tuning.install.retry),
     new SharingLane(options),
+    new SoftDeleteLane(options, types),
+    new HardDeleteLane(options, types),
   ];
 }
 
