@@ -1,5 +1,6 @@
 // The install lane: one job per dataset; its due targets run in parallel inside, each as a step of its own. An
-// install that may have begun before is preceded by an uninstall, so rows are never doubled.
+// install that may have begun before is preceded by an uninstall, so rows are never doubled. A revision that is installed
+// everywhere supersedes the older ones.
 
 import type { Logger } from '../engine/log.ts';
 import type { DataType, DataTypes } from '../engine/model/data-types.ts';
@@ -16,6 +17,7 @@ import { ensureRegistered } from './ensure-registered.ts';
 import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import { reportInstalls } from './report-installs.ts';
+import { flagOlder } from './revisions.ts';
 import { dataAreDue } from './site-state.ts';
 import {
   dropAttempt,
@@ -70,6 +72,7 @@ export class InstallLane implements JobHandler {
     if (!work) return DONE;
     const targets = targetsOf(work.record, work.type, this.#types, this.#ports.targets);
     const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#installOn(work, target, signal));
+    await this.#supersede(work, results, signal);
     return nextTry(results, this.#ports.clock.now());
   }
 
@@ -143,9 +146,23 @@ export class InstallLane implements JobHandler {
     if (state.deletedStatus !== 0 || !dataAreDue(state, work.version)) {
       await mirror(this.#ports.catalog, job, record, target.id, state, signal);
       await dropAttempt(this.#ports.catalog, job, attempt, signal);
-      return undefined;
+      const status = state.deletedStatus === 0 ? state.messages.data?.status : undefined;
+      return status && { kind: 'over', status };
     }
     return runStep(job, step, this.#retry, this.#ports, signal);
+  }
+
+  /** Older revisions stay installed until this one is, on every enabled target that its type applies to. */
+  async #supersede(
+    { job, record }: Work,
+    results: readonly (StepResult | undefined)[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const installed = results.every((result) => result?.kind === 'over' && result.status === 'complete');
+    if (!installed || results.length === 0) return;
+    const older = await flagOlder(this.#ports.store, record, 'revised-flag', signal);
+    if (older.length === 0) return;
+    this.#ports.log.info({ dataset: job.dataset, event: job.eventId, older }, 'older revisions superseded');
   }
 
   async #prepare(
