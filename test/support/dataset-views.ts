@@ -54,6 +54,7 @@ export async function controlView(
       data: wordsOf(data),
       meta: wordsOf(meta),
       shown: document.showVisibility,
+      ...(state.deletedStatus === 0 ? {} : { deleted: state.deletedStatus }),
       name: document.metadata.name,
       ...othersOf(row?.visibleTo, document.owner),
       sync: {
