@@ -42,6 +42,7 @@ export function installerFrontEnd(
         settings: {
           maxUploadBytes: restService.maxUploadSize,
           userMaxStorageBytes: restService.userMaxStorageSize,
+          retentionMs: daemons.pruner.retentionWindowMs,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
           buildInfo: { name: 'longshore', version: VERSION, node: process.version },
           reconciler: {

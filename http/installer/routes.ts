@@ -12,6 +12,7 @@ import { jobRetryRoute } from './admin/job-retry.ts';
 import { jobsReportRoute } from './admin/jobs-report.ts';
 import { type CreateOptions, type CreateSettings, createRoute } from './create.ts';
 import type { InstallStatusSource } from './dataset-reader.ts';
+import { deleteRoute } from './delete.ts';
 import { detailsRoute } from './details.ts';
 import { downloadRoutes } from './downloads.ts';
 import { filesRoute } from './files.ts';
@@ -19,10 +20,13 @@ import { type InstallTargetSettings, InstallTargets } from './install-targets.ts
 import { listRoute } from './list.ts';
 import { pluginsRoute } from './plugins.ts';
 import { type ServiceMetaSettings, serviceMetaRoute } from './service-meta.ts';
+import { undeleteRoute } from './undelete.ts';
 
 export interface InstallerSettings extends CreateSettings, ServiceMetaSettings {
   /** Disabled ones too. */
   readonly installTargets: readonly InstallTargetSettings[];
+  /** How long a dataset stays marked deleted, in ms. */
+  readonly retentionMs: number;
 }
 
 export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targets'> {
@@ -45,6 +49,8 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     listRoute({ ...options, targets }),
     createRoute({ ...options, targets }),
     detailsRoute(options),
+    deleteRoute(options),
+    undeleteRoute({ ...options, retentionMs: options.settings.retentionMs }),
     filesRoute(options),
     ...downloadRoutes(options),
     pluginsRoute({ ...options, targets }),

@@ -31,6 +31,7 @@ const settings: InstallerSettings = {
   maxUploadBytes: 2 * MIB,
   userMaxStorageBytes: 4 * MIB,
   uploadsPerUser: 2,
+  retentionMs: 30 * 86_400_000,
   installTargets: SETTINGS,
   buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
   reconciler: { enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true },
@@ -44,6 +45,8 @@ export interface AppOptions {
   readonly settings?: Partial<InstallerSettings>;
   readonly probeUrl?: InstallerOptions['probeUrl'];
   readonly installStatus?: InstallerOptions['installStatus'];
+  /** Time of the object store's objects, in ms; default 2030. */
+  readonly now?: () => number;
   /** Default: no lane has anything to do. */
   readonly jobs?: InstallerOptions['jobs'];
 }
@@ -76,7 +79,7 @@ export interface Answer {
 }
 
 export async function installerApp(t: Teardown, db: Postgres, options: AppOptions = {}): Promise<App> {
-  const store = new FakeObjectStore(() => Date.UTC(2030, 0, 1));
+  const store = new FakeObjectStore(options.now ?? (() => Date.UTC(2030, 0, 1)));
   const jobs: JobRequest[] = [];
   const postgres = new PostgresUploads(db, { instance: 1, enqueueJobs: async (_sql, more) => void jobs.push(...more) });
   let whenAbandoned = (): void => {};
