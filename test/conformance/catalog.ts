@@ -1,12 +1,27 @@
 // What every Catalog does.
 
 import type { Test } from 'tap';
-import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
+import type { Catalog, CatalogChange, DatasetRecord, ShareWords } from '../../engine/ports/catalog.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
-import { fullMetadataOf, metadataOf, newAddress, PLASMO, TOXO } from '../support/dataset-samples.ts';
+import type { Uploads } from '../../engine/ports/uploads.ts';
+import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
+import { catalogLifeConformance } from './catalog-life.ts';
+
+/** What a Catalog keeps of a dataset for others to read. */
+export interface KeptOfDataset {
+  /** By folder and then by name, without empty folders. */
+  readonly files: Readonly<Partial<Record<'upload' | 'install' | 'document' | 'property', readonly FileEntry[]>>>;
+  /** Ascending by recipient. */
+  readonly shares: readonly ShareWords[];
+}
 
 export interface CatalogSetup {
   readonly catalog: Catalog;
+  /** Beside it: how datasets are received. */
+  readonly uploads: Uploads;
+  readonly kept: (dataset: DatasetId) => Promise<KeptOfDataset>;
   /** The lease of that name, taken from its holder if it has one. */
   readonly grant: (name: string) => Promise<Lease>;
   readonly release: (lease: Lease) => Promise<void>;
@@ -17,7 +32,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
 
   /** A registered dataset under our lease. */
   const open = async (t: Test, metadataFor: typeof fullMetadataOf = (owner) => metadataOf(owner)) => {
-    const { catalog, grant, release } = await setup(t);
+    const { catalog, grant, release, kept } = await setup(t);
     const at = newAddress();
     const metadata = metadataFor(at.owner, at.dataset);
     const lease = await grant(at.dataset);
@@ -33,8 +48,10 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     };
     const write = (...changes: CatalogChange[]) => catalog.write(at.dataset, lease, changes, signal);
     const found = () => catalog.find(at.dataset, signal);
-    return { catalog, grant, release, at, lease, record, write, found };
+    return { catalog, grant, release, at, lease, record, write, found, kept: () => kept(at.dataset) };
   };
+
+  catalogLifeConformance(t, setup);
 
   t.test('knows nothing of a dataset that was never registered', async (t) => {
     const { catalog } = await setup(t);
@@ -106,6 +123,52 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     });
   });
 
+  t.test("a folder's files are replaced as a whole, the other folders' stay", async (t) => {
+    const { write, kept } = await open(t);
+    const file = (name: string, size: number): FileEntry => ({ name, size });
+    await write(
+      { set: 'documentFiles', files: [file('b.pdf', 2), file('a.pdf', 1)] },
+      { set: 'propertyFiles', files: [file('a.pdf', 2 ** 40)] },
+      { set: 'uploadFiles', files: [file('raw', 5)] },
+      { set: 'installFiles', files: [file('c/d', 6)] },
+    );
+    const others = { upload: [file('raw', 5)], install: [file('c/d', 6)] };
+    t.strictSame((await kept()).files, {
+      ...others,
+      document: [file('a.pdf', 1), file('b.pdf', 2)],
+      property: [file('a.pdf', 2 ** 40)],
+    });
+    await write(
+      { set: 'documentFiles', files: [file('b.pdf', 3), file('c.pdf', 4), file('b.pdf', 5)] },
+      { set: 'propertyFiles', files: [] },
+    );
+    t.strictSame((await kept()).files, { ...others, document: [file('b.pdf', 5), file('c.pdf', 4)] });
+  });
+
+  t.test('shares are replaced as a whole; a word that was not said is none', async (t) => {
+    const { record, write, found, kept } = await open(t);
+    const [ann, bob, cay, dan] = Array.from({ length: 4 }, newUser).sort() as [UserId, UserId, UserId, UserId];
+    const first: ShareWords[] = [
+      { recipient: ann, offer: 'grant', receipt: 'accept' },
+      { recipient: bob, offer: 'revoke' },
+      { recipient: cay, receipt: 'reject' },
+      { recipient: dan },
+    ];
+    await write({ set: 'shares', shares: first.toReversed() });
+    t.strictSame((await kept()).shares, first);
+    // Bob's word is withdrawn, Cay's turned; the last of two words of Ann counts.
+    const second: ShareWords[] = [
+      { recipient: ann, offer: 'revoke' },
+      { recipient: bob },
+      { recipient: cay, offer: 'grant', receipt: 'accept' },
+    ];
+    await write({ set: 'shares', shares: [{ recipient: ann, offer: 'grant', receipt: 'reject' }, ...second] });
+    t.strictSame((await kept()).shares, second);
+    await write({ set: 'shares', shares: [] });
+    t.strictSame((await kept()).shares, []);
+    t.strictSame(await found(), record, 'nothing else changed');
+  });
+
   t.test('the import shows only once the upload succeeded', async (t) => {
     const { record, write, found } = await open(t);
     await write({ set: 'upload', status: 'rejected', message: 'zip: encrypted' });
@@ -127,24 +190,26 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     await t.rejects(write({ set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: [] }), lost);
     await t.rejects(catalog.writeAttempt(at.dataset, lease, attempt, signal), lost);
     await t.rejects(catalog.register(at, record.metadata, [], lease, signal), lost);
+    await t.rejects(catalog.remove(at.dataset, lease, signal), lost);
     t.strictSame(await found(), record);
     t.same(await catalog.attempts(at.dataset, signal), []);
   });
 
   t.test('a lease that was released writes no more', async (t) => {
-    const { release, lease, record, write, found } = await open(t);
+    const { catalog, release, at, lease, record, write, found } = await open(t);
     await release(lease);
-    await t.rejects(write({ set: 'state', state: 'deleting' }), { kind: 'aborted', message: /lease lost/ });
+    const lost = { kind: 'aborted', message: /lease lost/ };
+    await t.rejects(write({ set: 'state', state: 'deleting' }), lost);
+    await t.rejects(catalog.remove(at.dataset, lease, signal), lost);
     t.strictSame(await found(), record);
   });
 
   t.test('the lease of one dataset does not open another', async (t) => {
     const { catalog, grant, at, record, found } = await open(t);
     const other = await grant(newAddress().dataset);
-    await t.rejects(catalog.write(at.dataset, other, [{ set: 'state', state: 'deleted' }], signal), {
-      kind: 'aborted',
-      message: /lease lost/,
-    });
+    const lost = { kind: 'aborted', message: /lease lost/ };
+    await t.rejects(catalog.write(at.dataset, other, [{ set: 'state', state: 'deleted' }], signal), lost);
+    await t.rejects(catalog.remove(at.dataset, other, signal), lost);
     t.strictSame(await found(), record);
   });
 
@@ -191,6 +256,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     await t.rejects(catalog.write(at.dataset, lease, [{ set: 'state', state: 'deleted' }], stopped), {
       name: 'AbortError',
     });
+    await t.rejects(catalog.remove(at.dataset, lease, stopped), { name: 'AbortError' });
     t.strictSame(await found(), record);
   });
 }

@@ -96,6 +96,24 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     t.same(await shownTo(), [owner, friend].sort());
   });
 
+  t.test('the type is that of the last document, which targets of one schema share, until all is purged', async (t) => {
+    const { target, neighbour, dataset, document, state } = await open(t);
+    const typed = (name: string, version: string) => ({
+      ...document,
+      metadata: { ...document.metadata, type: { name, version } },
+    });
+    await target.writeDataset(typed('rnaseq', '1'), 5, signal);
+    t.strictSame((await state()).type, { name: 'rnaseq', version: '1' });
+    t.equal((await state(neighbour)).type, undefined);
+    await neighbour.writeDataset(typed('rnaseq', '2'), 5, signal);
+    for (const one of [target, neighbour]) t.strictSame((await state(one)).type, { name: 'rnaseq', version: '2' });
+    await target.setDeleted(dataset, 1, 5, signal);
+    t.strictSame((await state()).type, { name: 'rnaseq', version: '2' }, 'what is uninstalled keeps it');
+    await target.purge(dataset, 5, signal);
+    t.equal((await state()).type, undefined);
+    t.strictSame((await state(neighbour)).type, { name: 'rnaseq', version: '2' });
+  });
+
   t.test('visibility is replaced as a whole and always includes the owner', async (t) => {
     const { target, owner, dataset, install, state, shownTo } = await open(t);
     const [ann, bob, cay] = [newUser(), newUser(), newUser()];

@@ -143,11 +143,13 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
     case 'installFiles':
     case 'documentFiles':
     case 'propertyFiles':
-      return { ...known, files: { ...known.files, [FOLDERS[change.set]]: change.files } };
+      return { ...known, files: { ...known.files, [FOLDERS[change.set]]: lastOf(change.files, ({ name }) => name) } };
     case 'shares':
       return {
         ...known,
-        shares: change.shares.toSorted((a, b) => (BigInt(a.recipient) < BigInt(b.recipient) ? -1 : 1)),
+        shares: lastOf(change.shares, ({ recipient }) => recipient).sort((a, b) =>
+          BigInt(a.recipient) < BigInt(b.recipient) ? -1 : 1,
+        ),
       };
     case 'metadata':
       return { ...known, metadata: change.metadata };
@@ -168,5 +170,10 @@ function withInstall(installs: readonly InstallRecord[], record: InstallRecord):
   const others = installs.filter((other) => installKey(other) !== installKey(record));
   return [...others, record].sort((a, b) => (installKey(a) < installKey(b) ? -1 : 1));
 }
+
+/** Of items with one key the last. */
+const lastOf = <Item>(items: readonly Item[], key: (item: Item) => string): Item[] => [
+  ...new Map(items.map((item) => [key(item), item])).values(),
+];
 
 const installKey = (of: { readonly target: TargetId; readonly kind: InstallKind }): string => `${of.target} ${of.kind}`;

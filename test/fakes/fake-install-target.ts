@@ -43,10 +43,18 @@ export class FakeInstallTarget implements InstallTarget {
     const known = row?.targets.get(this.id);
     const { type } = document.metadata;
     const state = { ...(known?.state ?? { deletedStatus: 0, messages: {}, sync: {} }), present: true, type };
+    // The document is one for all targets of the schema; each has its own installs.
+    const neighbours = [...(row?.targets ?? [])].map(([id, of]): [TargetId, FakeInstall] => [
+      id,
+      {
+        document: { ...document, showVisibility: of.document.showVisibility },
+        state: { ...of.state, type },
+      },
+    ]);
     this.#schema.rows.set(document.dataset, {
       token,
       visibleTo: new Set(row?.visibleTo).add(document.owner),
-      targets: new Map(row?.targets).set(this.id, { document, state }),
+      targets: new Map(neighbours).set(this.id, { document, state }),
     });
   }
 
