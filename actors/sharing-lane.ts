@@ -95,9 +95,9 @@ export class SharingLane implements JobHandler {
 
   #shares(job: ClaimedJob, documents: readonly ObjectInfo[], signal: AbortSignal): Shares {
     const { store, log } = this.#ports;
-    const about = { lane: this.lane, dataset: job.dataset, event: job.eventId };
-    const onMalformed = (key: string, why: unknown): void =>
-      log.warn({ ...about, key, err: messageOf(why) }, 'a share document was passed over');
+    const about = { lane: this.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
+    const onMalformed = (_key: string, why: unknown): void =>
+      log.warn({ ...about, err: messageOf(why) }, 'a share document was passed over');
     let reading: Promise<readonly ShareWords[]> | undefined;
     return {
       version: sharesVersion(documents),

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
+import type { UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import { newAddress, PLASMO } from '../support/dataset-samples.ts';
@@ -23,6 +24,8 @@ interface Story {
   readonly decide?: LaneWorld['plugin']['decide'];
 }
 
+const [ANN, BOB] = ['71', '72'] as [UserId, UserId];
+const GRANTED = { offer: 'grant', receipt: 'accept' } as const;
 const REINSTALL = { status: 'ready-for-reinstall' } as const;
 /** Where the targets' calls mixing adds nothing. */
 const ONE_TARGET: Upload = { metadata: { installTargets: [PLASMO] } };
@@ -60,6 +63,34 @@ const stories: Readonly<Record<string, Story>> = {
       const token = world.schema.rows.get(at.dataset)?.token ?? 0;
       await world.targets.get(PLASMO)?.writeMessage(at.dataset, 'data', REINSTALL, token, never);
       world.event('install', at);
+    },
+  },
+  'a share that is granted and accepted': {
+    begin: async (world, at) => {
+      await world.finish();
+      await world.share(at, { recipient: ANN, ...GRANTED });
+      await world.share(at, { recipient: BOB, offer: 'grant' });
+    },
+  },
+  'a share that is revoked, beside one that stays': {
+    begin: async (world, at) => {
+      await world.finish();
+      for (const recipient of [ANN, BOB]) await world.share(at, { recipient, ...GRANTED });
+      await world.finish();
+      await world.share(at, { recipient: ANN, offer: 'revoke' });
+    },
+  },
+  'metadata whose first rows are written after a share was accepted': {
+    upload: ONE_TARGET,
+    begin: async (world, at) => {
+      const { decide } = world.plugin;
+      world.plugin.decide = () => ({ kind: 'script-error', message: 'no' });
+      await world.share(at, { recipient: ANN, ...GRANTED });
+      await world.finish();
+      world.plugin.decide = decide;
+      world.catalog.datasets.set(at.dataset, { ...world.dataset(at), import: { status: 'queued', messages: [] } });
+      world.event('import', at);
+      world.event('updateMeta', at);
     },
   },
 };

@@ -94,7 +94,7 @@ t.test('a property that is added, replaced or removed makes what is installed st
   const key = fileKey(at, 'datasetProperties', 'p.tsv');
   const changes = [
     () => world.store.put(key, Buffer.from('x'), {}, never),
-    () => world.store.put(key, Buffer.from('x'), {}, never),
+    () => world.store.put(key, Buffer.from('xy'), {}, never),
     () => world.store.remove([key], never),
   ];
   for (const [i, change] of changes.entries()) {
@@ -106,6 +106,7 @@ t.test('a property that is added, replaced or removed makes what is installed st
     t.equal(world.calls.length, calls + 2);
     const { properties } = world.plugin.installed.get(`${PLASMO}/${at.dataset}`) ?? {};
     t.same(properties, i < 2 ? ['p.tsv'] : []);
+    t.same(world.dataset(at).files.property, i < 2 ? [{ name: 'p.tsv', size: i + 1 }] : [], 'the cache lists it');
   }
 });
 
