@@ -9,7 +9,7 @@
 // A target without rows yet is passed over: update-meta and install make them, and ask for this lane again (see
 // requestSharing). A superseded dataset is uninstalled everywhere, so it is shared in the cache alone.
 
-import { Failure, type FailureKind, kindOf, messageOf } from '../engine/failure.ts';
+import { messageOf } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import { isDeleted } from '../engine/model/status.ts';
 import type { Catalog, DatasetRecord, ObjectVersion, ShareWords } from '../engine/ports/catalog.ts';
@@ -19,8 +19,9 @@ import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import { sharesInSync, sharesVersion } from './dataset-versions.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
-import { type InstallTargets, inParallel, TARGETS_AT_ONCE } from './site-targets.ts';
+import type { InstallTargets } from './site-targets.ts';
 import { readShares, recipientsOf, storedShares } from './stored-shares.ts';
+import { onEachTarget } from './uninstall.ts';
 
 export interface SharingLanePorts {
   readonly catalog: Catalog;
@@ -60,15 +61,7 @@ export class SharingLane implements JobHandler {
       );
     if (record.state === 'superseded') return DONE;
 
-    const failures: unknown[] = [];
-    await inParallel(this.#targetsOf(record), TARGETS_AT_ONCE, async (target) => {
-      try {
-        await this.#shareOn(job, target, shares, signal);
-      } catch (error) {
-        failures.push(error);
-      }
-    });
-    if (failures.length > 0) throw mostHopeful(failures);
+    await onEachTarget(this.#targetsOf(record), (target) => this.#shareOn(job, target, shares, signal));
     return DONE;
   }
 
@@ -108,17 +101,3 @@ export class SharingLane implements JobHandler {
     };
   }
 }
-
-/** Lowest first. */
-const HOPE: Readonly<Record<FailureKind, number>> = { aborted: 0, transient: 1, defect: 2, rejected: 3 };
-
-/**
- * Of several targets' failures the one that brings the job back soonest: one target that can never be written must not
- * make the others be given up, nor one that fails use up the tries of one that is away.
- */
-function mostHopeful(failures: readonly unknown[]): unknown {
-  const rank = (error: unknown): number => HOPE[kindOf(error)] - (isUnreachable(error) ? 0.5 : 0);
-  return failures.toSorted((a, b) => rank(a) - rank(b))[0];
-}
-
-const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.unreachable;
