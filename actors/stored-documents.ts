@@ -8,6 +8,7 @@ import {
   type Manifest,
   parseManifest,
   parseMetadata,
+  parseUploadError,
   serialiseManifest,
   type UploadError,
 } from '../engine/model/metadata.ts';
@@ -42,6 +43,14 @@ export async function readManifest(
   signal: AbortSignal,
 ): Promise<Stored<Manifest> | undefined> {
   return readDocument(store, at, 'vdi-manifest.json', parseManifest, signal);
+}
+
+export async function readUploadError(
+  store: ObjectStore,
+  at: DatasetAddress,
+  signal: AbortSignal,
+): Promise<Stored<UploadError> | undefined> {
+  return readDocument(store, at, 'upload-error.json', parseUploadError, signal);
 }
 
 export async function writeManifest(

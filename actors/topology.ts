@@ -33,6 +33,7 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import type { PluginBreakers } from './plugin-breakers.ts';
 import { Pump, type PumpOptions } from './pump.ts';
 import { queueMetrics } from './queue-metrics.ts';
+import { ReconciliationLane } from './reconciliation-lane.ts';
 import type { Scratch } from './scratch.ts';
 import { SharingLane } from './sharing-lane.ts';
 import type { InstallTargets } from './site-targets.ts';
@@ -51,6 +52,7 @@ export const RUNNING_LANES = [
   'sharing',
   'softDelete',
   'hardDelete',
+  'reconciliation',
 ] as const;
 type RunningLane = (typeof RUNNING_LANES)[number];
 
@@ -135,6 +137,7 @@ export function laneHandlers(
     new SharingLane(options),
     new SoftDeleteLane(options, types),
     new HardDeleteLane(options, types),
+    new ReconciliationLane(options, types),
   ];
 }
 

@@ -1,8 +1,8 @@
 // Uploads in the cache DB: reservations against the owner's quota, and the transaction behind the 202.
 //
-// A row is `receiving` from begin, `accepted` from accept, `stored` from settle; abandon removes it. What an owner uses
-// is one counter row that triggers keep exact (0002-catalog.sql); begin and grow lock it, so of two uploads at once
-// that do not both fit the second sees the first. Locks are taken in the order upload, dataset, counter.
+// A row is `receiving` from begin, `accepted` from accept or resume, `stored` from settle; abandon removes it. What an
+// owner uses is one counter row that triggers keep exact (0002-catalog.sql); begin and grow lock it, so of two uploads
+// at once that do not both fit the second sees the first. Locks are taken in the order upload, dataset, counter.
 
 import { rejected, transient } from '../failure.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -52,13 +52,24 @@ export class PostgresUploads implements Uploads {
   }
 
   async accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void> {
-    await this.#db.transaction(async (sql) => {
-      const parameters = new SqlParameters();
-      const rows = await sql.query(acceptStatement(upload, parameters), parameters.values);
-      if (rows.length === 0) throw gone(upload.dataset);
-      const { dataset, owner, eventId } = upload;
-      await this.#options.enqueueJobs(sql, [{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
+    await this.#db.transaction((sql) => this.#accept(sql, upload), signal);
+  }
+
+  async resume(upload: AcceptedUpload, signal: AbortSignal): Promise<boolean> {
+    return this.#db.transaction(async (sql) => {
+      const values = [upload.dataset, upload.owner, this.#options.instance];
+      if ((await sql.query(REOPEN, values)).length === 0) return false;
+      await this.#accept(sql, upload);
+      return true;
     }, signal);
+  }
+
+  async #accept(sql: Sql, upload: AcceptedUpload): Promise<void> {
+    const parameters = new SqlParameters();
+    const rows = await sql.query(acceptStatement(upload, parameters), parameters.values);
+    if (rows.length === 0) throw gone(upload.dataset);
+    const { dataset, owner, eventId } = upload;
+    await this.#options.enqueueJobs(sql, [{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
   }
 
   async abandon(dataset: DatasetId, signal: AbortSignal): Promise<void> {
@@ -121,6 +132,12 @@ const BEGIN = `
       and not exists (select from dataset d where d.dataset_id = $1::text)
     on conflict (dataset_id) do nothing returning dataset_id)
   select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`;
+
+const REOPEN = `
+  insert into upload (dataset_id, owner_id, state, holder, reserved_bytes)
+  select $1::text, $2::numeric, 'receiving', $3::integer, 0
+  where not exists (select from dataset d where d.dataset_id = $1::text)
+  on conflict (dataset_id) do nothing returning dataset_id`;
 
 /** @param held locks one row {dataset_id, owner_id, bytes}; no row of the result: nothing to grow */
 const growStatement = (held: string, table: string, column: string): string => `

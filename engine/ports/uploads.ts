@@ -37,6 +37,12 @@ export interface Uploads {
    * documents and properties, the reservation settled to the bytes really received, the upload job. Wakes the lane.
    */
   accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void>;
+  /**
+   * Takes up an upload again that was accepted once and that the cache DB has forgotten: begin and accept in one
+   * transaction, so that no crash leaves a `receiving` row whose objects the sweep would remove. The owner's quota was
+   * asked the first time. False, with nothing done, when the dataset is known or is being received.
+   */
+  resume(upload: AcceptedUpload, signal: AbortSignal): Promise<boolean>;
   /** Forgets a `receiving` row and its reservation; the caller has removed its objects. */
   abandon(dataset: DatasetId, signal: AbortSignal): Promise<void>;
   /** The source of an accepted upload; undefined when there is none or it is stored. */

@@ -227,6 +227,50 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 33);
   });
 
+  t.test('a forgotten upload that is taken up again is as one that was just accepted', async (t) => {
+    const { uploads, catalog, jobs, usage, die } = await open(t);
+    const at = newAddress();
+    const properties = [{ name: 'p.tsv', size: 3 }];
+    t.equal(await uploads.resume(acceptedUpload(at, { properties, eventId: 4712 }), signal), true);
+    t.strictSame(await catalog.find(at.dataset, signal), {
+      ...at,
+      state: 'live',
+      metadata: metadataOf(at.owner),
+      upload: { status: 'running', message: undefined },
+      import: undefined,
+      installs: [],
+      sync: { meta: acceptedUpload(at, {}).metaVersion },
+    });
+    t.strictSame(
+      (await jobs()).filter((job) => job.dataset === at.dataset),
+      [{ lane: 'upload', ...at, eventId: 4712, source: 'api' }],
+    );
+    t.strictSame(await uploads.source(at.dataset, signal), acceptedUpload(at, {}).source);
+    t.equal(await usage(at.owner), 10);
+    await die();
+    const orphans = await uploads.orphans(signal);
+    t.notOk(
+      orphans.some(({ dataset }) => dataset === at.dataset),
+      'its objects are not swept',
+    );
+  });
+
+  t.test('what is known or is being received is not taken up again', async (t) => {
+    const { uploads, catalog, jobs, grant, begin, usage, accept } = await open(t);
+    const [receiving, accepted, registered] = [newAddress(), newAddress(), newAddress()];
+    await begin(receiving, 100);
+    await begin(accepted, 100);
+    await accept(accepted);
+    await catalog.register(registered, metadataOf(registered.owner), [], await grant(registered.dataset), signal);
+    for (const at of [receiving, accepted, registered]) {
+      const record = await catalog.find(at.dataset, signal);
+      const before = [await usage(at.owner), await jobs()];
+      t.equal(await uploads.resume(acceptedUpload(at, {}), signal), false);
+      t.strictSame(await catalog.find(at.dataset, signal), record);
+      t.strictSame([await usage(at.owner), await jobs()], before);
+    }
+  });
+
   t.test('what a dead process was receiving is an orphan; what it had accepted is not', async (t) => {
     const { uploads, die, begin, accept } = await open(t);
     const owner = newUser();

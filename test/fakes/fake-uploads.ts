@@ -25,6 +25,8 @@ interface FakeUpload extends DatasetAddress {
 export class FakeUploads implements Uploads {
   /** False: the process that received is dead. */
   alive = true;
+  /** Whether the process that receives this one lives; by default that of all. */
+  receives: (dataset: DatasetId) => boolean = () => this.alive;
   readonly #catalog: FakeCatalog;
   readonly #options: FakeUploadsOptions;
   readonly #uploads = new Map<DatasetId, FakeUpload>();
@@ -83,6 +85,15 @@ export class FakeUploads implements Uploads {
     });
   }
 
+  async resume(upload: AcceptedUpload, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const { owner, dataset } = upload;
+    if (this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset)) return false;
+    this.#put({ owner, dataset, state: 'receiving', bytes: 0, source: undefined });
+    await this.accept(upload, signal);
+    return true;
+  }
+
   async abandon(dataset: DatasetId, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#uploads.get(dataset)?.state !== 'receiving') return;
@@ -105,8 +116,9 @@ export class FakeUploads implements Uploads {
 
   async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
     signal.throwIfAborted();
-    if (this.alive) return [];
-    const receiving = [...this.#uploads.values()].filter((upload) => upload.state === 'receiving');
+    const receiving = [...this.#uploads.values()].filter(
+      (upload) => upload.state === 'receiving' && !this.receives(upload.dataset),
+    );
     return receiving.map(({ owner, dataset }) => ({ owner, dataset }));
   }
 
