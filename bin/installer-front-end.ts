@@ -3,8 +3,8 @@
 import { webcrypto } from 'node:crypto';
 import type { PluginBreakers } from '../actors/plugin-breakers.ts';
 import type { Configuration } from '../config/configuration.ts';
-import { formatDuration } from '../config/duration.ts';
 import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
+import { formatDuration } from '../engine/duration.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { installerRoutes } from '../http/installer/routes.ts';
@@ -42,6 +42,7 @@ export function installerFrontEnd(
         settings: {
           maxUploadBytes: restService.maxUploadSize,
           userMaxStorageBytes: restService.userMaxStorageSize,
+          autoAcceptShares: restService.autoAcceptShares,
           retentionMs: daemons.pruner.retentionWindowMs,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
           buildInfo: { name: 'longshore', version: VERSION, node: process.version },

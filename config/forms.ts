@@ -2,8 +2,8 @@
 // it into what the program uses. Units, hosts and paths are read here and nowhere else.
 
 import { isAbsolute, resolve } from 'node:path';
+import { parseDuration } from '../engine/duration.ts';
 import { type Address, isCidr, parseAddress, parseAddressCsv, parseBindHost, parseHost } from './address.ts';
-import { parseDuration } from './duration.ts';
 import type { SchemaNode } from './schema-node.ts';
 
 export interface FormContext {

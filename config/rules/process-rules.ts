@@ -1,7 +1,7 @@
 // Rules of the sections beside `installer`, and of values that stand in order.
 
+import { parseDuration } from '../../engine/duration.ts';
 import type { Cursor } from '../cursor.ts';
-import { parseDuration } from '../duration.ts';
 import type { Finding } from '../validate.ts';
 
 /** `asWritten` is the document before defaults were filled. */

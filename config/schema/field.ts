@@ -9,9 +9,9 @@
 
 // Only its types: a node at run time is plain JSON Schema.
 import type { Static, TObject, TOptional, TProperties, TSchema, TUnsafe } from 'typebox';
+import { DURATION_PATTERN } from '../../engine/duration.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
 import { ADDRESS_PATTERN, HOST_PATTERN, type ServerAddress } from '../address.ts';
-import { DURATION_PATTERN } from '../duration.ts';
 import type { FormName } from '../forms.ts';
 import type { DurationField, Field } from './loaded.ts';
 

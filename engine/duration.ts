@@ -1,4 +1,4 @@
-// Durations of the configuration: unit groups in descending order, separated by spaces, each unit at most once, such as
+// Durations as text: unit groups in descending order, separated by spaces, each unit at most once, such as
 // `1d 12h 30s` or `1.5s` (contract 2, Common types). Read once, here, into milliseconds.
 
 /** Exact, so that editors refuse what the loader refuses. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { DURATION_PATTERN, formatDuration, parseDuration } from '../../config/duration.ts';
+import { DURATION_PATTERN, formatDuration, parseDuration } from '../../engine/duration.ts';
 
 t.test('reads unit groups in descending order, separated by spaces', async (t) => {
   const texts: Record<string, number> = {
