@@ -7,14 +7,17 @@ import type {
   DatasetQueries,
   ListedDataset,
   ListFilter,
+  OfferedDataset,
+  OfferFilter,
   RelatedDataset,
   ViewedDataset,
 } from '../ports/dataset-queries.ts';
 import type { FileFolderName } from './dataset-files.ts';
-import { type ListRow, listStatement } from './dataset-list.ts';
+import { type ListRow, listStatement, type OfferRow, offersStatement } from './dataset-list.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord, SHARES_COLUMN, type SharesRow } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
 import { type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
+import { storedMetadata } from './stored-metadata.ts';
 
 /** Rows fetched at once: enough to hide the round trips, few enough to keep the event loop free between batches. */
 const LIST_BATCH = 100;
@@ -54,6 +57,17 @@ export class PostgresDatasetQueries implements DatasetQueries {
         fileCount: row.upload_file_count,
         fileBytes: row.upload_file_bytes,
         shares: row.shares ?? [],
+      };
+  }
+
+  async *offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset> {
+    const { text, values } = offersStatement(filter);
+    for await (const row of this.#db.stream<OfferRow>(text, values, LIST_BATCH, signal))
+      yield {
+        owner: row.owner_id,
+        dataset: row.dataset_id,
+        metadata: storedMetadata(row.dataset_id, row.owner_id, row.metadata),
+        status: row.status,
       };
   }
 

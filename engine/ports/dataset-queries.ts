@@ -2,18 +2,38 @@
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
+import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetRecord } from './catalog.ts';
 
 export type Ownership = 'any' | 'owned' | 'shared';
 
 export interface ListFilter {
   readonly viewer: UserId;
-  /** owned = by the viewer; shared = offered to and accepted by the viewer; any = either (contract 1, GET /datasets). */
-  readonly ownership: Ownership;
+  /**
+   * owned = by the viewer; shared = offered to and accepted by the viewer; any = either (contract 1, GET /datasets);
+   * community = all that are not private, whoever the viewer is.
+   */
+  readonly ownership: Ownership | 'community';
   /** Only datasets that name this target. */
   readonly target?: TargetId;
   readonly limit?: number;
   readonly offset?: number;
+}
+
+/** What a recipient answered to an offer; `open` while there is no answer. */
+export const SHARE_STATUSES = ['open', 'accepted', 'rejected'] as const;
+export type ShareStatus = (typeof SHARE_STATUSES)[number];
+
+export interface OfferFilter {
+  readonly recipient: UserId;
+  readonly status: ShareStatus | 'all';
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export interface OfferedDataset extends DatasetAddress {
+  readonly metadata: DatasetMetadata;
+  readonly status: ShareStatus;
 }
 
 export interface ShareRecord {
@@ -58,6 +78,8 @@ export interface ViewedDataset extends DatasetRecord {
 export interface DatasetQueries {
   /** Live datasets only, newest `created` first, in constant memory. */
   list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset>;
+  /** Live datasets whose owner's offer to the recipient stands, newest `created` first, in constant memory. */
+  offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset>;
   /** In any state but `receiving`. */
   view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined>;
   files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles>;

@@ -6,6 +6,7 @@ import type { Route } from '../route.ts';
 import { askedTarget } from './asked-target.ts';
 import type { InstallTargets } from './install-targets.ts';
 import { type ListingSources, listing } from './listing.ts';
+import { paging, pagingOf } from './paging.ts';
 import { answer, refusals } from './responses.ts';
 import { InstallTargetId } from './schema/details.ts';
 import { Listing } from './schema/listing-item.ts';
@@ -32,8 +33,7 @@ export function listRoute(options: ListOptions): Route {
         description: 'Only datasets that the caller owns, or that are shared with the caller',
         schema: { enum: OWNERSHIPS, default: 'any' },
       },
-      limit: { description: 'At most so many; -1 = all', schema: { type: 'integer', minimum: -1, default: -1 } },
-      offset: { description: 'Skips so many', schema: { type: 'integer', minimum: 0, default: 0 } },
+      ...paging,
     },
     responses: {
       200: answer('Datasets, newest first', Listing),
@@ -45,12 +45,10 @@ export function listRoute(options: ListOptions): Route {
 
 function filterOf(targets: InstallTargets, { query, userId }: RequestContext): ListFilter {
   const target = askedTarget(targets, 'install_target', query.install_target);
-  const limit = typeof query.limit === 'number' && query.limit >= 0 ? query.limit : undefined;
   return {
     viewer: userId,
     ownership: OWNERSHIPS.find((ownership) => ownership === query.ownership) ?? 'any',
     ...(target === undefined ? {} : { target }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(typeof query.offset === 'number' ? { offset: query.offset } : {}),
+    ...pagingOf(query),
   };
 }

@@ -10,6 +10,7 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Route } from '../route.ts';
 import { jobRetryRoute } from './admin/job-retry.ts';
 import { jobsReportRoute } from './admin/jobs-report.ts';
+import { communityRoute } from './community.ts';
 import { type CreateOptions, type CreateSettings, createRoute } from './create.ts';
 import type { InstallStatusSource } from './dataset-reader.ts';
 import { deleteRoute } from './delete.ts';
@@ -19,17 +20,23 @@ import { filesRoute } from './files.ts';
 import { type InstallTargetSettings, InstallTargets } from './install-targets.ts';
 import { listRoute } from './list.ts';
 import { pluginsRoute } from './plugins.ts';
+import { type SelfMetaOptions, selfMetaRoute } from './self-meta.ts';
 import { type ServiceMetaSettings, serviceMetaRoute } from './service-meta.ts';
+import { shareOffersRoute } from './share-offers.ts';
+import { shareRoutes } from './shares.ts';
 import { undeleteRoute } from './undelete.ts';
 
 export interface InstallerSettings extends CreateSettings, ServiceMetaSettings {
   /** Disabled ones too. */
   readonly installTargets: readonly InstallTargetSettings[];
+  /** An offer counts as accepted as long as the recipient has not answered. */
+  readonly autoAcceptShares: boolean;
   /** How long a dataset stays marked deleted, in ms. */
   readonly retentionMs: number;
 }
 
 export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targets'> {
+  readonly uploads: CreateOptions['uploads'] & SelfMetaOptions['uploads'];
   readonly settings: InstallerSettings;
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'remove'>;
   readonly queries: DatasetQueries;
@@ -47,10 +54,14 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
   const targets = new InstallTargets(options.settings.installTargets);
   return [
     listRoute({ ...options, targets }),
+    communityRoute({ ...options, targets }),
     createRoute({ ...options, targets }),
     detailsRoute(options),
     deleteRoute(options),
     undeleteRoute({ ...options, retentionMs: options.settings.retentionMs }),
+    ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),
+    shareOffersRoute(options),
+    selfMetaRoute({ ...options, ...options.settings }),
     filesRoute(options),
     ...downloadRoutes(options),
     pluginsRoute({ ...options, targets }),

@@ -5,7 +5,12 @@ import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
-import type { DatasetQueries, ListFilter } from '../../engine/ports/dataset-queries.ts';
+import {
+  type DatasetQueries,
+  type ListFilter,
+  type OfferFilter,
+  SHARE_STATUSES,
+} from '../../engine/ports/dataset-queries.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
@@ -334,5 +339,48 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
       found.map((relative) => relative.dataset),
       [visible],
     );
+  });
+
+  t.test('the community is everything that is live and not private, newest first', async (t) => {
+    const { add, list } = await open(t);
+    const viewer = newUser();
+    const old = await add(newAddress(), { visibility: 'public', created: day(1) });
+    const young = await add(newAddress(viewer), { visibility: 'protected', created: day(2), installTargets: [TOXO] });
+    const hidden = await add(newAddress(viewer), { visibility: 'private', created: day(3) });
+    const gone = await add(newAddress(), { visibility: 'public' }, { set: 'state', state: 'deleting' });
+    const mine = (ids: DatasetId[]) => ids.filter((id) => [old, young, hidden, gone].includes(id));
+    t.strictSame(mine(await list({ viewer, ownership: 'community' })), [young, old]);
+    t.strictSame(mine(await list({ viewer, ownership: 'community', target: TOXO })), [young]);
+  });
+
+  t.test('offers that stand are listed to their recipient by what was answered', async (t) => {
+    const { queries, add, share } = await open(t);
+    const [recipient, other] = [newUser(), newUser()];
+    const names = ['open', 'accepted', 'rejected', 'revoked', 'deleted', 'unsaid'] as const;
+    const at = Object.fromEntries(names.map((name) => [name, newAddress()])) as Record<
+      (typeof names)[number],
+      DatasetAddress
+    >;
+    for (const [i, name] of names.entries()) {
+      const state = name === 'deleted' ? ([{ set: 'state', state: 'deleted' }] as const) : [];
+      await add(at[name], { created: day(9 - i), name: `It is ${name}` }, ...state);
+    }
+    await share(at.open.dataset, recipient, 'grant', undefined);
+    await share(at.accepted.dataset, recipient, 'grant', 'accept');
+    await share(at.rejected.dataset, recipient, 'grant', 'reject');
+    await share(at.revoked.dataset, recipient, 'revoke', 'accept');
+    await share(at.deleted.dataset, recipient, 'grant', 'accept');
+    await share(at.unsaid.dataset, recipient, undefined, 'accept');
+    await share(at.open.dataset, other, 'grant', 'accept');
+    const offers = async (filter: Omit<OfferFilter, 'recipient'>) => {
+      const found: object[] = [];
+      for await (const { owner, dataset, status, metadata } of queries.offers({ recipient, ...filter }, signal))
+        found.push({ owner, dataset, status, name: metadata.name });
+      return found;
+    };
+    const all = SHARE_STATUSES.map((status) => ({ ...at[status], status, name: `It is ${status}` }));
+    for (const expected of all) t.strictSame(await offers({ status: expected.status }), [expected]);
+    t.strictSame(await offers({ status: 'all' }), all);
+    t.strictSame(await offers({ status: 'all', limit: 1, offset: 1 }), all.slice(1, 2));
   });
 }

@@ -31,6 +31,7 @@ const settings: InstallerSettings = {
   maxUploadBytes: 2 * MIB,
   userMaxStorageBytes: 4 * MIB,
   uploadsPerUser: 2,
+  autoAcceptShares: false,
   retentionMs: 30 * 86_400_000,
   installTargets: SETTINGS,
   buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
@@ -87,6 +88,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     begin: (...args) => postgres.begin(...args),
     grow: (...args) => postgres.grow(...args),
     accept: (...args) => postgres.accept(...args),
+    usage: (...args) => postgres.usage(...args),
     abandon: async (...args) => {
       await postgres.abandon(...args);
       whenAbandoned();

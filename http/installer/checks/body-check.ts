@@ -1,0 +1,21 @@
+// A small JSON body against its schema, every fault in one 422.
+
+import type { IncomingMessage } from 'node:http';
+import type { Static, TSchema } from 'typebox';
+import { readJson } from '../../body.ts';
+import { Faults } from './faults.ts';
+import { compileSchema } from './json-schema.ts';
+
+/** Reads the body, at most `maxBytes` of it; 400, 413, 415 or 422 when it is not what the schema asks for. */
+export type BodyCheck<Body> = (request: IncomingMessage) => Promise<Body>;
+
+export function bodyCheck<Schema extends TSchema>(schema: Schema, maxBytes: number): BodyCheck<Static<Schema>> {
+  const check = compileSchema(schema);
+  return async (request) => {
+    const body = await readJson(request, maxBytes);
+    const faults = new Faults();
+    check(body, faults);
+    if (!faults.empty) throw faults.refusal();
+    return body as Static<Schema>;
+  };
+}
