@@ -256,6 +256,22 @@ t.test('a malformed document counts as not said, is told of once, and spoils no 
   );
 });
 
+t.test('a document that cannot be read now is not taken for one that says nothing', async (t) => {
+  const { world, at } = await installed(t);
+  await world.share(at, { recipient: ANN, ...GRANTED });
+  await world.finish();
+  await world.share(at, { recipient: BOB, ...GRANTED });
+  const { onCall } = world.store;
+  world.store.onCall = (method) => {
+    if (method === 'get') throw transient('the store is slow');
+  };
+  t.match(await world.run('sharing'), { kind: 'retry', message: 'try 1 of 12: the store is slow' });
+  t.match(await world.record(at), { shares: { [ANN]: 'grant accept' }, sync: { shares: 'stale' } });
+  world.store.onCall = onCall;
+  await world.finish();
+  t.same(await world.control(at), seenBy(ANN, BOB));
+});
+
 t.test('nothing is shared of a dataset that is deleted', async (t) => {
   for (const state of ['deleting', 'deleted', 'pruning'] as const) {
     const { world, at } = await installed(t);
