@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import type { UserId } from '../../engine/model/ids.ts';
+import { revisionOf, type UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
-import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
+import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import { newAddress, PLASMO } from '../support/dataset-samples.ts';
 import { type Fault, FaultGate } from '../support/fault-gate.ts';
 import { LaneWorld, type Upload } from '../support/lane-world.ts';
@@ -22,7 +22,12 @@ interface Story {
   /** Brings the world to where the faults begin. */
   readonly begin?: (world: LaneWorld, at: DatasetAddress) => Promise<void>;
   readonly decide?: LaneWorld['plugin']['decide'];
+  /** Nothing of the dataset is left in the end. */
+  readonly gone?: true;
 }
+
+/** How a story ends for a dataset of which nothing is left. */
+const GONE = { record: undefined, control: {}, keys: [], bytes: 0, jobs: [], installed: [] };
 
 const [ANN, BOB] = ['71', '72'] as [UserId, UserId];
 const GRANTED = { offer: 'grant', receipt: 'accept' } as const;
@@ -93,11 +98,86 @@ const stories: Readonly<Record<string, Story>> = {
       world.event('updateMeta', at);
     },
   },
+  'the deletion of a dataset that is installed on two targets': {
+    begin: async (world, at) => {
+      await world.finish();
+      await flag(world, at, 'delete-flag');
+    },
+  },
+  'a revision that supersedes the one before': {
+    upload: ONE_TARGET,
+    begin: async (world, at) => {
+      await world.finish();
+      await revise(world, at);
+      for (const lane of ['upload', 'import', 'updateMeta'] as const) await world.run(lane);
+    },
+  },
+  'the deletion of the newest of two revisions': {
+    upload: ONE_TARGET,
+    begin: async (world, at) => {
+      await world.finish();
+      const newest = await revise(world, at);
+      await world.finish();
+      await flag(world, newest, 'delete-flag');
+    },
+  },
+  'the removal of a deleted dataset': {
+    upload: { properties: { 'genes.tsv': 'a\tb\n' } },
+    gone: true,
+    begin: async (world, at) => {
+      await world.finish();
+      await flag(world, at, 'delete-flag');
+      await world.finish();
+      world.catalog.apply(at.dataset, [{ set: 'state', state: 'pruning' }]);
+      world.jobs.enqueue({ lane: 'hardDelete', ...at, eventId: 99, source: 'pruner' });
+    },
+  },
+  'the removal of a dataset whose metadata are gone': {
+    gone: true,
+    begin: async (world, at) => {
+      await world.finish();
+      await world.store.remove([objectKey(at, 'vdi-meta.json')], never);
+    },
+  },
+  'the removal of a dataset that only a target knows': {
+    upload: ONE_TARGET,
+    gone: true,
+    begin: async (world, at) => {
+      await world.finish();
+      world.catalog.datasets.delete(at.dataset);
+      await world.store.remove([objectKey(at, 'vdi-meta.json')], never);
+    },
+  },
+  'the trimming of a superseded revision': {
+    upload: { properties: { 'genes.tsv': 'a\tb\n' } },
+    begin: async (world, at) => {
+      await world.finish();
+      await flag(world, at, 'revised-flag');
+      await world.store.put(fileKey(at, 'documents', 'a.pdf'), Buffer.from('a'), {}, never);
+      await world.finish();
+      world.jobs.enqueue({ lane: 'hardDelete', ...at, eventId: 99, source: 'pruner' });
+    },
+  },
 };
+
+async function flag(world: LaneWorld, at: DatasetAddress, name: 'delete-flag' | 'revised-flag'): Promise<void> {
+  await world.store.put(objectKey(at, name), new Uint8Array(), {}, never);
+}
+
+/** Accepts the first revision of the dataset. */
+function revise(world: LaneWorld, { owner, dataset }: DatasetAddress): Promise<DatasetAddress> {
+  const next = revisionOf(dataset, 1);
+  const revisions = [dataset, next].map((revisionId) => ({
+    ...({ action: 'revise', timestamp: '2026-01-02T03:04:05.678Z', revisionNote: 'more' } as const),
+    revisionId,
+  }));
+  const revisionHistory = { originalId: dataset, revisions };
+  return world.accept({ metadata: { installTargets: [PLASMO], revisionHistory } }, { owner, dataset: next });
+}
 
 const FAULTS: readonly Fault[] = ['crash', 'fail', 'mute'];
 /** A crash before a read is one after the write before it, and an answer that is lost had no effect. */
-const READS = /\.(find|source|get|head|list|attempts|state)$/;
+const READS = /\.(find|source|get|head|list|attempts|state|probe)$/;
 const READ_FAULTS: readonly Fault[] = ['fail'];
 const root = await mkdtemp(join(tmpdir(), 'longshore-crash-'));
 t.teardown(() => rm(root, { recursive: true }));
@@ -120,6 +200,8 @@ for (const [name, story] of Object.entries(stories)) {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     t.equal(same, runs.length);
+    const { record, control, keys, bytes, jobs, installed } = undisturbed.end;
+    if (story.gone) t.strictSame({ record, control, keys, bytes, jobs, installed }, GONE);
     t.ok(runs.length > 10);
   });
 }
@@ -141,9 +223,10 @@ async function tell(story: Story, fault: Fault, number: number) {
   await world.finish(process);
   await world.finish();
   const end = {
-    record: await world.record(at),
+    record: world.catalog.datasets.has(at.dataset) ? await world.record(at) : undefined,
     control: await world.control(at),
     keys: world.keys(at),
+    revision: await revisionOfStory(world),
     manifest: world.json(at, 'vdi-manifest.json'),
     uploadError: world.json(at, 'upload-error.json'),
     bytes: await world.uploads.usage(at.owner, never),
@@ -156,4 +239,11 @@ async function tell(story: Story, fault: Fault, number: number) {
     scratch: await readdir(scratch),
   };
   return { end, calls: gate.calls, struck: gate.struck };
+}
+
+/** What became of the revision that a story made, if it did. */
+async function revisionOfStory(world: LaneWorld) {
+  const next = { owner: at.owner, dataset: revisionOf(at.dataset, 1) };
+  if (!world.catalog.datasets.has(next.dataset)) return undefined;
+  return { record: await world.record(next), control: await world.control(next), keys: world.keys(next) };
 }
