@@ -1,11 +1,8 @@
 // `serve` and `plugin` as separate processes on a PostgreSQL that somebody else runs, set up by `migrate` and
 // `migrate-target`.
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import pg from 'pg';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
@@ -14,34 +11,9 @@ import { newKeyPair } from '../../http/local-issuer.ts';
 import { geneList } from '../fixtures/datasets.ts';
 import { Api, detailsOf } from '../support/api.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { freePortBase, longshore, ROOT, tempDir } from '../support/longshore.ts';
+import { freePortBase, longshore, ROOT, running, tempDir } from '../support/longshore.ts';
 
 const ENTRY = join(ROOT, 'bin', 'longshore.ts');
-
-/** A long-running command, ready when its log says so; ended with the test. */
-async function start(
-  t: Test,
-  args: readonly string[],
-): Promise<{ child: ChildProcess; stop(): Promise<number | null> }> {
-  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const exited = once(child, 'close') as Promise<[number | null]>;
-  const stop = async (): Promise<number | null> => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-    return (await exited)[0];
-  };
-  t.teardown(stop);
-  const heard: string[] = [];
-  for (const stream of [child.stdout, child.stderr])
-    createInterface({ input: stream }).on('line', (line) => {
-      heard.push(line);
-      if (/"msg":"ready"/.test(line)) child.emit('ready');
-    });
-  await Promise.race([
-    once(child, 'ready'),
-    exited.then(() => Promise.reject(new Error(`ended before it was ready:\n${heard.join('\n')}`))),
-  ]);
-  return { child, stop };
-}
 
 async function createSchema(db: TestDatabase, name: string): Promise<void> {
   const client = new pg.Client(db);
@@ -122,8 +94,8 @@ t.test('migrate, serve and plugin work together from one file', async (t) => {
   });
   t.match(await longshore(['migrate-target', 'SiteB', '--config', file]), { code: 2, stderr: /one of: SiteA/ });
 
-  const plugin = await start(t, ['plugin', '--config', file, '--id', 'genes']);
-  const service = await start(t, ['serve', '--config', file]);
+  const plugin = await running(t, ['plugin', '--config', file, '--id', 'genes']);
+  const service = await running(t, ['serve', '--config', file]);
   const token = (await longshore(['token', '--config', file, '--user', '8'])).stdout.trim();
   const api = new Api(installer, token);
   const id = await api.upload(detailsOf('genelist', { installTargets: ['SiteA'] }), [

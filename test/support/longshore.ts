@@ -114,6 +114,28 @@ export async function up(t: Teardown, dir: string, args: readonly string[] = [])
   };
 }
 
+/** A long-running command, ready when its log on standard output says so; ended with the test, whatever happened. */
+export async function running(t: Teardown, args: readonly string[]): Promise<{ stop(): Promise<number | null> }> {
+  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = once(child, 'close') as Promise<[number | null]>;
+  const stop = async (): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    return (await exited)[0];
+  };
+  t.teardown(stop);
+  const ready = Promise.withResolvers<void>();
+  const heard: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (line) => {
+      // What it says later is of no use here, and may be long.
+      if (heard.length < 1_000) heard.push(line);
+      if (/"msg":"ready"/.test(line)) ready.resolve();
+    });
+  void exited.then(() => ready.reject(new Error(`ended before it was ready:\n${heard.join('\n')}`)));
+  await ready.promise;
+  return { stop };
+}
+
 /** Resolves at the first line of stderr that matches; rejects with all that was said when the process ends before. */
 async function said(child: ChildProcess, pattern: RegExp, exited: Promise<unknown>): Promise<void> {
   if (!child.stderr) throw new Error('stderr is not piped');
