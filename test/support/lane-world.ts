@@ -72,13 +72,8 @@ export class LaneWorld {
     const known = this.catalog.datasets.get(dataset);
     return known && typeKey(known.metadata.type);
   });
-  readonly catalog = new FakeCatalog((lease) => this.#holds(lease));
-  readonly uploads = new FakeUploads(this.catalog, {
-    holds: (lease) => this.#holds(lease),
-    enqueueJobs: async (requests) => {
-      for (const request of requests) this.jobs.enqueue(request);
-    },
-  });
+  catalog = new FakeCatalog((lease) => this.#holds(lease));
+  uploads = this.#uploadsOf(this.catalog);
   readonly store = new FakeObjectStore(() => this.clock.now());
   readonly plugin = new FakePluginClient();
   readonly schema = new FakeControlSchema();
@@ -169,6 +164,16 @@ export class LaneWorld {
     };
     await this.uploads.accept(accepted, never);
     return at;
+  }
+
+  /**
+   * The cache DB is lost, with its job table; the store and the control schema are what is left. Leases stay, for their
+   * tokens only grow. Processes made before do not notice.
+   */
+  dropCache(): void {
+    for (const row of this.jobs.rows) this.jobs.remove(row);
+    this.catalog = new FakeCatalog((lease) => this.#holds(lease));
+    this.uploads = this.#uploadsOf(this.catalog);
   }
 
   /** Turns changes of the store into job rows, as router and intake do. */
@@ -291,6 +296,15 @@ export class LaneWorld {
   /** Calls of the plugin: `kind target`. */
   get calls(): string[] {
     return this.plugin.calls.map(({ kind, target }) => (target === undefined ? kind : `${kind} ${target}`));
+  }
+
+  #uploadsOf(catalog: FakeCatalog): FakeUploads {
+    return new FakeUploads(catalog, {
+      holds: (lease) => this.#holds(lease),
+      enqueueJobs: async (requests) => {
+        for (const request of requests) this.jobs.enqueue(request);
+      },
+    });
   }
 
   #holds(lease: Lease): boolean {
