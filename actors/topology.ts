@@ -4,6 +4,7 @@
 //   event intake   events -> job rows
 //   event router   object store changes -> events
 //   upload sweep   what dead processes left
+//   give way       stops what runs for a dataset that waits to be deleted
 //   queue metrics  how many jobs wait, and how long
 
 import type { Child, ChildSpec } from '../engine/child.ts';
@@ -24,6 +25,7 @@ import type { Clock } from '../engine/time.ts';
 import { Timer } from '../engine/timer.ts';
 import { takeEvents } from './event-intake.ts';
 import { type LaneChannels, routeEvents } from './event-router.ts';
+import { giveWay } from './give-way.ts';
 import { HardDeleteLane } from './hard-delete-lane.ts';
 import { ImportLane } from './import-lane.ts';
 import { InstallLane } from './install-lane.ts';
@@ -118,6 +120,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
       return routeEvents(options, options.channels, count, log.child({ actor: 'eventRouter' }), signal);
     }),
     { name: 'uploadSweep', create: () => uploadSweep(options) },
+    { name: 'giveWay', create: () => giveWay({ ...options, holders }) },
     { name: 'queueMetrics', create: () => queueMetrics(options) },
   ];
 }

@@ -6,6 +6,7 @@
 // jobs of a process that died, and delayed jobs of a process that died.
 
 import { LANES, type LaneName, laneRank } from '../model/event.ts';
+import type { DatasetId } from '../model/ids.ts';
 import type { ClaimedJob, ClaimRequest, JobCompletion, JobRequest, Jobs, LaneDepth } from '../ports/jobs.ts';
 import type { Clock } from '../time.ts';
 import { exchangeJobs, type JobExchange } from './job-exchange.ts';
@@ -37,6 +38,9 @@ with upserted as (
     type = coalesce(excluded.type, j.type)
   returning j.lane, j.state)
 select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upserted where state = 'queued') u`;
+
+const OVERTAKEN = `
+select dataset_id from job where dataset_id = any($1::text[]) and lane = 'softDelete' and state = 'queued'`;
 
 const DEPTHS = `
 select lane,
@@ -123,6 +127,12 @@ export class PostgresJobs implements Jobs {
     return () => {
       for (const stop of stops) stop();
     };
+  }
+
+  async overtaken(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<{ dataset_id: DatasetId }>(OVERTAKEN, [datasets], 'jobs-overtaken');
+    return rows.map((row) => row.dataset_id);
   }
 
   async depths(signal: AbortSignal): Promise<readonly LaneDepth[]> {

@@ -88,6 +88,8 @@ export interface Jobs {
   exchange(done: readonly JobCompletion[], claim: ClaimRequest, signal: AbortSignal): Promise<readonly ClaimedJob[]>;
   /** Calls `wake` when the lane may have claimable work. The returned function stops that. */
   watch(lane: LaneName, wake: () => void): () => void;
+  /** Those of the datasets that wait to be deleted or superseded: a job of the softDelete lane is queued. In no order. */
+  overtaken(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]>;
   /** One entry per lane, zeros included. */
   depths(signal: AbortSignal): Promise<readonly LaneDepth[]>;
 }

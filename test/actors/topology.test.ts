@@ -116,6 +116,7 @@ t.test('children start in the order in which they need each other', async (t) =>
     'eventIntake running',
     'eventRouter running',
     'uploadSweep running',
+    'giveWay running',
     'queueMetrics running',
   ]);
 });

@@ -93,6 +93,23 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
   };
 
+  fact('a dataset is overtaken while its soft delete is queued', async (t, { first, second }) => {
+    await first.jobs.enqueue([request('import', 'd1'), request('install', 'd2'), request('import', 'd3')], signal);
+    await first.jobs.enqueue([request('hardDelete', 'd3'), request('softDelete', 'd4')], signal);
+    const all = ['d1', 'd2', 'd3', 'd5'].map((dataset) => dataset as DatasetId);
+    t.same(await first.jobs.overtaken(all, signal), []);
+    await claimOne(second.jobs, 'install');
+    await first.jobs.enqueue([request('softDelete', 'd1'), request('softDelete', 'd2')], signal);
+    t.same([...(await second.jobs.overtaken(all, signal))].sort(), ['d1', 'd2']);
+    const [one] = await claim(first.jobs, 'softDelete', 1);
+    t.equal(one?.dataset, 'd4');
+    const running = await claimOne(first.jobs, 'softDelete');
+    t.same([running.dataset, await first.jobs.overtaken(all, signal)], ['d1', ['d2']]);
+    await complete(first.jobs, running, { kind: 'dead', failure: 'rejected', message: 'no' });
+    t.same(await first.jobs.overtaken(all, signal), ['d2']);
+    t.same(await first.jobs.overtaken([], signal), []);
+  });
+
   fact('a claimed job carries its request, its lease and its history', async (t, { first, advance }) => {
     await first.jobs.enqueue([request('import', 'd1', 41, 'object-store')], signal);
     await advance(2_000);

@@ -156,6 +156,11 @@ export class FakeJobs implements Jobs {
     return this.#table.watch(lane, wake);
   }
 
+  async overtaken(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]> {
+    this.#table.leases.enter(this.#process, signal);
+    return datasets.filter((dataset) => this.#table.get('softDelete', dataset)?.state === 'queued');
+  }
+
   async depths(signal: AbortSignal): Promise<readonly LaneDepth[]> {
     this.#table.leases.enter(this.#process, signal);
     const now = this.#table.clock.now();
