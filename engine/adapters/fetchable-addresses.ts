@@ -1,0 +1,68 @@
+// Which IP addresses may be fetched from on behalf of a user: those of the public internet, and what the operator
+// allows. Ranges are the special-purpose registries of IANA (RFC 6890 and its updates), multicast and reserved space.
+
+import { BlockList, isIP } from 'node:net';
+
+/** Not reachable for everybody, so possibly ours, or nobody's. */
+const SPECIAL_V4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8], // this network, unspecified
+  ['10.0.0.0', 8], // private
+  ['100.64.0.0', 10], // shared by a carrier (CGNAT)
+  ['127.0.0.0', 8], // loopback
+  ['169.254.0.0', 16], // link-local, metadata services of clouds
+  ['172.16.0.0', 12], // private
+  ['192.0.0.0', 24], // protocol assignments
+  ['192.0.2.0', 24], // documentation
+  ['192.88.99.0', 24], // relays of 6to4
+  ['192.168.0.0', 16], // private
+  ['198.18.0.0', 15], // benchmarks
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved, broadcast
+];
+
+/** The only space of IPv6 that is handed out: whatever lies outside (mapped, link-local, ..) needs no list. */
+const GLOBAL_V6 = ['2000::', 3] as const;
+/** Within it. 6to4 and Teredo lead to an IPv4 address of the sender's choice, and nobody serves files there. */
+const SPECIAL_V6: readonly (readonly [string, number])[] = [
+  ['2001::', 23], // protocol assignments, Teredo among them
+  ['2001:db8::', 32], // documentation
+  ['2002::', 16], // 6to4
+  ['3fff::', 20], // documentation
+];
+/** NAT64 leads to the IPv4 address in its last 32 bits: what a network without IPv4 reaches public servers by. */
+const NAT64 = '64:ff9b::';
+const NAT64_BITS = 96;
+
+export class FetchableAddresses {
+  readonly #allowed = new BlockList();
+  readonly #special = new BlockList();
+  readonly #global = new BlockList();
+
+  /** @param allow ranges like `10.0.0.0/8`, or single addresses, that may be fetched from whatever else is said of them */
+  constructor(allow: readonly string[]) {
+    for (const range of allow) {
+      const [network = '', bits] = range.split('/');
+      const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
+      if (bits === undefined) this.#allowed.addAddress(network, family);
+      else this.#allowed.addSubnet(network, Number(bits), family);
+    }
+    for (const [network, bits] of SPECIAL_V4) {
+      this.#special.addSubnet(network, bits, 'ipv4');
+      this.#special.addSubnet(`${NAT64}${network}`, NAT64_BITS + bits, 'ipv6');
+    }
+    for (const [network, bits] of SPECIAL_V6) this.#special.addSubnet(network, bits, 'ipv6');
+    this.#global.addSubnet(...GLOBAL_V6, 'ipv6');
+    this.#global.addSubnet(NAT64, NAT64_BITS, 'ipv6');
+  }
+
+  /** False too for what is no address, or one with a zone. An IPv4 range that is allowed is allowed mapped to IPv6. */
+  permit(address: string): boolean {
+    const version = isIP(address);
+    if (version === 0 || address.includes('%')) return false;
+    const family = version === 6 ? 'ipv6' : 'ipv4';
+    if (this.#allowed.check(address, family)) return true;
+    return (version === 4 || this.#global.check(address, family)) && !this.#special.check(address, family);
+  }
+}
