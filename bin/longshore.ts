@@ -21,6 +21,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   datasets: async () => (await import('./commands/datasets.ts')).datasets,
   jobs: async () => (await import('./commands/jobs.ts')).jobs,
   retry: async () => (await import('./commands/retry.ts')).retry,
+  reconcile: async () => (await import('./commands/reconcile.ts')).reconcile,
+  prune: async () => (await import('./commands/prune.ts')).prune,
   config: async () => (await import('./commands/config.ts')).config,
 };
 /** Run by the launchers of the sample plugins; not for people. */

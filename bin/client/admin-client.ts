@@ -45,6 +45,44 @@ export interface JobsQuery {
   readonly limit: number;
 }
 
+/** A run of a daemon, its last or the one under way; `ended` is absent while it goes on. */
+export interface ReportedRun {
+  readonly started: string;
+  readonly ended?: string;
+  /** Why it ended early. */
+  readonly failure?: string;
+}
+
+export interface ReportedRuns<Run extends ReportedRun> {
+  readonly current?: Run;
+  readonly last?: Run;
+}
+
+export interface ReconcileRun extends ReportedRun {
+  readonly kind: 'full' | 'slim';
+  readonly listed: number;
+  readonly malformed: number;
+  readonly reconciled: number;
+  /** By database. */
+  readonly absent: Readonly<Record<string, number>>;
+  readonly deleted: number;
+  readonly spared: number;
+  readonly leftOut: readonly { readonly installTarget: string; readonly reason: string }[];
+  readonly braked?: string;
+}
+
+export interface PruneRun extends ReportedRun {
+  readonly cutoff: string;
+  readonly pruned: number;
+  readonly trimmed: number;
+  /** By reason. */
+  readonly skipped: Readonly<Record<string, number>>;
+  readonly failures: number;
+}
+
+const RECONCILE = '/admin/rpc/datasets/reconcile';
+const PRUNE = '/admin/rpc/datasets/prune';
+
 export class AdminClient {
   readonly #options: AdminClientOptions;
 
@@ -59,6 +97,25 @@ export class AdminClient {
 
   async retry(id: number, signal: AbortSignal): Promise<{ readonly id: number; readonly state: string }> {
     return (await this.#call('POST', `/admin/rpc/jobs/${id}/retry`, signal)) as { id: number; state: string };
+  }
+
+  /** Resolves with the server's answer once a full run has begun. */
+  reconcile(allowDeletes: boolean, signal: AbortSignal): Promise<unknown> {
+    return this.#call('POST', `${RECONCILE}?allow-deletes=${allowDeletes}`, signal);
+  }
+
+  async reconcileRuns(signal: AbortSignal): Promise<ReportedRuns<ReconcileRun>> {
+    return (await this.#call('GET', RECONCILE, signal)) as ReportedRuns<ReconcileRun>;
+  }
+
+  /** Resolves with the server's answer once a run has begun. @param ageCutoff a duration; default: the server's */
+  prune(ageCutoff: string | undefined, signal: AbortSignal): Promise<unknown> {
+    const query = ageCutoff === undefined ? '' : `?${new URLSearchParams({ age_cutoff: ageCutoff })}`;
+    return this.#call('POST', PRUNE + query, signal);
+  }
+
+  async pruneRuns(signal: AbortSignal): Promise<ReportedRuns<PruneRun>> {
+    return (await this.#call('GET', PRUNE, signal)) as ReportedRuns<PruneRun>;
   }
 
   async #call(method: string, path: string, signal: AbortSignal): Promise<unknown> {

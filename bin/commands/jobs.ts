@@ -6,6 +6,7 @@ import { JOB_STATES } from '../../engine/ports/job-admin.ts';
 import { parse } from '../arguments.ts';
 import type { JobsReport, ReportedJob } from '../client/admin-client.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
+import { oneLine } from '../client/one-line.ts';
 import { type Command, EXIT } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -49,7 +50,6 @@ function describe({ lanes, results }: JobsReport): string {
 }
 
 function line({ id, lane, datasetId, owner, state, tries, created, message }: ReportedJob): string {
-  // A message stays one line of the list, whatever it holds; and it may hold what a terminal would obey.
-  const why = message === undefined ? '' : `  ${message.replace(/[\s\p{Cc}]+/gu, ' ')}`;
+  const why = message === undefined ? '' : `  ${oneLine(message)}`;
   return `${id}  ${lane}  ${state}  ${datasetId}  owner ${owner}  ${created}  tries ${tries}${why}\n`;
 }

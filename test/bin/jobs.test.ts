@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ApiError } from '../../bin/client/api-call.ts';
-import { type Command, type CommandIo, EXIT } from '../../bin/command.ts';
+import { type Command, EXIT } from '../../bin/command.ts';
 import { jobs } from '../../bin/commands/jobs.ts';
 import { retry } from '../../bin/commands/retry.ts';
 import { UsageError } from '../../bin/usage-error.ts';
@@ -17,6 +17,7 @@ import { LeaseTable } from '../fakes/fake-leases.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { ADMIN_TOKEN, listen } from '../http/installer/installer-app.ts';
 import { freePort } from '../support/ports.ts';
+import { fault, run } from '../support/run-command.ts';
 
 const signal = new AbortController().signal;
 const OWNER = '9007199254740993' as UserId; // above 2^53: no digit may be lost
@@ -43,23 +44,6 @@ async function setup(t: Test) {
   const server = await listen(t, [jobsReportRoute(options), jobRetryRoute(options)]);
   const url = `http://127.0.0.1:${server.port}`;
   return { table, lane, url, access: ['--server', `${url}/`, '--admin-token', ADMIN_TOKEN] };
-}
-
-async function run(command: Command, args: readonly string[], env: CommandIo['env'] = {}) {
-  let out = '';
-  let err = '';
-  const io: CommandIo = {
-    env,
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    terminal: false,
-    signal,
-  };
-  return { code: await command.run(args, io), out, err };
 }
 
 t.test('jobs are shown as a table of lanes and a line each', async (t) => {
@@ -160,13 +144,3 @@ t.test('a wrong call is a usage error that names what is wrong', async (t) => {
   for (const [command, args, message] of wrong)
     t.match(await fault(command, args), [UsageError, undefined, message], args.join(' '));
 });
-
-/** Class, HTTP status and message of what the command throws. */
-async function fault(command: Command, args: readonly string[]): Promise<unknown[]> {
-  try {
-    await run(command, args);
-  } catch (error) {
-    if (error instanceof Error) return [error.constructor, (error as Partial<ApiError>).status, error.message];
-  }
-  throw new Error(`${command.name} ${args.join(' ')} did not fail`);
-}

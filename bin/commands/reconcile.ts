@@ -1,0 +1,50 @@
+// `longshore reconcile`: has all datasets compared with the object store now.
+
+import { systemClock } from '../../engine/time.ts';
+import { parse } from '../arguments.ts';
+import type { ReconcileRun } from '../client/admin-client.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
+import { oneLine } from '../client/one-line.ts';
+import { runToItsEnd } from '../client/order-run.ts';
+import { type Command, EXIT } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = { ...ADMIN_OPTIONS, 'allow-deletes': { type: 'boolean' }, wait: { type: 'boolean' } } as const;
+
+export const reconcile: Command = {
+  name: 'reconcile',
+  summary: 'compare all datasets with the object store now (administrators)',
+  usage: `longshore reconcile [--allow-deletes] [--wait]  ${ADMIN_USAGE}`,
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': reconcile takes options only`);
+    const client = await openAdminClient(values, io);
+    const start = (signal: AbortSignal) => client.reconcile(values['allow-deletes'] === true, signal);
+    if (!values.wait) {
+      const started = await start(io.signal);
+      io.out(values.json ? `${JSON.stringify(started)}\n` : 'reconciliation started\n');
+      return EXIT.ok;
+    }
+    const order = { start, runs: (signal: AbortSignal) => client.reconcileRuns(signal) };
+    const report = await runToItsEnd(order, systemClock, io.signal);
+    io.out(values.json ? `${JSON.stringify(report, null, 2)}\n` : describe(report));
+    if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
+    if (report.braked !== undefined)
+      io.err(`deletes were held back (--allow-deletes lets them go): ${oneLine(report.braked)}\n`);
+    return report.failure === undefined && report.braked === undefined ? EXIT.ok : EXIT.failed;
+  },
+};
+
+function describe(report: ReconcileRun): string {
+  const absent = Object.entries(report.absent).map(([database, count]) => `${database} ${count}`);
+  const rows = [
+    ['in the store', report.listed],
+    ['malformed', report.malformed],
+    ['reconciled', report.reconciled],
+    ['absent', absent.join(', ') || 0],
+    ['deleted', report.deleted],
+    ['spared', report.spared],
+    ...report.leftOut.map(({ installTarget, reason }) => ['left out', `${installTarget}: ${oneLine(reason)}`]),
+  ];
+  return rows.map(([name, value]) => `${String(name).padEnd(14)}${value}\n`).join('');
+}

@@ -1,0 +1,85 @@
+// POST /admin/rpc/datasets/prune: a run of the pruner now; GET: how far it is, and what the last run found.
+
+import { parseDuration } from '../../../engine/duration.ts';
+import type { PrunerControl, PrunerRun } from '../../../engine/ports/daemon-orders.ts';
+import { badRequest } from '../../errors.ts';
+import type { QueryValue } from '../../query.ts';
+import type { Route } from '../../route.ts';
+import { answer, refusals } from '../responses.ts';
+import { type PruneReport, PruneRuns, PruneStarted } from '../schema/daemon-report.ts';
+import { ORDER_REFUSALS, requireStarted } from './daemon-order.ts';
+import { ADMIN_REFUSALS } from './refusals.ts';
+
+export interface PruneOptions {
+  readonly pruner: PrunerControl;
+}
+
+const PATH = '/admin/rpc/datasets/prune';
+
+export function pruneRoutes({ pruner }: PruneOptions): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: PATH,
+      access: 'admin',
+      operationId: 'pruneDatasets',
+      summary: 'Removes for good now what was deleted or superseded long enough ago',
+      query: {
+        age_cutoff: {
+          description: 'How long ago, such as 30d or 1d 12h, instead of the retention that is configured',
+          schema: { type: 'string' },
+        },
+      },
+      responses: { 202: answer('The run has begun', PruneStarted), ...refusals(ORDER_REFUSALS) },
+      handler: async (context) => {
+        const { age_cutoff: ageCutoff } = context.query;
+        const minAgeMs = durationOf(ageCutoff);
+        const options = minAgeMs === undefined ? {} : { minAgeMs };
+        requireStarted('pruner', await pruner.order(options, context.signal));
+        context.log.info({ ageCutoff }, 'run of the pruner ordered by an administrator');
+        const started: PruneStarted = {
+          state: 'started',
+          ...(ageCutoff === undefined ? {} : { ageCutoff: String(ageCutoff) }),
+        };
+        await context.json(202, started);
+      },
+    },
+    {
+      method: 'GET',
+      path: PATH,
+      access: 'admin',
+      operationId: 'reportPruning',
+      summary: 'What the pruner has done: its run under way, and its last',
+      responses: { 200: answer('Runs of the process that answers', PruneRuns), ...refusals(ADMIN_REFUSALS) },
+      handler: async (context) => {
+        const { current, lastReport } = pruner;
+        const runs: PruneRuns = {
+          ...(current ? { current: runView(current) } : {}),
+          ...(lastReport ? { last: { ...runView(lastReport), ended: lastReport.endedAt.toISOString() } } : {}),
+        };
+        await context.json(200, runs);
+      },
+    },
+  ];
+}
+
+function durationOf(value: QueryValue | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = parseDuration(String(value));
+  if (ms === undefined)
+    throw badRequest(`query parameter 'age_cutoff' is '${value}': a duration such as 30d or 1d 12h is needed`);
+  return ms;
+}
+
+function runView(report: PrunerRun): PruneReport {
+  const { startedAt, cutoff, failure } = report;
+  return {
+    started: startedAt.toISOString(),
+    cutoff: cutoff.toISOString(),
+    pruned: report.pruned,
+    trimmed: report.trimmed,
+    skipped: { ...report.skipped },
+    failures: report.failures,
+    ...(failure === undefined ? {} : { failure }),
+  };
+}

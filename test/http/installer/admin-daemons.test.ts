@@ -1,0 +1,175 @@
+import t, { type Test } from 'tap';
+import { fetch } from 'undici';
+import { transient } from '../../../engine/failure.ts';
+import { pruneRoutes } from '../../../http/installer/admin/prune.ts';
+import { reconcileRoutes } from '../../../http/installer/admin/reconcile.ts';
+import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
+import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
+import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { ADMIN_TOKEN, listen } from './installer-app.ts';
+import { responseFaults, schemaOf } from './response-check.ts';
+
+const RECONCILE = '/admin/rpc/datasets/reconcile';
+const PRUNE = '/admin/rpc/datasets/prune';
+
+async function setup(t: Test) {
+  const reconciler = new FakeReconcilerControl(RECONCILER_REPORT);
+  const pruner = new FakePrunerControl(PRUNER_REPORT);
+  const routes = [...reconcileRoutes({ reconciler }), ...pruneRoutes({ pruner })];
+  const server = await listen(t, routes);
+  const call = async (
+    method: string,
+    path: string,
+    headers: Record<string, string> = { 'admin-token': ADMIN_TOKEN },
+  ) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method, headers });
+    const text = await response.text();
+    const route = routes.find((one) => one.method === method && path.split('?')[0] === one.path);
+    if (route && response.ok)
+      t.strictSame(responseFaults(schemaOf(routes, route.operationId, response.status), text), [], text);
+    return { status: response.status, body: JSON.parse(text) as Record<string, unknown> };
+  };
+  return { reconciler, pruner, call };
+}
+
+const RECONCILED = {
+  kind: 'full',
+  started: '2026-01-02T03:04:05.678Z',
+  listed: 1_000,
+  malformed: 2,
+  reconciled: 30,
+  absent: { cache: 4, [PLASMO]: 3 },
+  deleted: 3,
+  spared: 1,
+  leftOut: [{ installTarget: TOXO, reason: 'connect ECONNREFUSED' }],
+};
+const PRUNED = {
+  started: '2026-01-02T03:04:05.678Z',
+  cutoff: '2025-12-03T03:04:05.678Z',
+  pruned: 4,
+  trimmed: 5,
+  skipped: { 'too-young': 6, 'not-uninstalled': 1 },
+  failures: 0,
+};
+const ended = '2026-01-02T03:05:06.789Z';
+
+t.test('a full run is started, which deletes many only when asked to', async (t) => {
+  const { reconciler, call } = await setup(t);
+  for (const [query, allowDeletes] of [
+    ['', false],
+    ['?allow-deletes=false', false],
+    ['?allow-deletes=true', true],
+  ] as const)
+    t.strictSame(await call('POST', RECONCILE + query), {
+      status: 202,
+      body: { state: 'started', kind: 'full', allowDeletes },
+    });
+  t.strictSame(
+    reconciler.orders,
+    [false, false, true].map((allowDeletes) => ({ kind: 'full', allowDeletes })),
+  );
+});
+
+t.test('pruning is started, with the age that is asked for', async (t) => {
+  const { pruner, call } = await setup(t);
+  t.strictSame(await call('POST', PRUNE), { status: 202, body: { state: 'started' } });
+  t.strictSame(await call('POST', `${PRUNE}?age_cutoff=1d%2012h`), {
+    status: 202,
+    body: { state: 'started', ageCutoff: '1d 12h' },
+  });
+  t.strictSame(await call('POST', `${PRUNE}?age_cutoff=0s`), {
+    status: 202,
+    body: { state: 'started', ageCutoff: '0s' },
+  });
+  t.strictSame(pruner.orders, [{}, { minAgeMs: 36 * 3_600_000 }, { minAgeMs: 0 }]);
+});
+
+t.test('the reconciler tells of its run under way, then of its last', async (t) => {
+  const { reconciler, call } = await setup(t);
+  t.strictSame(await call('GET', RECONCILE), { status: 200, body: {} });
+  reconciler.looks = 1;
+  await call('POST', RECONCILE);
+  t.strictSame(await call('GET', RECONCILE), { status: 200, body: { current: RECONCILED } });
+  t.strictSame(await call('GET', RECONCILE), { status: 200, body: { last: { ...RECONCILED, ended } } });
+  reconciler.report = { ...RECONCILER_REPORT, wouldDelete: {}, leftOut: [], braked: 'too many', failure: 'no store' };
+  await call('POST', RECONCILE);
+  t.strictSame((await call('GET', RECONCILE)).body, {
+    current: { ...RECONCILED, absent: {}, leftOut: [], braked: 'too many', failure: 'no store' },
+    last: { ...RECONCILED, ended },
+  });
+});
+
+t.test('the pruner tells of its run under way, then of its last', async (t) => {
+  const { pruner, call } = await setup(t);
+  t.strictSame(await call('GET', PRUNE), { status: 200, body: {} });
+  pruner.looks = 1;
+  await call('POST', PRUNE);
+  t.strictSame(await call('GET', PRUNE), { status: 200, body: { current: PRUNED } });
+  t.strictSame(await call('GET', PRUNE), { status: 200, body: { last: { ...PRUNED, ended } } });
+  pruner.report = { ...PRUNER_REPORT, skipped: {}, failures: 2, failure: 'no store' };
+  pruner.looks = 0;
+  await call('POST', PRUNE);
+  t.strictSame((await call('GET', PRUNE)).body, {
+    last: { ...PRUNED, skipped: {}, failures: 2, failure: 'no store', ended },
+  });
+});
+
+t.test('a run under way is a conflict, and so is a daemon of another process', async (t) => {
+  const { reconciler, pruner, call } = await setup(t);
+  for (const [daemon, path, name] of [
+    [reconciler, RECONCILE, 'reconciler'],
+    [pruner, PRUNE, 'pruner'],
+  ] as const) {
+    daemon.answer = 'running';
+    t.match(await call('POST', path), {
+      status: 409,
+      body: { status: 'conflict', message: new RegExp(`a run of the ${name} is under way`) },
+    });
+    daemon.answer = 'elsewhere';
+    t.match(await call('POST', path), {
+      status: 409,
+      body: { status: 'conflict', message: new RegExp(`another process .* runs the ${name}`) },
+    });
+  }
+});
+
+t.test('a daemon that is not there yet may be asked later', async (t) => {
+  const { reconciler, call } = await setup(t);
+  reconciler.order = async () => {
+    throw transient("daemon 'reconciler' does not run yet");
+  };
+  t.match(await call('POST', RECONCILE), { status: 503, body: { status: 'server-error' } });
+});
+
+t.test('what cannot be asked for is refused by its name', async (t) => {
+  const { reconciler, pruner, call } = await setup(t);
+  for (const [path, message] of [
+    [`${RECONCILE}?allow-deletes=maybe`, /'allow-deletes' is 'maybe'/],
+    [`${RECONCILE}?allow_deletes=true`, /'allow_deletes' is unknown; known: allow-deletes/],
+    [`${PRUNE}?age_cutoff=soon`, /'age_cutoff' is 'soon': a duration such as 30d or 1d 12h is needed/],
+    [`${PRUNE}?age_cutoff=`, /'age_cutoff' is ''/],
+    [`${PRUNE}?age_cutoff=-1d`, /'age_cutoff' is '-1d'/],
+    [`${PRUNE}?age-cutoff=1d`, /'age-cutoff' is unknown; known: age_cutoff/],
+  ] as const)
+    t.match(await call('POST', path), { status: 400, body: { status: 'bad-request', message } }, path);
+  t.strictSame([reconciler.orders, pruner.orders], [[], []]);
+});
+
+t.test('only administrators order runs or read of them', async (t) => {
+  const { reconciler, pruner, call } = await setup(t);
+  const user = { authorization: 'Bearer 7' };
+  const wrong = { 'admin-token': 'b'.repeat(40) };
+  for (const path of [RECONCILE, PRUNE])
+    for (const method of ['GET', 'POST'])
+      t.strictSame(
+        [
+          (await call(method, path, {})).status,
+          (await call(method, path, user)).status,
+          (await call(method, path, wrong)).status,
+          (await call(method, path, { ...user, ...wrong })).status,
+        ],
+        [401, 401, 403, 403],
+        `${method} ${path}`,
+      );
+  t.strictSame([reconciler.orders, pruner.orders], [[], []]);
+});
