@@ -6,6 +6,7 @@
 
 import { rejected, transient } from '../failure.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
+import type { FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { JobRequest } from '../ports/jobs.ts';
 import type { Lease } from '../ports/leases.ts';
@@ -84,6 +85,32 @@ export class PostgresUploads implements Uploads {
       [dataset],
     );
     return row?.source;
+  }
+
+  async room(dataset: DatasetId, limitBytes: number, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ bytes: number }>(
+      `select greatest($2::bigint - coalesce(o.bytes, 0) + d.raw_bytes, 0) as bytes
+       from upload u join dataset d on d.dataset_id = u.dataset_id left join owner_usage o on o.owner_id = d.owner_id
+       where u.dataset_id = $1 and u.state = 'accepted'`,
+      [dataset, limitBytes],
+    );
+    return row?.bytes ?? 0;
+  }
+
+  async fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const parameters = new SqlParameters();
+    const source: UploadSource = { kind: 'files', files };
+    const [row] = await this.#db.query<{ ours: boolean }>(
+      `with ${fence(dataset, lease, parameters)},
+       fetched as (
+         update upload u set source = ${parameters.add(storableJson(JSON.stringify(source)), 'jsonb')} from fence f
+         where u.accepted_id = f.dataset_id and u.state = 'accepted')
+       select exists (select from fence) as ours`,
+      parameters.values,
+    );
+    if (!row?.ours) throw leaseLost(dataset);
   }
 
   async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {

@@ -47,6 +47,10 @@ export interface Uploads {
   abandon(dataset: DatasetId, signal: AbortSignal): Promise<void>;
   /** The source of an accepted upload; undefined when there is none or it is stored. */
   source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined>;
+  /** Bytes that an accepted upload may have in all within the owner's quota (`limitBytes`); 0 when there is none. */
+  room(dataset: DatasetId, limitBytes: number, signal: AbortSignal): Promise<number>;
+  /** The files of an accepted upload are under raw/ now and not to be fetched again. Guarded by the lease. */
+  fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void>;
   /** Marks the upload `stored` with the bytes that count against the quota. Guarded by the lease. */
   settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
   /** `receiving` rows whose process is dead, for the sweep: remove their objects, then {@link abandon}. */

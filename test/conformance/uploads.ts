@@ -170,6 +170,43 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 650);
   });
 
+  t.test('a URL may become as large as the quota leaves room for', async (t) => {
+    const { uploads, begin, accept } = await open(t);
+    const owner = newUser();
+    const [at, other] = [newAddress(owner), newAddress(owner)];
+    const room = () => uploads.room(at.dataset, LIMIT, signal);
+    t.equal(await room(), 0, 'unknown');
+    await begin(at, 100);
+    t.equal(await room(), 0, 'not accepted yet');
+    await accept(at, { source: { kind: 'url', url: 'https://example.org/a.txt' } });
+    t.equal(await room(), 1_000);
+    await begin(other, 300);
+    t.equal(await room(), 700);
+    t.equal(await uploads.grow(at.dataset, 650, LIMIT, signal), true);
+    t.equal(await room(), 700, 'what it holds itself is its own');
+    t.equal(await uploads.room(at.dataset, 200, signal), 0);
+  });
+
+  t.test('a URL that was fetched is files, under the lease', async (t) => {
+    const { uploads, grant, begin, usage, accept } = await open(t);
+    const at = newAddress();
+    const url: UploadSource = { kind: 'url', url: 'https://example.org/a.txt' };
+    const files = [{ name: 'génes.txt', size: 70 }];
+    await begin(at, 100);
+    await accept(at, { source: url });
+    const [stale, lease] = [await grant(at.dataset), await grant(at.dataset)];
+    await t.rejects(uploads.fetched(at.dataset, stale, files, signal), { kind: 'aborted', message: /lease lost/ });
+    t.strictSame(await uploads.source(at.dataset, signal), url);
+    await uploads.fetched(at.dataset, lease, files, signal);
+    await uploads.fetched(at.dataset, lease, files, signal);
+    t.strictSame(await uploads.source(at.dataset, signal), { kind: 'files', files });
+    t.equal(await usage(at.owner), 100, 'the reservation stands until it is settled');
+    await uploads.settle(at.dataset, lease, 70, signal);
+    await uploads.fetched(at.dataset, lease, files, signal);
+    t.equal(await uploads.source(at.dataset, signal), undefined, 'a stored upload stays stored');
+    t.equal(await usage(at.owner), 70);
+  });
+
   t.test('a settled upload counts its raw bytes and has no source any more', async (t) => {
     const { uploads, grant, begin, usage, accept } = await open(t);
     const at = newAddress();

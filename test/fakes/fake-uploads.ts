@@ -106,6 +106,20 @@ export class FakeUploads implements Uploads {
     return this.#uploads.get(dataset)?.source;
   }
 
+  async room(dataset: DatasetId, limitBytes: number, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const upload = this.#uploads.get(dataset);
+    if (upload?.state !== 'accepted') return 0;
+    return Math.max(limitBytes - this.#used(upload.owner) + upload.bytes, 0);
+  }
+
+  async fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (lease.name !== dataset || !this.#options.holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
+    const upload = this.#uploads.get(dataset);
+    if (upload?.state === 'accepted') this.#put({ ...upload, source: { kind: 'files', files } });
+  }
+
   async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (lease.name !== dataset || !this.#options.holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
