@@ -4,31 +4,27 @@
 //   revised-flag alone   live -> superseded
 // The state is written first: from then on no other lane works on the dataset.
 
-import { kindOf } from '../engine/failure.ts';
-import type { Logger } from '../engine/log.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import { objectKey } from '../engine/model/object-key.ts';
 import { type DatasetState, isDeleted } from '../engine/model/status.ts';
-import type { Catalog, DatasetRecord } from '../engine/ports/catalog.ts';
+import type { DatasetRecord } from '../engine/ports/catalog.ts';
 import type { InstallTarget } from '../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../engine/ports/jobs.ts';
-import type { ObjectStore } from '../engine/ports/object-store.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
+import { registration } from './reconcile-registration.ts';
+import { readSnapshot, type SnapshotPorts } from './reconcile-snapshot.ts';
 import { flagOlder, type RevisionFlag } from './revisions.ts';
-import type { InstallTargets } from './site-targets.ts';
-import { readMetadata } from './stored-documents.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 import { onEachTarget, uninstallFrom } from './uninstall.ts';
 
-export interface SoftDeleteLanePorts {
-  readonly catalog: Catalog;
-  readonly store: ObjectStore;
+export interface SoftDeleteLanePorts extends SnapshotPorts {
   readonly tasks: TaskRunner;
-  readonly targets: InstallTargets;
-  readonly log: Logger;
 }
 
 type Flags = ReadonlySet<RevisionFlag>;
+
+/** States in which nothing of a dataset is to be installed anywhere, and which may be taken back. */
+const WITHDRAWN: readonly DatasetState[] = ['superseded', 'deleting', 'deleted'];
 
 export class SoftDeleteLane implements JobHandler {
   readonly lane = 'softDelete';
@@ -45,7 +41,7 @@ export class SoftDeleteLane implements JobHandler {
     const flags = await this.#flags(job, signal);
     if (flags.size === 0) return DONE;
     const record = await this.#mark(job, flags, signal);
-    if (!record || record.state === 'pruning') return DONE;
+    if (!record || !WITHDRAWN.includes(record.state)) return DONE;
     if (flags.has('delete-flag') && !flags.has('revised-flag')) {
       // The newest revision takes all others with it.
       const older = await flagOlder(store, record, 'delete-flag', signal);
@@ -76,28 +72,25 @@ export class SoftDeleteLane implements JobHandler {
   async #mark(job: ClaimedJob, flags: Flags, signal: AbortSignal): Promise<DatasetRecord | undefined> {
     const { catalog } = this.#ports;
     const known = await catalog.find(job.dataset, signal);
-    if (!known) return this.#register(job, flags, signal);
+    if (!known) return this.#register(job, signal);
     const state = stateAfter(known.state, flags);
     if (state === known.state) return known;
     await catalog.write(job.dataset, job.lease, [{ set: 'state', state }], signal);
     return { ...known, state };
   }
 
-  async #register(job: ClaimedJob, flags: Flags, signal: AbortSignal): Promise<DatasetRecord | undefined> {
-    const { catalog, store, log } = this.#ports;
-    const { owner, dataset } = job;
-    try {
-      const metadata = await readMetadata(store, { owner, dataset }, signal);
-      if (!metadata) return undefined;
-      const state = stateAfter('live', flags);
-      await catalog.register({ owner, dataset }, metadata.document, [{ set: 'state', state }], job.lease, signal);
-    } catch (error) {
-      if (kindOf(error) !== 'rejected') throw error;
-      // A dataset that nobody can read is for reconciliation to report.
-      log.warn({ dataset, owner, event: job.eventId, err: error }, 'a flagged dataset has no readable metadata');
+  async #register(job: ClaimedJob, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+    const { catalog, log } = this.#ports;
+    const reading = await readSnapshot(this.#ports, this.#types, job, signal);
+    if ('why' in reading) {
+      // For reconciliation to report.
+      const about = { dataset: job.dataset, owner: job.owner, event: job.eventId };
+      log.warn({ ...about, why: reading.why, err: reading.reason }, 'a flagged dataset has no readable metadata');
       return undefined;
     }
-    return catalog.find(dataset, signal);
+    const { snapshot } = reading;
+    await catalog.register(job, snapshot.metadata, registration(snapshot), job.lease, signal);
+    return catalog.find(job.dataset, signal);
   }
 
   #enabled(record: DatasetRecord): readonly InstallTarget[] {

@@ -242,10 +242,11 @@ t.test('a dataset that the cache does not know is registered as what it is and t
   ] as const) {
     const world = new LaneWorld(t.testdir());
     const at = await installed(world);
+    const record = await world.record(at);
     world.catalog.datasets.delete(at.dataset);
     await flag(world, at, name);
     t.same(await world.run('softDelete'), { kind: 'done' });
-    t.equal(stateOf(world, at), state);
+    t.match(await world.record(at), { ...record, state });
     t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: UNINSTALLED });
   }
 });
