@@ -79,8 +79,8 @@ export class HardDeleteLane implements JobHandler {
   async #trim(job: ClaimedJob, record: DatasetRecord, signal: AbortSignal): Promise<void> {
     const { catalog, store } = this.#ports;
     await this.#purge(job, record, signal);
-    const changes = (['installFiles', 'documentFiles'] as const).map((set) => ({ set, files: [] }));
-    await catalog.write(job.dataset, job.lease, changes, signal);
+    const files = (['installFiles', 'documentFiles'] as const).map((set) => ({ set, files: [] }));
+    await catalog.write(job.dataset, job.lease, [...files, { set: 'trimmed' }], signal);
     // While it is there, the revision counts as not trimmed.
     await removeObjects(store, job, ['install-ready.zip'], isHistory, signal);
     this.#log('info', job, 'superseded revision trimmed');

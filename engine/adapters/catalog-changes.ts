@@ -77,6 +77,14 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
           ${parameters.add(change.version.modified, 'timestamptz')}, ${parameters.add(change.version.etag, 'text')}
         from changed f on conflict (dataset_id, part)
         do update set modified = excluded.modified, etag = excluded.etag)`);
+    case 'trimmed':
+      return {
+        columns: {},
+        ctes: [
+          'no_installs as (delete from install_status i using changed f where i.dataset_id = f.dataset_id)',
+          `no_data as (delete from dataset_sync s using changed f where s.dataset_id = f.dataset_id and s.part = 'data')`,
+        ],
+      };
     default:
       throw change satisfies never;
   }

@@ -54,7 +54,9 @@ export type CatalogChange =
   | { readonly set: 'metadata'; readonly metadata: DatasetMetadata }
   | ({ readonly set: 'install' } & InstallRecord)
   | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
-  | { readonly set: 'state'; readonly state: DatasetState };
+  | { readonly set: 'state'; readonly state: DatasetState }
+  /** Nothing of it can be installed any more: the mirror's statuses and the version of the data go. Not with changes of those. */
+  | { readonly set: 'trimmed' };
 
 /** One due step of an install: its own tries and next time (design, Lanes, install). */
 export interface InstallAttempt {

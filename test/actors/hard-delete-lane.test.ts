@@ -260,6 +260,8 @@ t.test('a superseded revision is trimmed to what its history needs, once', async
     t.same(await traces(world, at), kept, round);
     const { files } = world.dataset(at);
     t.same([files.install, files.document, files.property?.length, files.upload?.length], [[], [], 1, 1], round);
+    t.match(await world.record(at), { import: { status: 'complete' }, sync: { meta: 'current', data: 'none' } }, round);
+    t.same(world.dataset(at).installs, [], round);
   }
 });
 

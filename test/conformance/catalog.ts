@@ -123,6 +123,26 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     });
   });
 
+  t.test('what is trimmed has no installs and no version of data any more, and keeps the rest', async (t) => {
+    const { record, write, found, kept } = await open(t);
+    const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc-1' };
+    await write(
+      { set: 'state', state: 'superseded' },
+      { set: 'installFiles', files: [{ name: 'c/d', size: 6 }] },
+      { set: 'uploadFiles', files: [{ name: 'raw', size: 5 }] },
+      { set: 'install', target: PLASMO, kind: 'data', status: 'complete', messages: ['odd'] },
+      { set: 'install', target: TOXO, kind: 'meta', status: 'complete', messages: [] },
+      { set: 'sync', part: 'meta', version },
+      { set: 'sync', part: 'data', version },
+    );
+    await write({ set: 'installFiles', files: [] }, { set: 'trimmed' });
+    t.strictSame(await found(), { ...record, state: 'superseded', sync: { meta: version } });
+    const { files } = await kept();
+    t.strictSame([files.upload, files.install ?? []], [[{ name: 'raw', size: 5 }], []]);
+    await write({ set: 'trimmed' });
+    t.strictSame(await found(), { ...record, state: 'superseded', sync: { meta: version } });
+  });
+
   t.test("a folder's files are replaced as a whole, the other folders' stay", async (t) => {
     const { write, kept } = await open(t);
     const file = (name: string, size: number): FileEntry => ({ name, size });

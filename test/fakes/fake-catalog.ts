@@ -161,6 +161,10 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
       return { ...known, sync: { ...known.sync, [change.part]: change.version } };
     case 'state':
       return { ...known, state: change.state };
+    case 'trimmed': {
+      const { data: _data, ...sync } = known.sync;
+      return { ...known, sync, installs: [] };
+    }
     default:
       throw change satisfies never;
   }
