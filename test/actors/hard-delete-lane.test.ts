@@ -265,6 +265,31 @@ t.test('a superseded revision is trimmed to what its history needs, once', async
   }
 });
 
+t.test('a trimmed revision is the same in a cache that is built anew', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world, { properties: { 'p.tsv': 'x' } });
+  await put(world, objectKey(at, 'revised-flag'));
+  await world.finish();
+  ask(world, at, 'pruner');
+  await world.run('hardDelete');
+  await world.finish();
+  const { files, ...trimmed } = world.dataset(at);
+  world.catalog.datasets.delete(at.dataset);
+  world.event('reconciliation', at);
+  await world.finish();
+  const { files: listed, ...built } = world.dataset(at);
+  t.same(built, trimmed);
+  const sizes = ({ upload = [], install = [], document = [], property = [] }: typeof files) =>
+    [upload, install, document, property].map(({ length }) => length);
+  t.same(
+    [sizes(listed), sizes(files)],
+    [
+      [1, 0, 0, 1],
+      [1, 0, 0, 1],
+    ],
+  );
+});
+
 t.test('a trimmed revision is one only when its installable data are gone, which go last', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = await installed(world);
