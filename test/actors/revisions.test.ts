@@ -1,10 +1,13 @@
 import t from 'tap';
 import { flagOlder, olderRevisions } from '../../actors/revisions.ts';
-import type { DatasetId } from '../../engine/model/ids.ts';
+import { transient } from '../../engine/failure.ts';
+import { type DatasetId, revisionOf } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
-import { objectKey } from '../../engine/model/object-key.ts';
+import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';
-import { metadataOf, newUser } from '../support/dataset-samples.ts';
+import { metadataOf, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
+import { LaneWorld } from '../support/lane-world.ts';
+import { targetAway } from '../support/target-away.ts';
 
 const never = new AbortController().signal;
 const owner = newUser();
@@ -67,4 +70,52 @@ t.test('the flag is put where metadata exist and it is missing, newest first, an
   );
   t.equal(store.text(key('R', 'revised-flag')), '');
   t.strictSame(await flagOlder(store, record, 'revised-flag', never), []);
+});
+
+/** An installed dataset, and its first revision, accepted. */
+async function revised(world: LaneWorld): Promise<{ readonly older: DatasetAddress; readonly at: DatasetAddress }> {
+  const older = await world.accept();
+  await world.finish();
+  const at = { owner: older.owner, dataset: revisionOf(older.dataset, 1) };
+  const { revisionHistory } = history(older.dataset, older.dataset, at.dataset);
+  await world.accept(
+    { metadata: { installTargets: [PLASMO, TOXO], ...(revisionHistory ? { revisionHistory } : {}) } },
+    at,
+  );
+  return { older, at };
+}
+
+t.test('a revision that is installed on all its targets supersedes the older one, which is taken away', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const { older, at } = await revised(world);
+  await world.finish();
+  t.same([world.dataset(older).state, world.dataset(at).state], ['superseded', 'live']);
+  t.same([...world.plugin.installed.keys()].sort(), [`PlasmoSite/${at.dataset}`, `ToxoSite/${at.dataset}`]);
+  const puts = world.store.changes.length;
+  world.event('install', at);
+  await world.finish();
+  t.equal(world.store.changes.length, puts, 'once');
+});
+
+t.test('the older revision stays while the newer one is not installed on one target', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const { older } = await revised(world);
+  world.plugin.decide = ({ kind, target }) =>
+    kind === 'installData' && target === TOXO ? { kind: 'missing-dependency', messages: ['build 68'] } : undefined;
+  await world.finish();
+  t.equal(world.dataset(older).state, 'live');
+  t.notOk(world.keys(older).includes('revised-flag'));
+});
+
+t.test('the older revision stays while a target of the newer one is away, and goes when it is back', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = targetAway(world, TOXO);
+  const { older } = await revised(world);
+  for (const lane of ['upload', 'import', 'updateMeta'] as const) await world.run(lane);
+  away.reason = transient('ToxoSite refused', { unreachable: true });
+  await world.run('install');
+  t.notOk(world.keys(older).includes('revised-flag'));
+  away.reason = undefined;
+  await world.finish();
+  t.equal(world.dataset(older).state, 'superseded');
 });
