@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { versionOf } from '../../actors/dataset-versions.ts';
 import type { JobHandler } from '../../actors/job-handler.ts';
 import { runJob } from '../../actors/job-lane.ts';
 import { routeChange } from '../../actors/routing.ts';
@@ -14,11 +13,9 @@ import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
-import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   datasetPrefix,
-  fileKey,
   objectKey,
   SHARE_OBJECTS,
   shareKey,
@@ -36,7 +33,8 @@ import { FakeObjectStore } from '../fakes/fake-object-store.ts';
 import { FakePluginClient } from '../fakes/fake-plugin-client.ts';
 import { FakeUploads } from '../fakes/fake-uploads.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
-import { metadataOf, newAddress, PLASMO, TOXO } from './dataset-samples.ts';
+import { acceptUpload, type Upload } from './accepted-upload.ts';
+import { newAddress, PLASMO, TOXO } from './dataset-samples.ts';
 import { controlView, recordView } from './dataset-views.ts';
 import { FaultGate } from './fault-gate.ts';
 import { InProcessTasks } from './in-process-tasks.ts';
@@ -47,11 +45,7 @@ export type RunningLane = (typeof RUNNING_LANES)[number];
 
 const never = new AbortController().signal;
 
-export interface Upload {
-  readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  readonly properties?: Readonly<Record<string, string>>;
-  readonly metadata?: Partial<DatasetMetadata>;
-}
+export type { Upload };
 
 /** One process's view of the site; dies at the gate's crash. */
 export interface LaneProcess {
@@ -137,32 +131,7 @@ export class LaneWorld {
 
   /** What a front end does for an upload, up to the 202. */
   async accept(upload: Upload = {}, at: DatasetAddress = newAddress()): Promise<DatasetAddress> {
-    const { files = { 'genes.txt': 'PF3D7_0100000\n' }, properties = {} } = upload;
-    const metadata = metadataOf(at.owner, { installTargets: [PLASMO, TOXO], ...upload.metadata });
-    const put = async (key: string, content: string | Uint8Array) => {
-      const info = await this.store.put(key, Buffer.from(content as string), {}, never);
-      return { name: key.slice(key.lastIndexOf('/') + 1), size: info.size, info };
-    };
-    const putAll = (folder: 'raw' | 'datasetProperties', all: Readonly<Record<string, string | Uint8Array>>) =>
-      Promise.all(
-        Object.entries(all).map(async ([name, content]) => {
-          const { size } = await put(fileKey(at, folder, name), content);
-          return { name, size };
-        }),
-      );
-    await this.uploads.begin(at, 0, Number.MAX_SAFE_INTEGER, never);
-    const source = { kind: 'files' as const, files: await putAll('raw', files) };
-    const stored = await put(objectKey(at, 'vdi-meta.json'), serialiseMetadata(metadata));
-    const accepted = {
-      ...at,
-      metadata,
-      metaVersion: versionOf(stored.info),
-      source,
-      documents: [],
-      properties: await putAll('datasetProperties', properties),
-      eventId: ++this.#lastEvent,
-    };
-    await this.uploads.accept(accepted, never);
+    await acceptUpload(this, upload, at, () => ++this.#lastEvent);
     return at;
   }
 
