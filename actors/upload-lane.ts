@@ -1,5 +1,6 @@
 // The upload lane: turns what a user sent into import-ready.zip. Order of effects: manifest, import-ready.zip (its
 // change event starts the import), status, then raw/ removed; a crash anywhere runs the whole job again from raw/.
+// What is at a URL is fetched into raw/ first, once: from then on it is an upload of files.
 
 import { kindOf, messageOf, rejected } from '../engine/failure.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
@@ -12,12 +13,20 @@ import type { Uploads } from '../engine/ports/uploads.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import type { Scratch } from './scratch.ts';
 import { writeManifest, writeUploadError } from './stored-documents.ts';
+import { overQuota } from './tasks/fetch-upload.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 
 export interface UploadLimits {
   /** Bytes of one upload after unpacking. */
   readonly maxTotalBytes: number;
   readonly maxEntries: number;
+  /** Absent = uploads by URL are refused. */
+  readonly url?: {
+    /** Bytes of one upload as it is fetched. */
+    readonly maxUploadBytes: number;
+    /** Bytes of raw uploads that one user may keep. */
+    readonly quotaBytes: number;
+  };
 }
 
 export interface UploadLanePorts {
@@ -46,20 +55,23 @@ export class UploadLane implements JobHandler {
     const record = await catalog.find(job.dataset, signal);
     const source = await uploads.source(job.dataset, signal);
     if (!record || !source) return DONE;
-    if (source.kind === 'url') throw rejected('uploads by URL are not enabled on this server');
     const at = { owner: record.owner, dataset: record.dataset };
+    let files = source.kind === 'files' ? source.files : [];
     // `failed` here: an administrator has it tried again, or a crash came between that status and the job's own end.
     if (record.upload.status === 'failed')
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
     if (record.upload.status === 'running' || record.upload.status === 'failed') {
       try {
-        await this.#scratch.using(job, (folder) => this.#pack(job, record, source.files, folder, signal));
+        await this.#scratch.using(job, async (folder) => {
+          if (source.kind === 'url') files = [await this.#fetch(job, record, source.url, folder, signal)];
+          await this.#pack(job, record, files, folder, signal);
+        });
       } catch (error) {
         if (kindOf(error) !== 'rejected') throw error;
         await this.#refuse(job, at, messageOf(error), signal);
       }
     }
-    await this.#removeRaw(job, at, source.files, signal);
+    await this.#removeRaw(job, at, files, signal);
     return DONE;
   }
 
@@ -82,6 +94,44 @@ export class UploadLane implements JobHandler {
     const status = outcome.failure === 'rejected' ? 'rejected' : 'failed';
     await writeUploadError(store, at, { status, message: outcome.message }, signal);
     await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message: outcome.message }], signal);
+  }
+
+  async #fetch(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    url: string,
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<FileEntry> {
+    const { uploads, store, tasks } = this.#ports;
+    const { url: limits, maxTotalBytes } = this.#limits;
+    if (!limits) throw rejected('uploads by URL are not enabled on this server');
+    const at = { owner: record.owner, dataset: record.dataset };
+    let entry = await this.#fetchedBefore(at, signal);
+    if (!entry) {
+      const { maxUploadBytes, quotaBytes } = limits;
+      const roomBytes = await uploads.room(job.dataset, quotaBytes, signal);
+      const maxFileBytes = this.#types.find(record.metadata.type)?.maxFileSize ?? maxTotalBytes;
+      const { file, name, size } = await tasks.run(
+        'fetch-upload',
+        { at, url, scratchDir, limits: { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } },
+        { signal, alone: job.alone },
+      );
+      // The room may have gone to another upload meanwhile.
+      if (!(await uploads.grow(job.dataset, size, quotaBytes, signal))) throw rejected(overQuota(quotaBytes));
+      await store.put(fileKey(at, 'raw', name), { file }, { size }, signal);
+      entry = { name, size };
+    }
+    await uploads.fetched(job.dataset, job.lease, [entry], signal);
+    return entry;
+  }
+
+  /** A crash came after the file was whole: it is not fetched again, since the link may not work any more. */
+  async #fetchedBefore(at: DatasetAddress, signal: AbortSignal): Promise<FileEntry | undefined> {
+    const prefix = fileKey(at, 'raw', '');
+    for await (const { key, size } of this.#ports.store.list(prefix, {}, signal))
+      return { name: key.slice(prefix.length), size };
+    return undefined;
   }
 
   async #pack(

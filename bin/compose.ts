@@ -5,6 +5,7 @@ import type { LaneTuning } from '../actors/job-lane.ts';
 import { PluginBreakers } from '../actors/plugin-breakers.ts';
 import { Scratch } from '../actors/scratch.ts';
 import { topology } from '../actors/topology.ts';
+import type { UploadLimits } from '../actors/upload-lane.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
@@ -16,6 +17,7 @@ import { installerFrontEnd } from './installer-front-end.ts';
 import { type CoreParts, openCore } from './open-core.ts';
 import { pluginHost } from './plugin-host.ts';
 import type { ThreadData } from './thread-data.ts';
+import { urlUploads } from './url-uploads.ts';
 import { workerThreads } from './worker-threads.ts';
 
 /** Base URLs without trailing slash, of the front ends that run. */
@@ -84,7 +86,7 @@ export async function compose(
         types,
         tuning: laneTunings(installer.lanes),
         channels: laneChannels(installer.lanes),
-        uploadLimits: { maxTotalBytes: installer.restService.userMaxStorageSize, maxEntries: MAX_ENTRIES },
+        uploadLimits: uploadLimits(installer.restService),
         scratch,
         settleStore: (until) => core.store.settleOrphans(until),
         clock,
@@ -103,6 +105,12 @@ export async function compose(
   };
 }
 
+function uploadLimits({ maxUploadSize, userMaxStorageSize, urlUploads }: Installer['restService']): UploadLimits {
+  const url = { maxUploadBytes: maxUploadSize, quotaBytes: userMaxStorageSize };
+  return { maxTotalBytes: userMaxStorageSize, maxEntries: MAX_ENTRIES, ...(urlUploads.enabled ? { url } : {}) };
+}
+
+type Installer = Configuration['installer'];
 type Lanes = Configuration['installer']['lanes'];
 
 const laneTuning = (lane: Lanes['upload']): LaneTuning => ({
@@ -142,6 +150,7 @@ function threadData({ installer }: Configuration): ThreadData {
   if (installer.objectStore.driver !== 'directory') throw new Error('openCore refuses other drivers');
   return {
     store: { path: installer.objectStore.path },
+    remote: urlUploads(installer),
     plugins: Object.entries(installer.plugins).map(([key, plugin]) => {
       const { scripts, timeouts, server, token } = plugin;
       const host = server.host.includes(':') ? `[${server.host}]` : server.host;

@@ -1,12 +1,14 @@
 // Entry of the worker threads. A thread opens its own reader of the object store and its own plugin clients, once;
 // only plain data comes in and goes out.
 
+import { fetchUpload } from '../actors/tasks/fetch-upload.ts';
 import { importDataset } from '../actors/tasks/import-dataset.ts';
 import { installData, installMeta, uninstall } from '../actors/tasks/install-dataset.ts';
 import { packUpload } from '../actors/tasks/pack-upload.ts';
 import type { TaskContext } from '../actors/tasks/task-context.ts';
 import { openDirectoryReader } from '../engine/adapters/directory-store-reader.ts';
 import { PluginHttp } from '../engine/adapters/plugin-http.ts';
+import { RemoteHttp } from '../engine/adapters/remote-http.ts';
 import { serveTasks } from '../engine/thread.ts';
 import { archivesHere } from '../http/plugin-host/archives.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
@@ -15,17 +17,21 @@ type Resources = Omit<TaskContext, 'signal'> & AsyncDisposable;
 
 async function open(data: ThreadData): Promise<Resources> {
   const plugins = new Map(data.plugins.map((plugin) => [plugin.key, new PluginHttp(plugin)] as const));
+  const remote = data.remote && new RemoteHttp(data.remote);
   return {
     // A host of plugins alone has no store, and its tasks do not ask for one.
     store: openDirectoryReader(data.store?.path ?? '/nonexistent'),
     plugins,
+    remote,
     async [Symbol.asyncDispose]() {
       await Promise.all([...plugins.values()].map((client) => client[Symbol.asyncDispose]()));
+      await remote?.[Symbol.asyncDispose]();
     },
   };
 }
 
 export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {
+  'fetch-upload': (input, resources, signal) => fetchUpload(input, { ...resources, signal }),
   'pack-upload': (input, resources, signal) => packUpload(input, { ...resources, signal }),
   'import-dataset': (input, resources, signal) => importDataset(input, { ...resources, signal }),
   'install-data': (input, resources, signal) => installData(input, { ...resources, signal }),

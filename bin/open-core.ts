@@ -17,6 +17,7 @@ import { Postgres } from '../engine/adapters/postgres.ts';
 import { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
 import { PostgresEventLog } from '../engine/adapters/postgres-log.ts';
 import { PostgresChangeQueue } from '../engine/adapters/postgres-queue.ts';
+import { RemoteHttp } from '../engine/adapters/remote-http.ts';
 import { PostgresTargetIndex } from '../engine/adapters/target-index-postgres.ts';
 import { PostgresUploads } from '../engine/adapters/uploads-postgres.ts';
 import { Failure } from '../engine/failure.ts';
@@ -24,11 +25,13 @@ import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { TargetId } from '../engine/model/ids.ts';
 import type { InstallTarget } from '../engine/ports/install-target.ts';
+import type { RemoteFiles } from '../engine/ports/remote-files.ts';
 import { retrying } from '../engine/retry.ts';
 import type { Scope } from '../engine/scope.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { CACHE_SCHEMA, cacheConnection, targetConnection } from './databases.ts';
+import { urlUploads } from './url-uploads.ts';
 
 export interface Core {
   readonly db: Postgres;
@@ -46,6 +49,8 @@ export interface Core {
   readonly targets: ReadonlyMap<TargetId, InstallTarget>;
   /** Of the same targets. */
   readonly targetIndexes: ReadonlyMap<TargetId, PostgresTargetIndex>;
+  /** Undefined where uploads by URL are switched off. */
+  readonly remoteFiles: RemoteFiles | undefined;
   /** Pools of the targets' control DBs, for health. */
   readonly targetPools: ReadonlyMap<TargetId, Postgres>;
 }
@@ -87,6 +92,7 @@ export async function openCore(
       return [target.targetId, scope.use(`target ${target.targetId}`, new Postgres(connection, log))] as const;
     }),
   );
+  const remote = urlUploads(installer);
   return {
     db,
     accounts: new PostgresAccounts(db),
@@ -115,6 +121,7 @@ export async function openCore(
       }),
     ),
     targetPools,
+    remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { LaneTasks } from '../actors/tasks/task-map.ts';
 import type { PluginHttpOptions } from '../engine/adapters/plugin-http.ts';
+import type { RemoteHttpOptions } from '../engine/adapters/remote-http.ts';
 import type { ArchiveLimits } from '../engine/archive/archive-entry.ts';
 import type { FileEntry } from '../engine/model/metadata.ts';
 import type { PackedFile } from '../http/plugin-host/archives.ts';
@@ -9,6 +10,8 @@ import type { PackedFile } from '../http/plugin-host/archives.ts';
 export interface ThreadData {
   /** Absent where no task reads objects. */
   readonly store: { readonly path: string } | undefined;
+  /** Absent where no task fetches from URLs. */
+  readonly remote?: RemoteHttpOptions | undefined;
   readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
 }
 

@@ -1,14 +1,18 @@
-// What a task finds in its thread: the reading half of the object store and a client per plugin. Opened once per thread.
+// What a task finds in its thread: the reading half of the object store, a client per plugin, and what fetches from
+// URLs. Opened once per thread.
 
 import type { Readable } from 'node:stream';
 import { defect, transient } from '../../engine/failure.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { PluginClient, StreamedFile } from '../../engine/ports/plugin-client.ts';
+import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 
 export interface TaskContext {
   readonly store: Pick<ObjectStore, 'get' | 'head' | 'list'>;
   /** By the plugin's key in the configuration. */
   readonly plugins: ReadonlyMap<string, PluginClient>;
+  /** Absent where uploads by URL are refused. */
+  readonly remote?: RemoteFiles | undefined;
   readonly signal: AbortSignal;
 }
 

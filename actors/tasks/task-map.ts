@@ -2,6 +2,7 @@
 // so it is plain data.
 
 import type { Validation } from '../../engine/ports/plugin-client.ts';
+import type { FetchUploadInput, FetchUploadOutput } from './fetch-upload.ts';
 import type { ImportDatasetInput, ImportDatasetOutput } from './import-dataset.ts';
 import type {
   InstallDataInput,
@@ -13,6 +14,7 @@ import type {
 import type { PackUploadInput, PackUploadOutput } from './pack-upload.ts';
 
 export type LaneTasks = {
+  readonly 'fetch-upload': { readonly input: FetchUploadInput; readonly output: FetchUploadOutput };
   readonly 'pack-upload': { readonly input: PackUploadInput; readonly output: PackUploadOutput };
   readonly 'import-dataset': { readonly input: ImportDatasetInput; readonly output: ImportDatasetOutput };
   readonly 'install-data': { readonly input: InstallDataInput; readonly output: InstallOutput };

@@ -3,6 +3,7 @@
 
 import { typeKey } from '../../engine/model/data-types.ts';
 import { newDatasetId } from '../../engine/model/ids.ts';
+import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import type { UploadSource } from '../../engine/ports/uploads.ts';
 import type { RequestContext } from '../context.ts';
 import { tooLarge } from '../errors.ts';
@@ -17,7 +18,7 @@ import { answer, refusals } from './responses.ts';
 import { Accepted } from './schema/accepted.ts';
 import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';
 import { UploadSlots } from './upload-slots.ts';
-import { checkUrl, type ProbeUrl, probeUpload } from './upload-url.ts';
+import { checkUrl, probeUpload } from './upload-url.ts';
 
 export interface CreateSettings {
   /** Bytes of one upload request. */
@@ -35,7 +36,7 @@ export interface CreateOptions extends UploadPorts {
   /** Fills the array with random bytes. */
   readonly random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
   /** Absent = uploads by URL are refused. */
-  readonly probeUrl?: ProbeUrl | undefined;
+  readonly remoteFiles?: Pick<RemoteFiles, 'probe'> | undefined;
 }
 
 export function createRoute(options: CreateOptions): Route {
@@ -100,12 +101,12 @@ class Creation {
   }
 
   async #receive(session: UploadSession, context: RequestContext): Promise<ReceivedUpload> {
-    const { dataTypes, clock, probeUrl } = this.#options;
+    const { dataTypes, clock, remoteFiles } = this.#options;
     const { request, signal, version } = context;
     const reader = new CreateFormReader(session, { details: this.#details, dataTypes, version });
     await readMultipart(request, MULTIPART_LIMITS, (part) => reader.take(part, signal), signal);
     const { details, type, faults, url: urlText, data, documents, properties } = reader.finish();
-    const url = urlText === undefined ? undefined : checkUrl(urlText, probeUrl !== undefined, faults);
+    const url = urlText === undefined ? undefined : checkUrl(urlText, remoteFiles !== undefined, faults);
     const metadata = metadataFromDetails(details, {
       owner: context.userId,
       created: new Date(clock.now()).toISOString(),
@@ -114,8 +115,9 @@ class Creation {
     checkFiles(type, metadata.visibility, { data, properties }, faults);
     this.#details.checkDocument(metadata, faults);
     if (!faults.empty) throw faults.refusal();
-    if (url && probeUrl) await probeUpload(url, probeUrl, type, faults, signal);
+    const expected = url && remoteFiles && (await probeUpload(url, remoteFiles, type, faults, signal));
     if (!faults.empty) throw faults.refusal();
+    if (expected !== undefined) await session.expect(expected, signal);
     const source: UploadSource = url ? { kind: 'url', url: url.href } : { kind: 'files', files: data };
     return { metadata, source, documents, properties };
   }

@@ -66,7 +66,7 @@ export class UploadSession {
     this.#meter = new ByteMeter({
       maxBytes: limits.maxUploadBytes,
       reserve: (wanted, signal) => this.#reserve(wanted, signal),
-      tooLarge: () => tooLarge(`the upload is larger than ${limits.maxUploadBytes} bytes, which is the most allowed`),
+      tooLarge: () => this.#tooLarge(),
       overQuota: () => this.#overQuota(),
     });
   }
@@ -82,6 +82,16 @@ export class UploadSession {
       signal,
     );
     return { name, size };
+  }
+
+  /** Reserves room for a file that is fetched later; 413 when it is too large or the quota has none. */
+  async expect(bytes: number, signal: AbortSignal): Promise<void> {
+    if (bytes > this.#limits.maxUploadBytes) throw this.#tooLarge();
+    await this.#open(signal);
+    if (bytes <= this.#reservedBytes) return;
+    const { uploads } = this.#ports;
+    if (!(await uploads.grow(this.address.dataset, bytes, this.#limits.quotaBytes, signal))) throw this.#overQuota();
+    this.#reservedBytes = bytes;
   }
 
   /** Puts the metadata, then makes the dataset exist. When it resolves, nothing of the upload can be lost. */
@@ -164,6 +174,10 @@ export class UploadSession {
       this.#ports.log.warn({ err, dataset, owner }, 'the outcome of an upload is unknown; its parts are kept');
       return false;
     }
+  }
+
+  #tooLarge(): Error {
+    return tooLarge(`the upload is larger than ${this.#limits.maxUploadBytes} bytes, which is the most allowed`);
   }
 
   #overQuota(): Error {

@@ -1,21 +1,12 @@
 // The `url` of a create request, before anything is fetched from it in earnest.
 
-import type { DataType } from '../../engine/model/data-types.ts';
+import { archiveByName } from '../../engine/archive/archive-kind.ts';
+import { type DataType, typeKey } from '../../engine/model/data-types.ts';
+import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { failedDependency } from '../errors.ts';
 import { quote } from './checks/describe.ts';
 import type { Faults } from './checks/faults.ts';
 import { extensionFault } from './checks/file-rules.ts';
-
-export type UrlProbe =
-  /** Something is there; the name is what its file would be called. */
-  | { readonly kind: 'found'; readonly fileName: string }
-  /** The address must not be fetched from; the reason continues 'the URL ...'. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** No success status, or nothing in the body. */
-  | { readonly kind: 'failed'; readonly message: string };
-
-/** Asks whether something can be fetched from the URL, without fetching it whole. */
-export type ProbeUrl = (url: URL, signal: AbortSignal) => Promise<UrlProbe>;
 
 /** Shortest `sourceUrl` of the contract. */
 const MIN_CHARACTERS = 10;
@@ -33,25 +24,34 @@ export function checkUrl(text: string, enabled: boolean, faults: Faults): URL | 
   return undefined;
 }
 
-/** Probes the address: adds a fault when it must not be used, throws 424 when nothing can be had from it. */
+/**
+ * The bytes to expect, when the server says how many. Adds a fault when the address or what is there must not be used;
+ * throws 424 when nothing can be had from it.
+ */
 export async function probeUpload(
   url: URL,
-  probe: ProbeUrl,
+  remoteFiles: Pick<RemoteFiles, 'probe'>,
   type: DataType,
   faults: Faults,
   signal: AbortSignal,
-): Promise<void> {
-  const found = await probe(url, signal);
+): Promise<number | undefined> {
+  const found = await remoteFiles.probe(url, signal);
   switch (found.kind) {
     case 'failed':
       throw failedDependency(found.message, url.href);
     case 'refused':
       faults.add(['url'], found.reason);
-      return;
+      return undefined;
     case 'found': {
-      const fault = extensionFault(type, found.fileName, true);
+      const { fileName, size } = found;
+      const fault = extensionFault(type, fileName, true);
       if (fault) faults.add(['url'], fault);
-      return;
+      else if (size !== undefined && size > type.maxFileSize && archiveByName(fileName) === undefined)
+        faults.add(
+          ['url'],
+          `${quote(fileName)} has ${size} bytes; a file of ${typeKey(type)} may have ${type.maxFileSize}`,
+        );
+      return size;
     }
     default:
       throw found satisfies never;

@@ -1,6 +1,7 @@
 // Runs the lanes' tasks in this process instead of in threads. Inputs and outputs are cloned as on their way to a
 // thread and back, so that only plain data get through.
 
+import { fetchUpload } from '../../actors/tasks/fetch-upload.ts';
 import { importDataset } from '../../actors/tasks/import-dataset.ts';
 import { installData, installMeta, uninstall } from '../../actors/tasks/install-dataset.ts';
 import { packUpload } from '../../actors/tasks/pack-upload.ts';
@@ -13,6 +14,7 @@ type Task<Name extends keyof LaneTasks> = (
 ) => Promise<LaneTasks[Name]['output']>;
 
 const TASKS: { readonly [Name in keyof LaneTasks]: Task<Name> } = {
+  'fetch-upload': fetchUpload,
   'pack-upload': packUpload,
   'import-dataset': importDataset,
   'install-data': installData,

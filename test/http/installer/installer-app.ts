@@ -44,7 +44,7 @@ interface Teardown {
 
 export interface AppOptions {
   readonly settings?: Partial<InstallerSettings>;
-  readonly probeUrl?: InstallerOptions['probeUrl'];
+  readonly remoteFiles?: InstallerOptions['remoteFiles'];
   readonly installStatus?: InstallerOptions['installStatus'];
   /** Time of the object store's objects, in ms; default 2030. */
   readonly now?: () => number;
@@ -111,7 +111,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     random: (bytes) => randomFillSync(bytes),
     dataTypes: dataTypes(),
     settings: { ...settings, ...options.settings },
-    ...(options.probeUrl ? { probeUrl: options.probeUrl } : {}),
+    ...(options.remoteFiles ? { remoteFiles: options.remoteFiles } : {}),
     ...(options.installStatus ? { installStatus: options.installStatus } : {}),
   });
   const server = await listen(t, routes);

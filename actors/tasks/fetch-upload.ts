@@ -1,0 +1,93 @@
+// Thread side of the upload lane: fetches the file of an upload by URL into the scratch folder. Its bytes are counted as
+// they come, whatever the server said of their number.
+
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { archiveByName } from '../../engine/archive/archive-kind.ts';
+import { defect, rejected, transient } from '../../engine/failure.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import type { TaskContext } from './task-context.ts';
+
+/** Bytes. */
+export interface FetchLimits {
+  /** Of one upload. */
+  readonly maxUploadBytes: number;
+  /** Of one file that is no archive. */
+  readonly maxFileBytes: number;
+  /** Of all uploads of the owner, and what of it is left for this one. */
+  readonly quotaBytes: number;
+  readonly roomBytes: number;
+}
+
+export interface FetchUploadInput {
+  readonly at: DatasetAddress;
+  readonly url: string;
+  /** Ours alone, exists, removed by the caller. */
+  readonly scratchDir: string;
+  readonly limits: FetchLimits;
+}
+
+export interface FetchUploadOutput {
+  /** In the scratch folder. */
+  readonly file: string;
+  /** What the upload is called. */
+  readonly name: string;
+  readonly size: number;
+}
+
+const WRITE_BYTES = 1024 * 1024;
+
+/** Fails `rejected`, with a sentence for the user, when the URL is at fault; `transient` when it may be well later. */
+export async function fetchUpload(
+  input: FetchUploadInput,
+  { remote, signal }: Pick<TaskContext, 'remote' | 'signal'>,
+): Promise<FetchUploadOutput> {
+  if (!remote) throw defect('this thread has nothing to fetch with');
+  const found = await remote.fetch(new URL(input.url), signal);
+  if (found.kind === 'refused') throw rejected(`the URL ${found.reason}`);
+  if (found.kind === 'failed' && found.again) throw transient(found.message);
+  if (found.kind === 'failed') throw rejected(`${found.message}; ${WORKED_ONCE}`);
+  const { fileName: name, body } = found;
+  const limit = lowestLimit(name, input.limits);
+  const file = join(input.scratchDir, 'fetched');
+  let size = 0;
+  async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      if (size > limit.bytes) throw rejected(limit.message);
+      yield chunk;
+    }
+  }
+  try {
+    if (found.size !== undefined && found.size > limit.bytes) throw rejected(limit.message);
+    await pipeline(body, counted, createWriteStream(file, { highWaterMark: WRITE_BYTES }), { signal });
+  } catch (error) {
+    body.destroy();
+    // What the abort made of the pipeline, the abort is the reason.
+    throw signal.aborted ? signal.reason : error;
+  }
+  return { file, name, size };
+}
+
+const WORKED_ONCE =
+  'it worked when the upload was sent, so it may be a link that works only once: ' +
+  'send one that works again, or the file itself';
+
+export const overQuota = (quotaBytes: number): string =>
+  `the upload would exceed your storage quota of ${quotaBytes} bytes`;
+
+function lowestLimit(name: string, limits: FetchLimits): { readonly bytes: number; readonly message: string } {
+  const { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } = limits;
+  const all = [
+    {
+      bytes: maxUploadBytes,
+      message: `${name} is larger than ${maxUploadBytes} bytes, which is the most allowed for an upload`,
+    },
+    { bytes: roomBytes, message: overQuota(quotaBytes) },
+    ...(archiveByName(name) === undefined
+      ? [{ bytes: maxFileBytes, message: `${name} has more than the ${maxFileBytes} bytes allowed per file` }]
+      : []),
+  ];
+  return all.reduce((lowest, limit) => (limit.bytes < lowest.bytes ? limit : lowest));
+}
