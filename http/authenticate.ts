@@ -20,6 +20,8 @@ export interface AuthSettings {
   readonly remember: (caller: Caller) => Promise<void>;
 }
 
+const TAKES_ADMIN: ReadonlySet<Access> = new Set(['admin', 'user-or-admin', 'anyone-known']);
+
 export async function authenticate(
   route: Route,
   request: IncomingMessage,
@@ -40,7 +42,7 @@ async function identify(
   settings: AuthSettings,
 ): Promise<Caller> {
   const admin = request.headers['admin-token'];
-  if (admin !== undefined && (route.access === 'admin' || route.access === 'user-or-admin')) {
+  if (admin !== undefined && TAKES_ADMIN.has(route.access)) {
     if (settings.adminToken === undefined || !sameSecret(String(admin), settings.adminToken))
       throw forbidden('the Admin-Token is wrong');
     return { kind: 'admin' };
@@ -97,6 +99,8 @@ function needed(access: Access): string {
       return 'this needs a bearer token';
     case 'user-or-admin':
       return 'this needs the bearer token of a registered user, or the Admin-Token header';
+    case 'anyone-known':
+      return 'this needs a bearer token, or the Admin-Token header';
     case 'open':
       return 'this is open';
     default:

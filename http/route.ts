@@ -9,8 +9,9 @@ import type { RequestContext } from './context.ts';
  *   open            anybody, no token is looked at
  *   user            a registered user          user-or-guest   a guest's token will do
  *   user-or-admin   a user, or the admin token admin           the admin token
+ *   anyone-known    a user, a guest, or the admin token
  */
-export type Access = 'open' | 'user' | 'user-or-guest' | 'user-or-admin' | 'admin';
+export type Access = 'open' | 'user' | 'user-or-guest' | 'user-or-admin' | 'anyone-known' | 'admin';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
@@ -66,6 +67,8 @@ export const isAllowed = (access: Access, caller: Caller): boolean => {
       return caller.kind === 'user' || caller.kind === 'guest';
     case 'user-or-admin':
       return caller.kind === 'user' || caller.kind === 'admin';
+    case 'anyone-known':
+      return caller.kind !== 'anonymous';
     case 'admin':
       return caller.kind === 'admin';
     default:

@@ -9,7 +9,7 @@ import type { Access, Route } from '../../http/route.ts';
 import { ADMIN, bearer, httpApp, raw, route } from './http-app.ts';
 
 t.test('every access lets in exactly whom it names', async (t) => {
-  const levels: readonly Access[] = ['open', 'user', 'user-or-guest', 'user-or-admin', 'admin'];
+  const levels: readonly Access[] = ['open', 'user', 'user-or-guest', 'user-or-admin', 'anyone-known', 'admin'];
   const app = await httpApp(
     t,
     levels.map((access) => route(`/${access}`, access, async (context) => context.json(200, context.caller.kind))),
@@ -26,6 +26,7 @@ t.test('every access lets in exactly whom it names', async (t) => {
     user: { anonymous: 401, guest: 403, user: 200, admin: 401, wrongAdmin: 401 },
     'user-or-guest': { anonymous: 401, guest: 200, user: 200, admin: 401, wrongAdmin: 401 },
     'user-or-admin': { anonymous: 401, guest: 403, user: 200, admin: 200, wrongAdmin: 403 },
+    'anyone-known': { anonymous: 401, guest: 200, user: 200, admin: 200, wrongAdmin: 403 },
     admin: { anonymous: 401, guest: 401, user: 401, admin: 200, wrongAdmin: 403 },
   };
   for (const access of levels)
