@@ -4,6 +4,7 @@
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { TargetId } from '../engine/model/ids.ts';
 import { type DatasetState, isDeleted } from '../engine/model/status.ts';
+import type { ObjectVersion } from '../engine/ports/catalog.ts';
 import type { IndexedDataset } from '../engine/ports/dataset-index.ts';
 import type { ControlState } from '../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../engine/ports/object-store.ts';
@@ -50,14 +51,16 @@ export function decide({ stored, indexed, installed }: MergedDataset, context: D
   const due = stateIsDue(stored, indexed.state);
   if (due) return because(due);
   const known = [...installed].filter(([id]) => indexed.installTargets.includes(id));
+  const shared = sharesInSync(indexed.sync.shares, sharesVersion(stored.shares));
   if (indexed.state !== 'live') {
+    if (indexed.state === 'superseded' && !shared) return because('its shares have changed');
     const left = known.find(([, state]) => state && !isUninstalled(state));
     if (left) return because(`not uninstalled from ${left[0]}`);
     return context.full && indexed.state === 'deleting' ? because('its deletion has not ended') : IN_SYNC;
   }
   if (!sameVersion(indexed.sync.meta, meta)) return because('its metadata have changed', true);
-  if (!sharesInSync(indexed.sync.shares, sharesVersion(stored.shares))) return because('its shares have changed');
-  const reason = filesAreDue(stored, indexed) ?? targetsAreDue(stored, meta, indexed, known, context);
+  if (!shared) return because('its shares have changed');
+  const reason = filesAreDue(stored, indexed, context) ?? targetsAreDue(stored, meta, indexed, known, context);
   return reason === undefined ? IN_SYNC : because(reason);
 }
 
@@ -69,24 +72,29 @@ function stateIsDue({ objects }: StoredDataset, state: DatasetState): string | u
 }
 
 /** Upload and import, from what they leave behind. */
-function filesAreDue({ objects, raw }: StoredDataset, indexed: IndexedDataset): string | undefined {
+function filesAreDue(
+  { objects, raw }: StoredDataset,
+  indexed: IndexedDataset,
+  { full }: DecisionContext,
+): string | undefined {
+  const packed = objects['import-ready.zip'] !== undefined;
   const data = objects['install-ready.zip'];
-  const imported = data !== undefined && objects['vdi-manifest.json'] !== undefined;
-  if (!objects['import-ready.zip']) {
-    const refused = indexed.upload === 'rejected' || indexed.upload === 'failed';
-    if (objects['upload-error.json'] && !refused) return 'its upload was refused';
-    // Its import can no longer be repeated, nor need it be.
-    if (imported && indexed.upload === 'success' && indexed.import !== 'complete') return 'its import has ended';
-    return undefined;
-  }
-  if (indexed.upload !== 'success') return 'its upload has ended';
-  if (raw.length > 0) return 'its raw upload is left over';
+  if (packed || data) {
+    if (indexed.upload !== 'success') return 'its upload has ended';
+    if (objects['upload-error.json']) return 'its upload error is left over';
+    if (raw.length > 0) return 'its raw upload is left over';
+  } else if (indexed.upload === 'running') {
+    if (objects['upload-error.json']) return 'its upload was refused';
+    // Under way, as a rule: no hurry to find out.
+    return full ? 'its upload has not ended' : undefined;
+  } else if (indexed.upload !== 'success') return undefined;
   switch (indexed.import) {
     case 'queued':
     case 'in-progress':
       return 'its import has not ended';
     case 'complete':
-      if (!imported) return 'its import left too little';
+      // Without the packed upload nothing can be imported again.
+      if (!data || !objects['vdi-manifest.json']) return packed ? 'its import left too little' : undefined;
       return sameVersion(indexed.sync.data, data) ? undefined : 'its data have changed';
     // Final answers, until somebody asks again.
     case 'invalid':
@@ -105,21 +113,33 @@ function targetsAreDue(
   { types, now }: DecisionContext,
 ): string | undefined {
   const data = stored.objects['install-ready.zip'];
+  if (!data || indexed.upload !== 'success' || indexed.import !== 'complete') return undefined;
   const type = types.find(indexed.type);
-  if (!data || !type || indexed.upload !== 'success' || indexed.import !== 'complete') return undefined;
+  const shares = sharesVersion(stored.shares);
   const version = combinedVersion(versionOf(meta), stored.properties);
   for (const [id, state] of installed) {
-    if (!types.appliesTo(type, id)) continue;
-    if (!state?.present) return `not installed on ${id}`;
-    if (state.deletedStatus !== 0) return `still deleted on ${id}`;
-    if (dataAreDue(state, data)) return `its data are due on ${id}`;
-    if (isInstalled(state) && !metaIsCurrent(state, version)) return `its metadata are due on ${id}`;
-    if (!sharesInSync(state.sync.shares, sharesVersion(stored.shares))) return `its shares are due on ${id}`;
-    const { data: message } = state.messages;
-    if (message?.status === 'missing-dependency' && message.updated.getTime() <= now - DEPENDENCY_MS)
-      return `a dependency was missing on ${id}`;
+    const reason = type && types.appliesTo(type, id) ? installIsDue(state, data, version, now) : undefined;
+    if (reason) return `${reason} ${id}`;
+    // Without a plugin nothing is installed, but what was installed before is shared.
+    if (state?.present && state.deletedStatus === 0 && !sharesInSync(state.sync.shares, shares))
+      return `its shares are due on ${id}`;
   }
   return undefined;
+}
+
+function installIsDue(
+  state: ControlState | undefined,
+  data: ObjectVersion,
+  meta: ObjectVersion,
+  now: number,
+): string | undefined {
+  if (!state?.present) return 'not installed on';
+  if (state.deletedStatus !== 0) return 'still deleted on';
+  if (dataAreDue(state, data)) return 'its data are due on';
+  if (isInstalled(state) && !metaIsCurrent(state, meta)) return 'its metadata are due on';
+  const message = state.messages.data;
+  const missing = message?.status === 'missing-dependency' && message.updated.getTime() <= now - DEPENDENCY_MS;
+  return missing ? 'a dependency was missing on' : undefined;
 }
 
 function newest({ objects, ...folders }: StoredDataset): number {

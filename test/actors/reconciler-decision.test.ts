@@ -146,6 +146,9 @@ t.test('a flagged dataset is reconciled until it is uninstalled everywhere', (t)
   const superseded = { objects: flags('revised-flag'), indexed: { state: 'superseded' } } as const;
   t.equal(told({ ...superseded, control: {} }), 'not uninstalled from PlasmoSite');
   t.equal(told({ ...superseded, control: { deletedStatus: 1 } }), 'in-sync');
+  const shares = [infoOf(AT, 'shares/7/share-offer.json')];
+  t.equal(told({ ...superseded, stored: { shares }, full: false }), 'its shares have changed');
+  t.equal(told({ ...deleted, stored: { shares }, full: false }), 'in-sync', 'nobody sees it');
   t.end();
 });
 
@@ -180,8 +183,11 @@ t.test('an import that is due, or whose end was not written down, is reconciled'
   t.equal(told({ full, objects: without('install-ready.zip'), indexed: { import: 'failed' } }), 'in-sync');
   t.equal(told({ full, objects: without('install-ready.zip'), indexed: { import: 'invalid' } }), 'in-sync');
   const unpacked = without('import-ready.zip');
-  t.equal(told({ full, objects: unpacked, indexed: { import: 'queued' } }), 'its import has ended');
+  t.equal(told({ full, objects: unpacked, indexed: { import: 'queued' } }), 'its import has not ended');
   t.equal(told({ full, objects: unpacked }), 'in-sync');
+  const sync = { meta: indexedOf(AT).sync.meta ?? STALE, data: STALE };
+  t.equal(told({ full, objects: unpacked, indexed: { sync } }), 'its data have changed');
+  t.equal(told({ full, objects: ['vdi-meta.json'] }), 'in-sync', 'nothing is left to import it from');
   t.end();
 });
 
@@ -189,7 +195,9 @@ t.test('an upload whose end was not written down is reconciled', (t) => {
   const full = false;
   const raw = [infoOf(AT, 'raw/genes.txt')];
   const meta = ['vdi-meta.json'] as const;
-  t.equal(told({ full, objects: meta, stored: { raw }, indexed: { upload: 'running' } }), 'in-sync', 'under way');
+  const running = { objects: meta, stored: { raw }, indexed: { upload: 'running' } } as const;
+  t.equal(told({ ...running, full }), 'in-sync', 'under way');
+  t.equal(told(running), 'its upload has not ended');
   t.equal(told({ full, indexed: { upload: 'running' } }), 'its upload has ended');
   t.equal(told({ full, indexed: { upload: 'failed' } }), 'its upload has ended');
   const refused = [...meta, 'upload-error.json'] as const;
@@ -197,6 +205,7 @@ t.test('an upload whose end was not written down is reconciled', (t) => {
   t.equal(told({ full, objects: refused, indexed: { upload: 'failed' } }), 'in-sync');
   t.equal(told({ full, objects: refused, indexed: { upload: 'rejected' } }), 'in-sync');
   t.equal(told({ full, stored: { raw } }), 'its raw upload is left over');
+  t.equal(told({ full, objects: flags('upload-error.json') }), 'its upload error is left over');
   t.end();
 });
 
@@ -225,7 +234,13 @@ t.test('installed metadata are compared with metadata and properties together', 
 t.test('targets are left alone until the import is complete, and where the dataset is not wanted', (t) => {
   t.equal(told({ control: 'none', indexed: { installTargets: [TOXO] } }), 'in-sync');
   t.equal(told({ control: 'none', indexed: { import: 'failed' } }), 'in-sync');
-  t.equal(told({ control: 'none', indexed: { type: { name: 'gone', version: '1' } } }), 'in-sync', 'no plugin');
+  const type = { name: 'gone', version: '1' };
+  t.equal(told({ control: 'none', indexed: { type } }), 'in-sync', 'no plugin');
+  const { sync } = controlOf(AT);
+  t.equal(
+    told({ control: { sync: { ...sync, shares: STALE } }, indexed: { type } }),
+    'its shares are due on PlasmoSite',
+  );
   t.end();
 });
 

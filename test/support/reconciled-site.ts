@@ -1,0 +1,112 @@
+// An object store, a cache and two install targets that know datasets, and a reconciler over them whose jobs are kept.
+
+import { versionOf } from '../../actors/dataset-versions.ts';
+import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler.ts';
+import { storedDataset } from '../../actors/stored-dataset.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { type DatasetAddress, type DatasetObject, datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
+import type { ReconcilerReport } from '../../engine/ports/daemon-orders.ts';
+import type { IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/dataset-index.ts';
+import type { ControlState } from '../../engine/ports/install-target.ts';
+import type { JobRequest } from '../../engine/ports/jobs.ts';
+import { FakeObjectStore } from '../fakes/fake-object-store.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
+import { metadataOf, PLASMO, TOXO } from './dataset-samples.ts';
+import { TYPES } from './lane-settings.ts';
+import { addressOf, controlOf, INSTALLED_OBJECTS, indexedOf, indexOf } from './merged-datasets.ts';
+
+const never = new AbortController().signal;
+const FULL: ReconcilerOrder = { kind: 'full', performDeletes: true, allowDeletes: false };
+/** A day: what was stored at first has long arrived. */
+const LATER_MS = 86_400_000;
+
+export type Database = 'cache' | TargetId;
+
+export class ReconciledSite {
+  readonly clock = new VirtualClock();
+  readonly store = new FakeObjectStore(() => this.clock.now() - LATER_MS);
+  readonly metrics = new Metrics();
+  readonly jobs: JobRequest[] = [];
+  /** Sizes of the batches in which they came. */
+  readonly batches: number[] = [];
+  /** In the order of keys. */
+  readonly cache: IndexedDataset[] = [];
+  readonly targets = new Map<TargetId, InstalledDataset[]>([
+    [PLASMO, []],
+    [TOXO, []],
+  ]);
+  /** Replace one to make it misbehave. */
+  readonly targetIndexes = new Map<TargetId, TargetIndex>([...this.targets].map(([id, rows]) => [id, indexOf(rows)]));
+  #events = 0;
+
+  readonly reconciler = new Reconciler({
+    store: this.store,
+    index: indexOf(this.cache),
+    targetIndexes: this.targetIndexes,
+    jobs: {
+      enqueue: async (requests) => {
+        this.batches.push(requests.length);
+        this.jobs.push(...requests);
+      },
+    },
+    events: { nextEventId: async () => ++this.#events },
+    types: TYPES,
+    clock: this.clock,
+    log: silentLogger(),
+    metrics: this.metrics,
+  });
+
+  run(order: Partial<ReconcilerOrder> = {}): Promise<ReconcilerReport> {
+    return this.reconciler.runOnce({ ...FULL, ...order }, never);
+  }
+
+  async put(at: DatasetAddress, objects: readonly DatasetObject[] = INSTALLED_OBJECTS): Promise<void> {
+    const metadata = serialiseMetadata(metadataOf(at.owner));
+    for (const object of objects)
+      await this.store.put(objectKey(at, object), Buffer.from(object === 'vdi-meta.json' ? metadata : ''), {}, never);
+  }
+
+  /** Makes the database say what the store does now; `more` is where it differs. */
+  async know(
+    at: DatasetAddress,
+    database: Database,
+    more: Partial<IndexedDataset> & Partial<ControlState> = {},
+  ): Promise<void> {
+    const stored = await storedDataset(this.store, at, never);
+    const { 'vdi-meta.json': meta, 'install-ready.zip': data } = stored?.objects ?? {};
+    const sync = { ...(meta ? { meta: versionOf(meta) } : {}), ...(data ? { data: versionOf(data) } : {}) };
+    const rows: (IndexedDataset | InstalledDataset)[] =
+      database === 'cache' ? this.cache : (this.targets.get(database) ?? []);
+    rows.push(
+      database === 'cache' ? indexedOf(at, { sync, ...more }) : { ...at, control: controlOf(at, { sync, ...more }) },
+    );
+    rows.sort((a, b) => (datasetPrefix(a) < datasetPrefix(b) ? -1 : 1));
+  }
+
+  /** A dataset that is in step everywhere. */
+  async add(owner: number, id: string, databases: readonly Database[] = ['cache', PLASMO]): Promise<DatasetAddress> {
+    const at = addressOf(owner, id);
+    await this.put(at);
+    for (const database of databases) await this.know(at, database);
+    return at;
+  }
+
+  /** A dataset that only databases know. */
+  async addAbsent(
+    owner: number,
+    id: string,
+    databases: readonly Database[] = ['cache', PLASMO],
+  ): Promise<DatasetAddress> {
+    const at = addressOf(owner, id);
+    for (const database of databases) await this.know(at, database);
+    return at;
+  }
+
+  /** `lane owner/dataset`, in the order in which they came. */
+  get asked(): string[] {
+    return this.jobs.map(({ lane, owner, dataset }) => `${lane} ${owner}/${dataset}`);
+  }
+}
