@@ -7,6 +7,7 @@ import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { Accounts } from '../engine/ports/accounts.ts';
 import type { Clock } from '../engine/time.ts';
+import { apiDocs } from '../http/api-docs.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { httpMetrics } from '../http/http-metrics.ts';
 import { type HealthCheck, opsRoutes } from '../http/ops.ts';
@@ -52,9 +53,11 @@ export async function frontEnd(
   };
   let running: HttpServer | undefined;
   const create = (): HttpServer => {
+    const ops = opsRoutes({ version: VERSION, checks: options.checks, ready: parts.ready, metrics, clock });
+    const info = { title: `Longshore ${options.name}`, version: VERSION, basePath: http.basePath };
     const pipeline = new RequestPipeline({
       routes: options.routes,
-      opsRoutes: opsRoutes({ version: VERSION, checks: options.checks, ready: parts.ready, metrics, clock }),
+      opsRoutes: [...ops, ...apiDocs([...ops, ...options.routes], info)],
       auth: options.auth,
       cors: http.enableCors,
       url: { trustProxy: http.trustProxy, basePath: http.basePath },

@@ -1,0 +1,75 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import t from 'tap';
+import { fetch } from 'undici';
+import { apiDocs } from '../../http/api-docs.ts';
+import { openApi } from '../../http/openapi.ts';
+import type { Route } from '../../http/route.ts';
+import { cacheDatabase } from '../support/cache-database.ts';
+import { httpApp, route } from './http-app.ts';
+import { installerApp } from './installer/installer-app.ts';
+
+const INFO = { title: 'Longshore <test>', version: '1.2.3', basePath: '' };
+const THING: Route = {
+  ...route('/things/:id/parts', 'user-or-admin', async () => undefined),
+  operationId: 'listParts',
+  summary: 'Lists parts & more',
+  params: { id: { description: 'The thing', schema: { type: 'string', pattern: '^[a-z]+$' } } },
+  query: { limit: { description: 'At most so many', schema: { type: 'integer', minimum: 1 } } },
+  headers: { 'User-ID': { description: 'For whom', schema: { type: 'integer' } } },
+  body: { description: 'A word', content: { 'application/json': { type: 'string' } } },
+  responses: { 200: { description: 'Parts', schema: { type: 'array' } }, 404: { description: 'No such thing' } },
+};
+
+t.test('a route is described by what it says of itself', async (t) => {
+  const { paths, info, servers } = openApi([THING], { ...INFO, basePath: '/vdi' });
+  t.strictSame(info, { title: 'Longshore <test>', version: '1.2.3' });
+  t.strictSame(servers, [{ url: '/vdi' }]);
+  const operation = paths['/things/{id}/parts']?.get;
+  t.match(operation, {
+    operationId: 'listParts',
+    description: 'Users and administrators may call.',
+    security: [{ bearer: [] }, { adminToken: [] }],
+    requestBody: { description: 'A word', content: { 'application/json': { schema: { type: 'string' } } } },
+    responses: {
+      200: { description: 'Parts', content: { 'application/json': { schema: { type: 'array' } } } },
+      404: { description: 'No such thing' },
+    },
+  });
+  t.strictSame(
+    operation?.parameters?.map(({ name, in: place, required }) => [name, place, required]),
+    [
+      ['id', 'path', true],
+      ['limit', 'query', false],
+      ['User-ID', 'header', false],
+      ['Api-Version', 'header', false],
+    ],
+  );
+});
+
+t.test('the document of every route of the installer is valid OpenAPI 3.1, and none is missing', async (t) => {
+  const app = await installerApp(t, await cacheDatabase(t));
+  const document = openApi(app.routes, INFO);
+  const { valid, errors } = await new Validator().validate(
+    structuredClone(document) as unknown as Record<string, unknown>,
+  );
+  t.ok(valid, JSON.stringify(errors));
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+  );
+  t.strictSame(described.sort(), app.routes.map(({ method, path }) => `${method} ${path}`).sort());
+  const ids = app.routes.map((each) => each.operationId);
+  t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
+});
+
+t.test('the page and the document are served to anybody, and the page loads nothing', async (t) => {
+  const app = await httpApp(t, [THING, ...apiDocs([THING], INFO)]);
+  const page = await fetch(`${app.url}/api`);
+  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.match(page.headers.get('content-security-policy'), /default-src 'none'/);
+  const html = await page.text();
+  t.match(html, 'Longshore &lt;test&gt; 1.2.3');
+  t.match(html, 'Lists parts &amp; more');
+  t.notMatch(html, /<script|src=|url\(/i);
+  const document = (await (await fetch(`${app.url}/api/openapi.json`)).json()) as { paths: object };
+  t.strictSame(Object.keys(document.paths), ['/things/{id}/parts', '/api', '/api/openapi.json']);
+});
