@@ -7,6 +7,7 @@ import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
 import { formatDuration } from '../engine/duration.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
+import { liveInstallStatus } from '../http/installer/live-status.ts';
 import { installerRoutes } from '../http/installer/routes.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
@@ -37,6 +38,7 @@ export function installerFrontEnd(
         jobAdmin: new PostgresJobAdmin(core.db),
         log: parts.log.child({ actor: 'installer' }),
         dataTypes: types,
+        installStatus: liveInstallStatus(core.targets, parts.clock),
         clock: parts.clock,
         random: (bytes) => webcrypto.getRandomValues(bytes),
         settings: {
