@@ -1,6 +1,7 @@
 // Keeps the leases of claimed jobs alive, and stops a job whose lease is lost: taken over, or not renewed in time.
 // The writes of such a job are refused anyway; stopping it early spares everybody the work.
 
+import { Bell } from '../engine/bell.ts';
 import { aborted, messageOf, transient } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ClaimedJob } from '../engine/ports/jobs.ts';
@@ -30,6 +31,7 @@ export class LeaseKeeper {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #times: LeaseTimes;
+  readonly #bell = new Bell();
   /** When a lease was renewed last or, at the earliest, claimed: by `name token`. */
   #renewedAt = new Map<string, number>();
 
@@ -50,13 +52,20 @@ export class LeaseKeeper {
   /** Renews until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     let waitMs = this.#times.renewMs;
+    const ring = (): void => this.#bell.ring();
+    signal.addEventListener('abort', ring, { once: true });
     while (!signal.aborted) {
-      await this.#clock.sleep(waitMs, signal).catch(() => undefined);
+      await this.#bell.wait(this.#clock, waitMs);
       if (signal.aborted) return;
       const renewed = await this.renewAll(signal);
       // Time runs against us: sooner again, and a look whether any lease is too old by now.
       waitMs = renewed ? this.#times.renewMs : this.#times.renewMs / 4;
     }
+  }
+
+  /** Has all leases renewed now: after a time in which this process may have been taken for dead. */
+  renewSoon(): void {
+    this.#bell.ring();
   }
 
   /** False when the leases could not be renewed. */

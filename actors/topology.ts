@@ -3,6 +3,7 @@
 //   lanes          upload, import, updateMeta, install, sharing, softDelete, hardDelete
 //   event intake   events -> job rows
 //   event router   object store changes -> events
+//   daemons        reconciler and pruner; like the router in one process of all
 //   upload sweep   what dead processes left
 //   give way       stops what runs for a dataset that waits to be deleted
 //   queue metrics  how many jobs wait, and how long
@@ -23,6 +24,8 @@ import type { Uploads } from '../engine/ports/uploads.ts';
 import type { Random } from '../engine/retry.ts';
 import type { Clock } from '../engine/time.ts';
 import { Timer } from '../engine/timer.ts';
+import { DaemonLeads } from './daemon-lead.ts';
+import type { Daemons } from './daemons.ts';
 import { takeEvents } from './event-intake.ts';
 import { type LaneChannels, routeEvents } from './event-router.ts';
 import { giveWay } from './give-way.ts';
@@ -76,6 +79,10 @@ export interface TopologyOptions {
   readonly scratch: Scratch;
   /** Settles changes of the object store that a dead process left half-made. */
   readonly settleStore: (signal: AbortSignal) => Promise<void>;
+  /** Absent where nothing but events is to bring about work. */
+  readonly daemons?: Pick<Daemons, 'specs'>;
+  /** Calls `hear` after each time in which this process may have been taken for dead. */
+  readonly onGap?: (hear: () => void) => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -95,6 +102,11 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     abortJob: (id: number, reason: Error) => lanes.get(name)?.abortJob(id, reason) ?? false,
   }));
   const keeper = new LeaseKeeper(options.leases, holders, clock, log);
+  const leads = new DaemonLeads(options.leases, clock, log);
+  options.onGap?.(() => {
+    keeper.renewSoon();
+    leads.renewSoon();
+  });
   const pump = (name: string, consume: PumpOptions['consume'], until?: 'stop'): ChildSpec => ({
     name,
     create: () => new Pump({ name, clock, log, consume, ...(until ? { until } : {}) }),
@@ -114,22 +126,29 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
       return { name, create };
     }),
     pump('eventIntake', (signal) => takeEvents(options.events, options.jobs, eventLanes(), options.channels, signal)),
-    pump('eventRouter', (signal) => {
-      const counter = metrics.counter('event_router_changes_total', 'Object store changes by result.', ['result']);
-      const count = (result: string, changes: number): void => counter.inc({ result }, changes);
-      return routeEvents(options, options.channels, count, log.child({ actor: 'eventRouter' }), signal);
-    }),
+    pump('eventRouter', leads.whileLeading('eventRouter', metrics, eventRouter(options))),
+    ...(options.daemons?.specs(leads) ?? []),
     { name: 'uploadSweep', create: () => uploadSweep(options) },
     { name: 'giveWay', create: () => giveWay({ ...options, holders }) },
     { name: 'queueMetrics', create: () => queueMetrics(options) },
   ];
 }
 
+function eventRouter(options: TopologyOptions): PumpOptions['consume'] {
+  const { channels, log, metrics } = options;
+  const counter = metrics.counter('event_router_changes_total', 'Object store changes by result.', ['result']);
+  const count = (result: string, changes: number): void => counter.inc({ result }, changes);
+  return (signal) => routeEvents(options, channels, count, log.child({ actor: 'eventRouter' }), signal);
+}
+
 const eventLanes = (): readonly EventLaneName[] => RUNNING_LANES.filter((lane) => lane !== 'upload');
 
 /** What the lanes do, one handler each. */
 export function laneHandlers(
-  options: Omit<TopologyOptions, 'leases' | 'changes' | 'events' | 'channels' | 'settleStore' | 'metrics' | 'breakers'>,
+  options: Omit<
+    TopologyOptions,
+    'leases' | 'changes' | 'events' | 'channels' | 'settleStore' | 'daemons' | 'onGap' | 'metrics' | 'breakers'
+  >,
 ): readonly JobHandler[] {
   const { types, scratch, tuning } = options;
   return [

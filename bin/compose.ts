@@ -1,6 +1,7 @@
 // From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
 
 import { join } from 'node:path';
+import { Daemons } from '../actors/daemons.ts';
 import type { LaneTuning } from '../actors/job-lane.ts';
 import { PluginBreakers } from '../actors/plugin-breakers.ts';
 import { Scratch } from '../actors/scratch.ts';
@@ -54,6 +55,12 @@ export async function compose(
   const scratch = new Scratch(join(parts.scratchDir, 'jobs'));
   await scratch.clear();
 
+  const daemons = new Daemons({
+    ...core,
+    ...{ types, clock, log, metrics, random: Math.random },
+    settings: installer.daemons,
+  });
+
   let ready = false;
   const frontEndParts = { clock, log, metrics, ready: () => ready };
   const auth = await authSettings(containerCore, core.accounts, clock, log);
@@ -89,6 +96,7 @@ export async function compose(
         uploadLimits: uploadLimits(installer.restService),
         scratch,
         settleStore: (until) => core.store.settleOrphans(until),
+        daemons,
         clock,
         log,
         metrics,

@@ -53,6 +53,8 @@ export interface Core {
   readonly remoteFiles: RemoteFiles | undefined;
   /** Pools of the targets' control DBs, for health. */
   readonly targetPools: ReadonlyMap<TargetId, Postgres>;
+  /** Calls `hear` after each time in which others may have taken this process for dead. */
+  readonly onGap: (hear: () => void) => void;
 }
 
 export interface CoreParts {
@@ -78,10 +80,11 @@ export async function openCore(
   const applied = await migrate(db, CACHE_SCHEMA, await cacheMigrations(), signal);
   if (applied.length > 0) log.info({ applied }, 'cache database migrated');
 
-  const instance = await scope.open(
-    'process instance',
-    PostgresInstance.open(db, { onGap: () => undefined }, clock, log, signal),
-  );
+  const hearers: (() => void)[] = [];
+  const onGap = (): void => {
+    for (const hear of hearers) hear();
+  };
+  const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
   const dropped = metrics.counter('event_log_dropped_total', 'Messages with a key that no lane wants.', ['channel']);
   const onDropped = (channel: string, count: number): void => dropped.inc({ channel }, count);
   const changes = new PostgresChangeQueue(db, instance, clock, log);
@@ -121,6 +124,7 @@ export async function openCore(
       }),
     ),
     targetPools,
+    onGap: (hear) => void hearers.push(hear),
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };
 }

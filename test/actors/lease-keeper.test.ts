@@ -119,3 +119,22 @@ t.test('the end during a renewal stops nobody', async (t) => {
   await end();
   t.same(aborts, []);
 });
+
+t.test('after a gap all leases are renewed at once', async (t) => {
+  const clock = new VirtualClock();
+  const table = new LeaseTable(clock);
+  const lease = table.take('d1', 1);
+  const job = { id: 1, lane: 'import', dataset: 'd1', lease } as unknown as ClaimedJob;
+  const aborts: string[] = [];
+  const lane = { held: () => [job], abortJob: (_id: number, reason: Error) => aborts.push(reason.message) > 0 };
+  const stop = new AbortController();
+  const keeper = new LeaseKeeper(new FakeLeases(table, 1), [lane], clock, silentLogger());
+  const running = keeper.run(stop.signal);
+  table.release(job.lease, 1);
+  table.take('d1', 2);
+  keeper.renewSoon();
+  await clock.settle();
+  t.same(aborts, ['lease of d1 lost: taken over']);
+  stop.abort();
+  await running;
+});

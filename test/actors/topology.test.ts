@@ -2,6 +2,7 @@
 // otherwise; what happens is set off by what happened before.
 
 import t, { type Test } from 'tap';
+import { Daemons } from '../../actors/daemons.ts';
 import type { LaneChannels } from '../../actors/event-router.ts';
 import { PluginBreakers } from '../../actors/plugin-breakers.ts';
 import { Scratch } from '../../actors/scratch.ts';
@@ -13,6 +14,7 @@ import { LANES } from '../../engine/model/event.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { Supervisor } from '../../engine/supervisor.ts';
 import { ChangeTable, FakeChangeQueue } from '../fakes/fake-change-queue.ts';
+import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
 import { FakeJobs } from '../fakes/fake-jobs.ts';
 import { FakeLeases } from '../fakes/fake-leases.ts';
@@ -21,6 +23,11 @@ import { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
 const GRACE_MS = 30_000;
+const HOUR_MS = 3_600_000;
+const DAEMONS = {
+  pruner: { retentionWindowMs: 720 * HOUR_MS, pruneIntervalMs: 6 * HOUR_MS },
+  reconciler: { enabled: true, fullRunIntervalMs: 6 * HOUR_MS, slimRunIntervalMs: HOUR_MS / 12, performDeletes: true },
+};
 const CHANNELS = Object.fromEntries(
   LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: lane, key: lane }]),
 ) as unknown as LaneChannels;
@@ -53,17 +60,27 @@ class Site {
   }
 
   /** A process with the whole tree, started; killed with the test. */
-  async start(t: Test): Promise<{ readonly id: number; readonly tree: Supervisor }> {
+  async start(
+    t: Test,
+    { withDaemons = false } = {},
+  ): Promise<{ readonly id: number; readonly tree: Supervisor; readonly daemons: Daemons }> {
     const { world } = this;
     const { id } = world.process();
     const { catalog, uploads, store, targets } = world;
+    const jobs = new FakeJobs(world.jobs, id);
+    const events = new FakeEventLog(this.events, id);
+    const daemons = new Daemons({
+      ...world.settings,
+      ...{ store, targets, jobs, events, metrics: new Metrics(), settings: DAEMONS },
+      index: new FakeDatasetIndex(catalog),
+      targetIndexes: new Map([...targets.keys()].map((name) => [name, new FakeTargetIndex(name, world.schema)])),
+    });
     const children = topology({
       ...world.settings,
-      ...{ catalog, uploads, store, targets },
-      jobs: new FakeJobs(world.jobs, id),
+      ...{ catalog, uploads, store, targets, jobs, events },
+      ...(withDaemons ? { daemons } : {}),
       leases: new FakeLeases(world.leases, id),
       changes: new FakeChangeQueue(this.changes, id),
-      events: new FakeEventLog(this.events, id),
       tasks: new InProcessTasks({ store, plugins: new Map([['genes', world.plugin]]) }),
       breakers: new PluginBreakers(world.settings.types, world.settings),
       channels: CHANNELS,
@@ -77,7 +94,7 @@ class Site {
     const tree = new Supervisor({ name: 'lanes', children, ...options });
     t.teardown(() => tree.kill());
     await tree.start(never);
-    return { id, tree };
+    return { id, tree, daemons };
   }
 
   /** The process ends here and now. */
@@ -107,7 +124,7 @@ class Site {
 }
 
 t.test('children start in the order in which they need each other', async (t) => {
-  const { tree } = await new Site(t).start(t);
+  const { tree } = await new Site(t).start(t, { withDaemons: true });
   const names = tree.statuses().map(({ name, state }) => `${name} ${state}`);
   const lanes = RUNNING_LANES.map((lane) => `${lane} running`);
   t.same(names, [
@@ -115,6 +132,8 @@ t.test('children start in the order in which they need each other', async (t) =>
     ...lanes,
     'eventIntake running',
     'eventRouter running',
+    'reconciler running',
+    'pruner running',
     'uploadSweep running',
     'giveWay running',
     'queueMetrics running',
@@ -292,3 +311,46 @@ function hanging(signal: AbortSignal): Promise<never> {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 }
+
+t.test('a cache that was lost is made anew by the run of the reconciler at start', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const before = await site.start(t);
+  const at = await world.accept();
+  await site.installed(at);
+  await site.stop(before.tree);
+  const known = await world.record(at);
+  world.dropCache();
+  t.same(world.catalog.datasets.size, 0);
+  const ended = Promise.withResolvers<void>();
+  const remove = world.jobs.remove.bind(world.jobs);
+  world.jobs.remove = (row) => {
+    remove(row);
+    if (row.lane === 'reconciliation') ended.resolve();
+  };
+  const { tree, daemons } = await site.start(t, { withDaemons: true });
+  await ended.promise;
+  await site.stop(tree);
+  t.same(await world.record(at), known);
+  t.match(daemons.reconciler.lastReport, { kind: 'full', listed: 1, reconciled: 1, deleted: 0 });
+  t.same(world.leases.held(), []);
+});
+
+t.test('of two processes one routes, reconciles and prunes; the other says so to who orders a run of it', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const first = await site.start(t, { withDaemons: true });
+  await world.clock.settle();
+  const second = await site.start(t, { withDaemons: true });
+  await world.clock.advance(7 * HOUR_MS);
+  t.same(world.leases.held(), ['daemon:eventRouter', 'daemon:pruner', 'daemon:reconciler']);
+  t.match(first.daemons.reconciler.lastReport, { kind: 'slim' });
+  t.equal(second.daemons.reconciler.lastReport, undefined);
+  t.equal(await second.daemons.reconciler.order('full', { allowDeletes: false }, never), 'elsewhere');
+  t.equal(await first.daemons.reconciler.order('full', { allowDeletes: false }, never), 'started');
+  site.crash(first.id, first.tree);
+  await world.clock.advance(5_000);
+  t.match(second.daemons.reconciler.lastReport, { kind: 'full' });
+  t.equal(await second.daemons.reconciler.order('slim', { allowDeletes: false }, never), 'started');
+  await site.stop(second.tree);
+});
