@@ -13,13 +13,20 @@ import type {
   ViewedDataset,
 } from '../ports/dataset-queries.ts';
 import type { FileFolderName } from './dataset-files.ts';
-import { type ListRow, listStatement, type OfferRow, offersStatement } from './dataset-list.ts';
+import {
+  type ListRow,
+  type ListStatement,
+  listStatement,
+  type OfferRow,
+  offersStatement,
+  type PageEnd,
+} from './dataset-list.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord, SHARES_COLUMN, type SharesRow } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
 import { type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
 import { storedMetadata } from './stored-metadata.ts';
 
-/** Rows fetched at once: enough to hide the round trips, few enough to keep the event loop free between batches. */
+/** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
 const LIST_BATCH = 100;
 
 const VIEW = `
@@ -43,15 +50,14 @@ interface FileRow extends FileEntry {
 }
 
 export class PostgresDatasetQueries implements DatasetQueries {
-  readonly #db: Pick<Postgres, 'query' | 'stream'>;
+  readonly #db: Pick<Postgres, 'query'>;
 
-  constructor(db: Pick<Postgres, 'query' | 'stream'>) {
+  constructor(db: Pick<Postgres, 'query'>) {
     this.#db = db;
   }
 
   async *list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset> {
-    const { text, values } = listStatement(filter);
-    for await (const row of this.#db.stream<ListRow>(text, values, LIST_BATCH, signal))
+    for await (const row of this.#pages<ListRow, ListFilter>(filter, listStatement, signal))
       yield {
         ...datasetRecord(row),
         fileCount: row.upload_file_count,
@@ -61,14 +67,36 @@ export class PostgresDatasetQueries implements DatasetQueries {
   }
 
   async *offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset> {
-    const { text, values } = offersStatement(filter);
-    for await (const row of this.#db.stream<OfferRow>(text, values, LIST_BATCH, signal))
+    for await (const row of this.#pages<OfferRow, OfferFilter>(filter, offersStatement, signal))
       yield {
         owner: row.owner_id,
         dataset: row.dataset_id,
         metadata: storedMetadata(row.dataset_id, row.owner_id, row.metadata),
         status: row.status,
       };
+  }
+
+  /** All rows, a page at a time; the next page is asked for when the one before has been read. */
+  async *#pages<Row extends PageEnd, Filter extends { readonly limit?: number }>(
+    filter: Filter,
+    statement: (filter: Filter, after?: PageEnd) => ListStatement,
+    signal: AbortSignal,
+  ): AsyncGenerator<Row, void, undefined> {
+    let left = filter.limit ?? Number.POSITIVE_INFINITY;
+    let after: PageEnd | undefined;
+    while (left > 0) {
+      signal.throwIfAborted();
+      const limit = Math.min(left, LIST_BATCH);
+      const { text, values } = statement({ ...filter, limit }, after);
+      const rows = await this.#db.query<Row>(text, values);
+      for (const row of rows) {
+        signal.throwIfAborted();
+        yield row;
+      }
+      if (rows.length < limit) return;
+      left -= rows.length;
+      after = rows.at(-1);
+    }
   }
 
   async view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined> {

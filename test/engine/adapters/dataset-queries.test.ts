@@ -5,6 +5,7 @@ import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries
 import { relatedStatement } from '../../../engine/adapters/related-datasets.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
+import type { ListFilter } from '../../../engine/ports/dataset-queries.ts';
 import { type DatasetQueriesSetup, datasetQueriesConformance } from '../../conformance/dataset-queries.ts';
 import { cacheDatabase, grantLease } from '../../support/cache-database.ts';
 import { metadataOf, newUser, PLASMO } from '../../support/dataset-samples.ts';
@@ -84,12 +85,40 @@ t.test('a listing of thousands', async (t) => {
     );
   });
 
-  t.test('may be left early, and the connection is free again', async (t) => {
-    for (let round = 0; round < 10; round++)
-      for await (const item of queries.list({ viewer: recipient, ownership: 'shared' }, signal)) {
-        t.equal(item.fileCount, 10);
-        break;
-      }
+  t.test(
+    'comes whole however many pages it takes, from an offset to a limit, also where times are equal',
+    async (t) => {
+      await db.query(`update dataset set created = '2020-01-01' where dataset_id like 'bulk%0'`);
+      const of = async (filter: Omit<ListFilter, 'viewer' | 'ownership'>, ownership: 'any' | 'owned' = 'any') => {
+        const ids: string[] = [];
+        for await (const item of queries.list({ viewer: owner, ownership, ...filter }, signal)) ids.push(item.dataset);
+        return ids;
+      };
+      const all = await of({});
+      t.equal(new Set(all).size, 1_000);
+      const expected = await db.query<{ dataset_id: string }>(
+        'select dataset_id from dataset where owner_id = $1::numeric order by created desc, dataset_id',
+        [owner],
+      );
+      t.strictSame(
+        all,
+        expected.map((row) => row.dataset_id),
+      );
+      t.strictSame(await of({ offset: 250, limit: 230 }), all.slice(250, 480));
+      t.strictSame(await of({ offset: 995 }, 'owned'), all.slice(995));
+      t.strictSame(await of({ limit: 0 }), []);
+    },
+  );
+
+  t.test('holds no connection while it is read', async (t) => {
+    const held: AsyncIterator<unknown>[] = [];
+    // More readers than the pool has connections, each stopped after its first dataset.
+    for (let reader = 0; reader < 10; reader++) {
+      const list = queries.list({ viewer: recipient, ownership: 'shared' }, signal)[Symbol.asyncIterator]();
+      held.push(list);
+      t.match(await list.next(), { done: false });
+    }
+    for (const list of held) await list.return?.();
   });
 
   t.test('stops when the signal aborts', async (t) => {
@@ -106,8 +135,10 @@ t.test('a listing of thousands', async (t) => {
   });
 
   t.test('is one query on indexes', async (t) => {
-    for (const ownership of ['owned', 'shared', 'any'] as const) {
+    for (const ownership of ['owned', 'shared', 'any', 'community'] as const) {
       const plan = await explain(listStatement({ viewer: owner, ownership, limit: 100 }));
+      const next = { created_text: '2026-01-01', dataset_id: 'bulk6' as DatasetId };
+      t.notMatch(await explain(listStatement({ viewer: owner, ownership, limit: 100 }, next)), /Seq Scan on dataset\b/);
       t.notMatch(plan, /Seq Scan on (dataset|install_status|dataset_sync|dataset_share)\b/, `${ownership}\n${plan}`);
     }
     t.match(await explain(listStatement({ viewer: owner, ownership: 'owned', limit: 100 })), /dataset_owned/);
