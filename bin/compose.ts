@@ -81,7 +81,7 @@ export async function compose(
           scope,
         )
       : undefined;
-  const api = await installerFrontEnd(configuration, core, types, breakers, auth, frontEndParts);
+  const api = await installerFrontEnd(configuration, core, types, { breakers, daemons }, auth, frontEndParts);
   return {
     children: [
       threads.spec,

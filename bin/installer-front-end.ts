@@ -1,6 +1,7 @@
 // The installer API of the configuration.
 
 import { webcrypto } from 'node:crypto';
+import type { Daemons } from '../actors/daemons.ts';
 import type { PluginBreakers } from '../actors/plugin-breakers.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
@@ -14,11 +15,17 @@ import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
 import type { Core } from './open-core.ts';
 import { VERSION } from './version.ts';
 
+/** What runs behind the front end and is asked by it. */
+export interface InstallerActors {
+  readonly breakers: PluginBreakers;
+  readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
+}
+
 export function installerFrontEnd(
   configuration: Configuration,
   core: Core,
   types: DataTypes,
-  breakers: PluginBreakers,
+  actors: InstallerActors,
   auth: AuthSettings,
   parts: FrontEndParts,
 ): Promise<FrontEnd> {
@@ -31,11 +38,13 @@ export function installerFrontEnd(
       host: containerCore.http.bindHost,
       port: containerCore.ports.installer,
       auth,
-      checks: healthChecks(core, breakers),
+      checks: healthChecks(core, actors.breakers),
       routes: installerRoutes({
         ...core,
         eventLog: core.events,
         jobAdmin: new PostgresJobAdmin(core.db),
+        reconciler: actors.daemons.reconciler,
+        pruner: actors.daemons.pruner,
         log: parts.log.child({ actor: 'installer' }),
         dataTypes: types,
         installStatus: liveInstallStatus(core.targets, parts.clock),

@@ -2,6 +2,7 @@
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { PrunerControl, ReconcilerControl } from '../../engine/ports/daemon-orders.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
@@ -10,6 +11,10 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Route } from '../route.ts';
 import { jobRetryRoute } from './admin/job-retry.ts';
 import { jobsReportRoute } from './admin/jobs-report.ts';
+import { pruneRoutes } from './admin/prune.ts';
+import { reconcileRoutes } from './admin/reconcile.ts';
+import { DetailsCheck } from './checks/details-check.ts';
+import { PatchCheck } from './checks/patch-check.ts';
 import { communityRoute } from './community.ts';
 import { type CreateOptions, type CreateSettings, createRoute } from './create.ts';
 import type { InstallStatusSource } from './dataset-reader.ts';
@@ -19,6 +24,7 @@ import { downloadRoutes } from './downloads.ts';
 import { filesRoute } from './files.ts';
 import { type InstallTargetSettings, InstallTargets } from './install-targets.ts';
 import { listRoute } from './list.ts';
+import { patchRoute } from './patch.ts';
 import { pluginsRoute } from './plugins.ts';
 import { type SelfMetaOptions, selfMetaRoute } from './self-meta.ts';
 import { type ServiceMetaSettings, serviceMetaRoute } from './service-meta.ts';
@@ -44,6 +50,8 @@ export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targ
   readonly accounts: Pick<Accounts, 'find'>;
   readonly jobs: Pick<Jobs, 'depths'>;
   readonly jobAdmin: JobAdmin;
+  readonly reconciler: ReconcilerControl;
+  readonly pruner: PrunerControl;
   readonly dataTypes: DataTypes;
   /** Absent = install statuses come from the mirror in the cache. */
   readonly installStatus?: InstallStatusSource;
@@ -52,11 +60,13 @@ export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targ
 /** Throws when a target's `metaValidation` is no JSON Schema. */
 export function installerRoutes(options: InstallerOptions): readonly Route[] {
   const targets = new InstallTargets(options.settings.installTargets);
+  const patches = new PatchCheck(new DetailsCheck(targets, options.dataTypes), options.dataTypes);
   return [
     listRoute({ ...options, targets }),
     communityRoute({ ...options, targets }),
     createRoute({ ...options, targets }),
     detailsRoute(options),
+    patchRoute({ ...options, patches }),
     deleteRoute(options),
     undeleteRoute({ ...options, retentionMs: options.settings.retentionMs }),
     ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),
@@ -68,5 +78,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     serviceMetaRoute(options.settings, targets),
     jobsReportRoute(options),
     jobRetryRoute(options),
+    ...reconcileRoutes(options),
+    ...pruneRoutes(options),
   ];
 }

@@ -21,7 +21,9 @@ import { type InstallerOptions, type InstallerSettings, installerRoutes } from '
 import { RequestPipeline } from '../../../http/request-pipeline.ts';
 import type { Route } from '../../../http/route.ts';
 import { HttpServer } from '../../../http/server.ts';
+import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
 import { dataTypes, SETTINGS } from './installation.ts';
 
 export const ADMIN_TOKEN = 'a'.repeat(40);
@@ -106,6 +108,8 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     eventLog: { nextEventId: async () => ++events },
     jobs: options.jobs ?? { depths: async () => [] },
     jobAdmin: new PostgresJobAdmin(db),
+    reconciler: new FakeReconcilerControl(RECONCILER_REPORT),
+    pruner: new FakePrunerControl(PRUNER_REPORT),
     clock: systemClock,
     log: silentLogger(),
     random: (bytes) => randomFillSync(bytes),
