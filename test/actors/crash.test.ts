@@ -12,6 +12,7 @@ import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/obje
 import { newAddress, PLASMO } from '../support/dataset-samples.ts';
 import { type Fault, FaultGate } from '../support/fault-gate.ts';
 import { LaneWorld, type Upload } from '../support/lane-world.ts';
+import { remoteServer } from '../support/remote-server.ts';
 
 const never = new AbortController().signal;
 /** Runs at once: they wait for files now and then. */
@@ -35,8 +36,18 @@ const REINSTALL = { status: 'ready-for-reinstall' } as const;
 /** Where the targets' calls mixing adds nothing. */
 const ONE_TARGET: Upload = { metadata: { installTargets: [PLASMO] } };
 
+const elsewhere = await remoteServer(t, ({ url }, response) => {
+  response.writeHead(url === '/genes.txt' ? 200 : 404).end('PF3D7_0100000\n');
+});
+
 const stories: Readonly<Record<string, Story>> = {
   'an upload on its way to both targets': { upload: { properties: { 'genes.tsv': 'a\tb\n' } } },
+  'an upload that is fetched from a URL': {
+    upload: { ...ONE_TARGET, url: elsewhere.url('/genes.txt') },
+    decide: ({ kind }) =>
+      kind === 'import' ? { kind: 'invalid', validation: { basic: ['no gene'], community: [] } } : undefined,
+  },
+  'an upload by URL that is refused': { upload: { url: elsewhere.url('/none.txt') } },
   'an upload that is refused': { upload: { files: { 'genes.csv': 'a,b\n' } } },
   'an import that the plugin refuses': {
     decide: ({ kind }) =>

@@ -4,13 +4,15 @@ import { versionOf } from '../../actors/dataset-versions.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { Uploads } from '../../engine/ports/uploads.ts';
+import type { UploadSource, Uploads } from '../../engine/ports/uploads.ts';
 import { metadataOf, PLASMO, TOXO } from './dataset-samples.ts';
 
 type Contents = Readonly<Record<string, string | Uint8Array>>;
 
 export interface Upload {
   readonly files?: Contents;
+  /** Instead of files. */
+  readonly url?: URL;
   readonly properties?: Readonly<Record<string, string>>;
   readonly documents?: Readonly<Record<string, string>>;
   readonly metadata?: Partial<DatasetMetadata>;
@@ -21,7 +23,7 @@ const never = new AbortController().signal;
 /** @param nextEvent is called once, when everything is stored */
 export async function acceptUpload(
   { store, uploads }: { readonly store: ObjectStore; readonly uploads: Uploads },
-  { files = { 'genes.txt': 'PF3D7_0100000\n' }, properties = {}, documents = {}, metadata: more }: Upload,
+  { files = { 'genes.txt': 'PF3D7_0100000\n' }, properties = {}, documents = {}, metadata: more, url }: Upload,
   at: DatasetAddress,
   nextEvent: () => number,
 ): Promise<void> {
@@ -35,7 +37,9 @@ export async function acceptUpload(
       }),
     );
   await uploads.begin(at, 0, Number.MAX_SAFE_INTEGER, never);
-  const source = { kind: 'files' as const, files: await putAll('raw', files) };
+  const source: UploadSource = url
+    ? { kind: 'url', url: url.href }
+    : { kind: 'files', files: await putAll('raw', files) };
   const stored = await put(objectKey(at, 'vdi-meta.json'), serialiseMetadata(metadata));
   const accepted = {
     ...at,

@@ -4,7 +4,11 @@ import { DataTypes } from '../../engine/model/data-types.ts';
 import { PLASMO, TOXO } from './dataset-samples.ts';
 
 /** Bytes of one upload and of one of its files; entries. */
-export const LIMITS = { maxTotalBytes: 1_000_000, maxEntries: 100 };
+export const LIMITS = {
+  maxTotalBytes: 1_000_000,
+  maxEntries: 100,
+  url: { maxUploadBytes: 200_000, quotaBytes: 500_000 },
+};
 const MAX_FILE_BYTES = 100_000;
 const RETRY = { tries: 12, baseMs: 1_000, maxMs: 600_000 };
 export const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };

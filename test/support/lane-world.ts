@@ -9,6 +9,7 @@ import { routeChange } from '../../actors/routing.ts';
 import { Scratch } from '../../actors/scratch.ts';
 import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
+import { RemoteHttp } from '../../engine/adapters/remote-http.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
@@ -25,6 +26,7 @@ import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
+import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { FakeCatalog, type FakeDataset } from '../fakes/fake-catalog.ts';
 import { FakeControlSchema, FakeInstallTarget } from '../fakes/fake-install-target.ts';
 import { FakeJobs, JobTable } from '../fakes/fake-jobs.ts';
@@ -39,6 +41,7 @@ import { controlView, recordView } from './dataset-views.ts';
 import { FaultGate } from './fault-gate.ts';
 import { InProcessTasks } from './in-process-tasks.ts';
 import { LIMITS, TUNING, TUNINGS, TYPES } from './lane-settings.ts';
+import { LOOPBACK } from './remote-server.ts';
 import { unzip } from './unzip.ts';
 
 export type RunningLane = (typeof RUNNING_LANES)[number];
@@ -71,6 +74,13 @@ export class LaneWorld {
   readonly store = new FakeObjectStore(() => this.clock.now());
   readonly plugin = new FakePluginClient();
   readonly schema = new FakeControlSchema();
+  /** Fetches from this machine alone. */
+  readonly remote: RemoteFiles = new RemoteHttp({
+    allow: [LOOPBACK],
+    maxRedirects: 5,
+    connectMs: 10_000,
+    idleMs: 60_000,
+  });
   /** Replace one to make it misbehave. */
   readonly targets = new Map<TargetId, InstallTarget>(
     [PLASMO, TOXO].map((id) => [id, new FakeInstallTarget(id, this.clock, this.schema)]),
@@ -106,7 +116,13 @@ export class LaneWorld {
       catalog: gate.wrap('catalog', this.catalog),
       uploads: gate.wrap('uploads', this.uploads),
       targets: new Map([...this.targets].map(([name, target]) => [name, gate.wrap(name, target)])),
-      tasks: tasks ?? new InProcessTasks({ store, plugins: new Map([['genes', gate.wrap('plugin', this.plugin)]]) }),
+      tasks:
+        tasks ??
+        new InProcessTasks({
+          store,
+          remote: gate.wrap('remote', this.remote),
+          plugins: new Map([['genes', gate.wrap('plugin', this.plugin)]]),
+        }),
     };
     const options = { ...this.settings, ...ports, scratch: new Scratch(this.#scratchRoot) };
     const handlers = new Map<string, JobHandler>(laneHandlers(options).map((handler) => [handler.lane, handler]));

@@ -1,0 +1,269 @@
+// The upload lane fetches from a real server that stands elsewhere.
+
+import { readdir } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import t, { type Test } from 'tap';
+import { Scratch } from '../../actors/scratch.ts';
+import { UploadLane } from '../../actors/upload-lane.ts';
+import { aborted } from '../../engine/failure.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { zipOf } from '../fixtures/archives.ts';
+import { newAddress } from '../support/dataset-samples.ts';
+import { FaultGate } from '../support/fault-gate.ts';
+import { InProcessTasks } from '../support/in-process-tasks.ts';
+import { TYPES } from '../support/lane-settings.ts';
+import { LaneWorld } from '../support/lane-world.ts';
+import { type RemoteAnswer, remoteServer } from '../support/remote-server.ts';
+
+const never = new AbortController().signal;
+const QUOTA = 500_000;
+
+const gives =
+  (content: string | Buffer, headers: Record<string, string | number> = {}): RemoteAnswer =>
+  (_request, response) => {
+    response.writeHead(200, headers).end(content);
+  };
+const answers =
+  (status: number): RemoteAnswer =>
+  (_request, response) => {
+    response.writeHead(status).end('no');
+  };
+
+/** A body without end; tells when its reader has hung up. */
+function endless(): { answer: RemoteAnswer; readonly closed: Promise<void> } {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const answer: RemoteAnswer = (_request, response) => {
+    response.on('close', resolve);
+    response.writeHead(200);
+    const chunk = Buffer.alloc(64 * 1024, 'A1\n');
+    const more = (): void => {
+      while (!response.destroyed && response.write(chunk));
+      if (!response.destroyed) response.once('drain', more);
+    };
+    more();
+  };
+  return { answer, closed };
+}
+
+async function accepted(t: Test, answer: RemoteAnswer, path = '/genes.txt') {
+  const world = new LaneWorld(t.testdir());
+  const server = await remoteServer(t, answer);
+  const at = await world.accept({ url: server.url(path) });
+  return { world, server, at };
+}
+
+/** What is left of an upload that was refused. */
+async function refused(t: Test, world: LaneWorld, at: DatasetAddress, message: string): Promise<void> {
+  t.same(world.dataset(at).upload, { status: 'rejected', message });
+  t.same(world.json(at, 'upload-error.json'), { status: 'rejected', message });
+  t.same(world.keys(at), ['upload-error.json', 'vdi-meta.json']);
+  t.equal(await world.uploads.usage(at.owner, never), 0);
+  t.equal(await world.uploads.source(at.dataset, never), undefined);
+}
+
+t.test('what is at the URL becomes an upload like one of files', async (t) => {
+  const root = t.testdir();
+  const world = new LaneWorld(root);
+  const server = await remoteServer(
+    t,
+    gives('A1\nA2\n', { 'content-disposition': 'attachment; filename="my genes.txt"' }),
+  );
+  const at = await world.accept({ url: server.url('/download?id=7') });
+  t.same(await world.run('upload'), { kind: 'done' });
+  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
+  t.same(world.dataset(at).files.upload, [{ name: 'my genes.txt', size: 6 }]);
+  t.same(await world.contents(at, 'import-ready.zip'), { 'my genes.txt': 'A1\nA2\n' });
+  t.same(world.keys(at), ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
+  t.equal(await world.uploads.usage(at.owner, never), 6);
+  t.equal(await world.uploads.source(at.dataset, never), undefined);
+  t.same(server.asked, ['/download?id=7']);
+  t.same(await readdir(root), []);
+});
+
+t.test('an archive is unpacked, a gzip-encoded text decoded', async (t) => {
+  const archive = await zipOf({ 'sub/a.txt': 'alpha' });
+  const zip = await accepted(t, gives(archive), '/a.zip');
+  await zip.world.run('upload');
+  t.same(await zip.world.contents(zip.at, 'import-ready.zip'), { 'sub/a.txt': 'alpha' });
+  t.equal(await zip.world.uploads.usage(zip.at.owner, never), archive.length);
+  const text = await accepted(t, gives(gzipSync('alpha'), { 'content-encoding': 'gzip' }), '/a.txt');
+  await text.world.run('upload');
+  t.same(await text.world.contents(text.at, 'import-ready.zip'), { 'a.txt': 'alpha' });
+});
+
+t.test('a URL that the user has to mend is rejected, says why, and leaves nothing', async (t) => {
+  const once =
+    'it worked when the upload was sent, so it may be a link that works only once: send one that works again, or the file itself';
+  const inside = await remoteServer(t, gives('secret'), '127.0.0.2');
+  for (const [answer, said] of [
+    [answers(404), (url: string) => `${url} answered 404 (Not Found); ${once}`],
+    [answers(403), (url: string) => `${url} answered 403 (Forbidden); ${once}`],
+    [gives(''), (url: string) => `${url} answered with an empty body; ${once}`],
+    [
+      (_request, response) => void response.writeHead(302, { location: inside.url('/').href }).end(),
+      () =>
+        'the URL leads to 127.0.0.2, whose address is not of the public internet and not allowed by restService.urlUploads.allow',
+    ],
+    [
+      gives('x', { 'content-disposition': 'attachment; filename=a.csv' }),
+      () => "'a.csv' has a file extension that this data type does not allow; allowed are: .txt",
+    ],
+  ] as const satisfies readonly (readonly [RemoteAnswer, (url: string) => string])[]) {
+    const { world, server, at } = await accepted(t, answer);
+    t.same(await world.run('upload'), { kind: 'done' });
+    const message = said(server.url('/genes.txt').href);
+    t.same(world.dataset(at).upload, { status: 'rejected', message });
+    t.same(world.keys(at), ['upload-error.json', 'vdi-meta.json'], message);
+    t.equal(await world.uploads.source(at.dataset, never), undefined);
+  }
+  t.same(inside.asked, []);
+});
+
+t.test('a body without end is cut off at the limit, and the server is hung up on', async (t) => {
+  for (const [path, message] of [
+    ['/genes.txt', 'genes.txt has more than the 100000 bytes allowed per file'],
+    ['/genes.zip', 'genes.zip is larger than 200000 bytes, which is the most allowed for an upload'],
+  ] as const) {
+    const { answer, closed } = endless();
+    const { world, at } = await accepted(t, answer, path);
+    t.same(await world.run('upload'), { kind: 'done' });
+    await closed;
+    await refused(t, world, at, message);
+  }
+});
+
+t.test('what decodes to more than is allowed is cut off as well', async (t) => {
+  const { world, at } = await accepted(t, gives(gzipSync(Buffer.alloc(100_001)), { 'content-encoding': 'gzip' }));
+  await world.run('upload');
+  await refused(t, world, at, 'genes.txt has more than the 100000 bytes allowed per file');
+});
+
+t.test('what is announced as too large is not read', async (t) => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { world, at } = await accepted(t, (_request, response) => {
+    response.on('close', resolve);
+    response.writeHead(200, { 'content-length': 100_001 });
+    response.write('x');
+  });
+  await world.run('upload');
+  await closed;
+  await refused(t, world, at, 'genes.txt has more than the 100000 bytes allowed per file');
+});
+
+t.test('a file that is larger than what the quota leaves is rejected, exactly', async (t) => {
+  const message = `the upload would exceed your storage quota of ${QUOTA} bytes`;
+  for (const [size, fits] of [
+    [1_000, true],
+    [1_001, false],
+  ] as const) {
+    const { world, at } = await accepted(t, gives('x'.repeat(size)));
+    t.equal(await world.uploads.begin(newAddress(at.owner), QUOTA - 1_000, QUOTA, never), true);
+    t.same(await world.run('upload'), { kind: 'done' });
+    if (fits) t.same(world.dataset(at).upload, { status: 'success', message: undefined });
+    else t.same(world.dataset(at).upload, { status: 'rejected', message });
+    t.equal(await world.uploads.usage(at.owner, never), QUOTA - 1_000 + (fits ? size : 0));
+  }
+});
+
+t.test('room that another upload takes during the transfer is gone', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = newAddress();
+  const server = await remoteServer(t, (_request, response) => {
+    response.writeHead(200);
+    response.write('x');
+    void world.uploads.begin(newAddress(at.owner), QUOTA, QUOTA, never).then(() => response.end('y'));
+  });
+  await world.accept({ url: server.url('/genes.txt') }, at);
+  await world.run('upload');
+  t.same(world.dataset(at).upload, {
+    status: 'rejected',
+    message: `the upload would exceed your storage quota of ${QUOTA} bytes`,
+  });
+  t.same(world.keys(at), ['upload-error.json', 'vdi-meta.json']);
+});
+
+t.test('a server that is away for a while is asked again', async (t) => {
+  const faults: RemoteAnswer[] = [
+    answers(503),
+    answers(429),
+    (_request, response) => void response.socket?.destroy(),
+    (_request, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('A1\n', () => response.destroy());
+    },
+  ];
+  const said = [/answered 503/, /answered 429/, /cannot be fetched: /, /broke off: /];
+  const { world, server, at } = await accepted(t, (request, response) =>
+    (faults.shift() ?? gives('A1\n'))(request, response),
+  );
+  for (const [i, message] of said.entries()) {
+    t.match(await world.run('upload'), { kind: 'retry', countTry: true, message });
+    t.match(world.dataset(at).upload, { status: 'running', message: `try ${i + 1} of 12: ` });
+    t.same(world.keys(at), ['vdi-meta.json']);
+    await world.clock.advanceToNext();
+  }
+  t.same(await world.run('upload'), { kind: 'done' });
+  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
+  t.equal(server.asked.length, 5);
+});
+
+t.test('a server that stays away ends in `failed`, after twelve tries', async (t) => {
+  const { world, server, at } = await accepted(t, answers(503));
+  await world.finish();
+  t.same(world.dataset(at).upload, {
+    status: 'failed',
+    message: `${server.url('/genes.txt').href} answered 503 (Service Unavailable)`,
+  });
+  t.equal(server.asked.length, 12);
+});
+
+t.test('what was fetched whole is not fetched again after a crash', async (t) => {
+  // A link that works only once more than it was tried.
+  let left = 1;
+  const { world, server, at } = await accepted(t, (request, response) =>
+    (left-- > 0 ? gives('A1\n') : answers(410))(request, response),
+  );
+  const crash = new FaultGate('crash', await callNumber(t, 'uploads.fetched'), () => world.leases.kill(1));
+  await world.finish(world.process(crash));
+  t.equal(crash.calls.at(-1), 'uploads.fetched');
+  t.same(world.keys(at), ['raw/genes.txt', 'vdi-meta.json']);
+  await world.finish(world.process());
+  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
+  t.equal(server.asked.length, 1);
+});
+
+t.test('a stop in the middle of a transfer gives the job back and hangs up', async (t) => {
+  const stop = new AbortController();
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { world, at } = await accepted(t, (_request, response) => {
+    response.on('close', resolve);
+    response.writeHead(200);
+    response.write('A1\n', () => stop.abort(aborted('shutdown')));
+  });
+  const process = world.process();
+  const job = await process.claim('upload');
+  if (!job) throw new Error('no job');
+  t.same(await process.perform(job, stop.signal), { kind: 'requeue', crashed: false });
+  await closed;
+  t.same(world.dataset(at).upload, { status: 'running', message: undefined });
+});
+
+t.test('a URL that was accepted before they were switched off is rejected', async (t) => {
+  const { world, server, at } = await accepted(t, gives('A1\n'));
+  const { url: _off, ...limits } = world.settings.uploadLimits;
+  const tasks = new InProcessTasks({ store: world.store, plugins: new Map() });
+  const lane = new UploadLane({ ...world, tasks }, TYPES, limits, new Scratch(t.testdir()));
+  const job = await world.process().claim('upload');
+  if (!job) throw new Error('no job');
+  t.same(await lane.run(job, never), { kind: 'done' });
+  await refused(t, world, at, 'uploads by URL are not enabled on this server');
+  t.same(server.asked, []);
+});
+
+/** Number of the first such call, from 1, in an undisturbed run of the upload. */
+async function callNumber(t: Test, name: string): Promise<number> {
+  const { world } = await accepted(t, gives('A1\n'));
+  const gate = new FaultGate();
+  await world.run('upload', world.process(gate));
+  return gate.calls.indexOf(name) + 1;
+}
