@@ -11,6 +11,8 @@ export interface MeterLimits {
   readonly reserve: (wanted: number, signal: AbortSignal) => Promise<number>;
   readonly tooLarge: () => Error;
   readonly overQuota: () => Error;
+  /** Absent = a file may be empty. */
+  readonly empty?: () => Error;
 }
 
 export class ByteMeter {
@@ -42,6 +44,10 @@ export class ByteMeter {
             done(error);
           },
         );
+      },
+      flush: (done) => {
+        refusal = size === 0 ? this.#limits.empty?.() : undefined;
+        done(refusal);
       },
     });
     // First the pipe: a sink may destroy its stream at once.

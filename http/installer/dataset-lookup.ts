@@ -3,10 +3,14 @@
 import { type DatasetId, parseDatasetId } from '../../engine/model/ids.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetQueries, ViewedDataset } from '../../engine/ports/dataset-queries.ts';
+import type { RequestContext } from '../context.ts';
 import { gone, type HttpError, notFound } from '../errors.ts';
 import { sightOf, type Viewer } from './access.ts';
 
 type Queries = Pick<DatasetQueries, 'view'>;
+
+export const viewerOf = (context: RequestContext): Viewer =>
+  context.caller.kind === 'admin' ? 'admin' : context.userId;
 
 /** The dataset when the viewer may see it; else 404, or 410 when the viewer knew of it. */
 export async function findVisible(

@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { RequestContext } from '../context.ts';
 import { sendObject } from '../download.ts';
 import type { Route } from '../route.ts';
-import { findDownloadable } from './dataset-lookup.ts';
+import { findDownloadable, viewerOf } from './dataset-lookup.ts';
 import { refusals } from './responses.ts';
 
 export interface DownloadsOptions {
@@ -47,7 +47,7 @@ export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
   return ARCHIVES.map((archive) => ({
     method: 'GET',
     path: `/datasets/:id/files/${archive.path}`,
-    access: 'user-or-guest',
+    access: 'anyone-known',
     operationId: archive.operationId,
     summary: archive.summary,
     queryToken: true,
@@ -62,7 +62,7 @@ export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
 }
 
 async function download(options: DownloadsOptions, archive: Archive, context: RequestContext): Promise<void> {
-  const dataset = await findDownloadable(options.queries, context.param('id'), context.userId, context.signal);
+  const dataset = await findDownloadable(options.queries, context.param('id'), viewerOf(context), context.signal);
   await sendObject(context, options.store, {
     key: objectKey(dataset, archive.object),
     contentType: 'application/zip',

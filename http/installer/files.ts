@@ -4,7 +4,7 @@ import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../context.ts';
 import type { Route } from '../route.ts';
 import { type FileSources, listFiles } from './dataset-files.ts';
-import { findVisible } from './dataset-lookup.ts';
+import { findVisible, viewerOf } from './dataset-lookup.ts';
 import { answer, refusals } from './responses.ts';
 import { FileListing } from './schema/file-listing.ts';
 
@@ -16,19 +16,19 @@ export function filesRoute(options: FilesOptions): Route {
   return {
     method: 'GET',
     path: '/datasets/:id/files',
-    access: 'user-or-guest',
+    access: 'anyone-known',
     operationId: 'listDatasetFiles',
     summary: 'Lists the files of a dataset',
     responses: {
       200: answer('Files of the upload, of the install, documents and property files', FileListing),
-      ...refusals({ 404: 'No such dataset', 410: 'Deleted, or no longer shared' }),
+      ...refusals({ 403: 'The Admin-Token is wrong', 404: 'No such dataset', 410: 'Deleted, or no longer shared' }),
     },
     handler: (context) => files(options, context),
   };
 }
 
 async function files(options: FilesOptions, context: RequestContext): Promise<void> {
-  const { signal, userId, version } = context;
-  const dataset = await findVisible(options.queries, context.param('id'), userId, signal);
+  const { signal, version } = context;
+  const dataset = await findVisible(options.queries, context.param('id'), viewerOf(context), signal);
   await context.json(200, await listFiles(options, dataset, version, signal));
 }

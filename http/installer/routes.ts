@@ -22,6 +22,7 @@ import { deleteRoute } from './delete.ts';
 import { detailsRoute } from './details.ts';
 import { downloadRoutes } from './downloads.ts';
 import { filesRoute } from './files.ts';
+import { folderRoutes } from './folder-routes.ts';
 import { type InstallTargetSettings, InstallTargets } from './install-targets.ts';
 import { listRoute } from './list.ts';
 import { patchRoute } from './patch.ts';
@@ -30,6 +31,7 @@ import { type SelfMetaOptions, selfMetaRoute } from './self-meta.ts';
 import { type ServiceMetaSettings, serviceMetaRoute } from './service-meta.ts';
 import { shareOffersRoute } from './share-offers.ts';
 import { shareRoutes } from './shares.ts';
+import { storedDocumentRoutes } from './stored-documents.ts';
 import { undeleteRoute } from './undelete.ts';
 
 export interface InstallerSettings extends CreateSettings, ServiceMetaSettings {
@@ -44,7 +46,7 @@ export interface InstallerSettings extends CreateSettings, ServiceMetaSettings {
 export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targets'> {
   readonly uploads: CreateOptions['uploads'] & SelfMetaOptions['uploads'];
   readonly settings: InstallerSettings;
-  readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'remove'>;
+  readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;
   readonly queries: DatasetQueries;
   readonly edits: DatasetEdits;
   readonly accounts: Pick<Accounts, 'find'>;
@@ -74,6 +76,8 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     selfMetaRoute({ ...options, ...options.settings }),
     filesRoute(options),
     ...downloadRoutes(options),
+    ...folderRoutes(options),
+    ...storedDocumentRoutes(options),
     pluginsRoute({ ...options, targets }),
     serviceMetaRoute(options.settings, targets),
     jobsReportRoute(options),

@@ -1,0 +1,23 @@
+// Documents of the object store as they are shown: with the field names that existing buckets rely on.
+
+import { Type } from 'typebox';
+import { STORED_VISIBILITIES, UPLOAD_STATUSES } from '../../../engine/model/status.ts';
+import { InstallTargetIds } from './dataset-terms.ts';
+import { UserIdOutput } from './people.ts';
+
+/** What every document has; beside it stands whatever the owner said. */
+export const StoredMetadata = Type.Object(
+  {
+    type: Type.Object({ name: Type.String(), version: Type.String() }),
+    installTargets: Type.Optional(InstallTargetIds),
+    visibility: Type.Optional(Type.Enum([...STORED_VISIBILITIES])),
+    owner: UserIdOutput,
+    name: Type.String(),
+  },
+  { additionalProperties: true },
+);
+
+export const StoredUploadError = Type.Object({
+  status: Type.Enum(UPLOAD_STATUSES.filter((status) => status === 'rejected' || status === 'failed')),
+  message: Type.String(),
+});
