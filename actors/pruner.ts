@@ -10,7 +10,7 @@ import type { Metrics } from '../engine/metrics.ts';
 import type { DatasetId, TargetId } from '../engine/model/ids.ts';
 import { objectKey } from '../engine/model/object-key.ts';
 import type { PrunerReport, PrunerRun, PrunerSkip } from '../engine/ports/daemon-orders.ts';
-import { type DatasetIndex, RETIRED_STATES, type RetiredDataset } from '../engine/ports/dataset-index.ts';
+import type { DatasetIndex, RetiredDataset, RetiredState } from '../engine/ports/dataset-index.ts';
 import type { EventLog } from '../engine/ports/event-log.ts';
 import type { Jobs } from '../engine/ports/jobs.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
@@ -36,6 +36,8 @@ type Result = 'pruned' | 'trimmed' | 'skipped' | 'failed';
 type Draft = { -readonly [Key in keyof PrunerRun]: PrunerRun[Key] };
 
 const PAGE = 200;
+/** What begins to be pruned in this run must not be met again by it. */
+const STATES: readonly RetiredState[] = ['pruning', 'deleted', 'superseded'];
 const RESULTS: readonly Result[] = ['pruned', 'trimmed', 'skipped', 'failed'];
 
 export class Pruner {
@@ -88,7 +90,7 @@ export class Pruner {
     // One that is away must not look as if it had no flags.
     await this.#ports.store.probe(signal);
     const away = new Set<TargetId>();
-    for (const state of RETIRED_STATES)
+    for (const state of STATES)
       for await (const page of this.#pages(state, signal)) await this.#work(page, draft, away, signal);
   }
 
@@ -101,10 +103,7 @@ export class Pruner {
     return report;
   }
 
-  async *#pages(
-    state: RetiredDataset['state'],
-    signal: AbortSignal,
-  ): AsyncGenerator<readonly RetiredDataset[], void, undefined> {
+  async *#pages(state: RetiredState, signal: AbortSignal): AsyncGenerator<readonly RetiredDataset[], void, undefined> {
     for (let after: DatasetId | undefined; ; ) {
       const page = await this.#ports.index.retired(state, after, PAGE, signal);
       yield page;
