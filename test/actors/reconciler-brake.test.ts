@@ -2,20 +2,15 @@
 // reconciler, the job table, and the lanes that would delete.
 
 import t, { type Test } from 'tap';
-import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler.ts';
 import { type DatasetAddress, datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
-import type { ReconcilerReport } from '../../engine/ports/daemon-orders.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
-import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
-import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
-import { FakeJobs } from '../fakes/fake-jobs.ts';
-import { newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
+import { newAddress, newUser, TOXO } from '../support/dataset-samples.ts';
+import { fullRun } from '../support/full-run.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 import { addressOf } from '../support/merged-datasets.ts';
 import { ReconciledSite } from '../support/reconciled-site.ts';
 
 const never = new AbortController().signal;
-const FULL: ReconcilerOrder = { kind: 'full', performDeletes: true, allowDeletes: false };
 type Lister = (listing: AsyncIterable<ObjectInfo>) => AsyncGenerator<ObjectInfo>;
 
 /** Datasets that are installed on two targets, in one world with all lanes. */
@@ -28,23 +23,6 @@ async function installed(t: Test, count: number): Promise<{ world: LaneWorld; al
   // Past what may be an upload under way.
   await world.clock.advance(86_400_000);
   return { world, all };
-}
-
-/** One full run, and whatever it sets off, to the end. */
-async function fullRun(world: LaneWorld, order: Partial<ReconcilerOrder> = {}): Promise<ReconcilerReport> {
-  const { id } = world.process();
-  const { clock, log, metrics, types } = world.settings;
-  const reconciler = new Reconciler({
-    store: world.store,
-    index: new FakeDatasetIndex(world.catalog),
-    targetIndexes: new Map([PLASMO, TOXO].map((target) => [target, new FakeTargetIndex(target, world.schema)])),
-    jobs: new FakeJobs(world.jobs, id),
-    events: new FakeEventLog(new EventLogTable(clock), id),
-    ...{ clock, log, metrics, types },
-  });
-  const report = await reconciler.runOnce({ ...FULL, ...order }, never);
-  await world.finish();
-  return report;
 }
 
 /** Lets the listing of the whole bucket, and of single datasets if told so, say something else until disposed of. */
