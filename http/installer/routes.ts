@@ -11,12 +11,13 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Route } from '../route.ts';
 import { jobRetryRoute } from './admin/job-retry.ts';
 import { jobsReportRoute } from './admin/jobs-report.ts';
+import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { pruneRoutes } from './admin/prune.ts';
 import { reconcileRoutes } from './admin/reconcile.ts';
 import { DetailsCheck } from './checks/details-check.ts';
 import { PatchCheck } from './checks/patch-check.ts';
 import { communityRoute } from './community.ts';
-import { type CreateOptions, type CreateSettings, createRoute } from './create.ts';
+import { type CreateOptions, type CreateSettings, Creation, createRoute } from './create.ts';
 import type { InstallStatusSource } from './dataset-reader.ts';
 import { deleteRoute } from './delete.ts';
 import { detailsRoute } from './details.ts';
@@ -62,11 +63,12 @@ export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targ
 /** Throws when a target's `metaValidation` is no JSON Schema. */
 export function installerRoutes(options: InstallerOptions): readonly Route[] {
   const targets = new InstallTargets(options.settings.installTargets);
+  const creation = new Creation({ ...options, targets });
   const patches = new PatchCheck(new DetailsCheck(targets, options.dataTypes), options.dataTypes);
   return [
     listRoute({ ...options, targets }),
     communityRoute({ ...options, targets }),
-    createRoute({ ...options, targets }),
+    createRoute(creation),
     detailsRoute(options),
     patchRoute({ ...options, patches }),
     deleteRoute(options),
@@ -80,6 +82,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...storedDocumentRoutes(options),
     pluginsRoute({ ...options, targets }),
     serviceMetaRoute(options.settings, targets),
+    proxyUploadRoute(creation),
     jobsReportRoute(options),
     jobRetryRoute(options),
     ...reconcileRoutes(options),

@@ -1,13 +1,13 @@
 // Clean-up of a JSON body before it is validated: text is trimmed, blank text and nulls count as absent. Text that no
 // database can store (U+0000, half surrogates) is a fault. Written without trust in depth: bodies come from anybody.
 
-import type { Faults, FieldPath } from './faults.ts';
+import type { FaultSink, FieldPath } from './faults.ts';
 
 /** The deepest field of the contract is four steps down (`externalIdentifiers.dois[0].doi`). */
 const MAX_DEPTH = 16;
 
 /** A cleaned copy; undefined when nothing is left of the value. Lists keep the order of what remains. */
-export function clean(value: unknown, faults: Faults, path: FieldPath = []): unknown {
+export function clean(value: unknown, faults: Pick<FaultSink, 'add'>, path: FieldPath = []): unknown {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'string') return cleanText(value, faults, path);
   if (typeof value !== 'object') return value;
@@ -25,7 +25,7 @@ export function clean(value: unknown, faults: Faults, path: FieldPath = []): unk
   );
 }
 
-function cleanText(value: string, faults: Faults, path: FieldPath): string | undefined {
+function cleanText(value: string, faults: Pick<FaultSink, 'add'>, path: FieldPath): string | undefined {
   if (value.includes('\u0000')) faults.add(path, 'holds the character U+0000, which cannot be stored');
   if (!value.isWellFormed()) faults.add(path, 'holds half of a surrogate pair, which is no character');
   const text = value.trim();

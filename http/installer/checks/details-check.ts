@@ -8,12 +8,12 @@ import type { InstallTargets } from '../install-targets.ts';
 import { CreateDetails } from '../schema/details.ts';
 import { clean } from './clean.ts';
 import { checkRules } from './details-rules.ts';
-import { Faults } from './faults.ts';
+import { type FaultSink, Faults } from './faults.ts';
 import { compileForeignSchema, compileSchema, type SchemaCheck } from './json-schema.ts';
 import { checkTargets, checkType } from './target-rules.ts';
 
 /** Version 1.7.0's name of a field that 1.8.0 calls `datasetCharacteristics`. */
-const OLD_CHARACTERISTICS = 'studyCharacteristics';
+export const OLD_CHARACTERISTICS = 'studyCharacteristics';
 
 export interface CheckedDetails {
   /** Undefined when there are faults. */
@@ -37,20 +37,25 @@ export class DetailsCheck {
 
   /** @param version whose field names the faults use, unless the body already uses the others */
   check(body: unknown, version: ApiVersion): CheckedDetails {
-    const faults = new Faults(renamed(body, version));
+    const faults = new Faults(callersNames(body, version));
     const cleaned = clean(body, faults);
     if (typeof cleaned !== 'object' || cleaned === null || Array.isArray(cleaned)) {
       faults.add([], 'details must be a JSON object');
       return { details: undefined, faults };
     }
     const details = underNewNames(cleaned as Record<string, unknown>, faults);
-    this.#schema(details, faults);
-    this.#checkAcrossFields(details, faults);
+    this.checkCleaned(details, faults);
     return { details: faults.empty ? (details as CreateDetails) : undefined, faults };
   }
 
+  /** As {@link check}, for details under our own names that are clean already. */
+  checkCleaned(details: Record<string, unknown>, faults: FaultSink): void {
+    this.#schema(details, faults);
+    this.#checkAcrossFields(details, faults);
+  }
+
   /** The targets' own schemas over the metadata document as it will be stored. */
-  checkDocument(metadata: DatasetMetadata, faults: Faults): void {
+  checkDocument(metadata: DatasetMetadata, faults: Pick<FaultSink, 'add'>): void {
     const document: unknown = JSON.parse(serialiseMetadata(metadata));
     for (const id of metadata.installTargets) {
       const add: Faults['add'] = (path, sentence) => faults.add(path, `${sentence} (by install target ${id})`);
@@ -58,7 +63,7 @@ export class DetailsCheck {
     }
   }
 
-  #checkAcrossFields(body: Record<string, unknown>, faults: Faults): void {
+  #checkAcrossFields(body: Record<string, unknown>, faults: FaultSink): void {
     const faulty = new Set(Object.keys(body).filter((field) => faults.touches(field)));
     const sound = Object.entries(body).filter(([field]) => !faulty.has(field));
     const details: Partial<CreateDetails> = Object.fromEntries(sound);
@@ -71,7 +76,7 @@ export class DetailsCheck {
 }
 
 /** For {@link Faults}: our field names as the caller spells them. */
-function renamed(body: unknown, version: ApiVersion): ReadonlyMap<string, string> {
+export function callersNames(body: unknown, version: ApiVersion): ReadonlyMap<string, string> {
   const keys = typeof body === 'object' && body !== null ? Object.keys(body) : [];
   const old = keys.includes(OLD_CHARACTERISTICS) || (version === '1.7.0' && !keys.includes('datasetCharacteristics'));
   return new Map(old ? [['datasetCharacteristics', OLD_CHARACTERISTICS]] : []);

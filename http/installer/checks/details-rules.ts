@@ -3,7 +3,7 @@
 
 import type { ProjectCategory } from '../install-targets.ts';
 import type { CreateDetails } from '../schema/details.ts';
-import type { Faults, FieldPath } from './faults.ts';
+import type { FaultSink, FieldPath } from './faults.ts';
 import { readPublicationIdentifier } from './publication-identifier.ts';
 
 export interface RuleInput {
@@ -14,7 +14,7 @@ export interface RuleInput {
   readonly categories: ReadonlySet<ProjectCategory>;
 }
 
-export function checkRules(input: RuleInput, faults: Faults): void {
+export function checkRules(input: RuleInput, faults: FaultSink): void {
   for (const rule of [
     contactFields,
     projectFields,
@@ -33,7 +33,7 @@ const STUDY_CATEGORIES: readonly ProjectCategory[] = ['microbiome', 'clinical-ep
 const ORGANISM_CATEGORIES: readonly ProjectCategory[] = ['genomics', 'vector', 'microbiome'];
 const FULL_CONTACT = ['firstName', 'lastName', 'email', 'affiliation', 'country'] as const;
 
-function contactFields({ details, categories }: RuleInput, faults: Faults): void {
+function contactFields({ details, categories }: RuleInput, faults: FaultSink): void {
   const category = anyOf(STUDY_CATEGORIES, categories);
   const visible = details.visibility !== undefined && details.visibility !== 'private';
   for (const [i, contact] of (details.contacts ?? []).entries()) {
@@ -50,24 +50,24 @@ function contactFields({ details, categories }: RuleInput, faults: Faults): void
   }
 }
 
-function projectFields(input: RuleInput, faults: Faults): void {
+function projectFields(input: RuleInput, faults: FaultSink): void {
   const category = anyOf(STUDY_CATEGORIES, input.categories);
   if (!category) return;
   for (const field of ['projectName', 'programName']) demand(input, [field], category, faults);
 }
 
-function experimentalOrganism(input: RuleInput, faults: Faults): void {
+function experimentalOrganism(input: RuleInput, faults: FaultSink): void {
   const category = anyOf(ORGANISM_CATEGORIES, input.categories);
   if (category) demand(input, ['experimentalOrganism'], category, faults);
 }
 
-function studyFields(input: RuleInput, faults: Faults): void {
+function studyFields(input: RuleInput, faults: FaultSink): void {
   if (!input.categories.has('clinical-epidemiology')) return;
   for (const field of ['studyDesign', 'studyType'])
     demand(input, ['datasetCharacteristics', field], 'clinical-epidemiology', faults);
 }
 
-function onePrimary({ details }: RuleInput, faults: Faults): void {
+function onePrimary({ details }: RuleInput, faults: FaultSink): void {
   for (const list of ['contacts', 'publications'] as const) {
     const items: readonly { isPrimary?: boolean }[] = details[list] ?? [];
     const first = items.findIndex((item) => item.isPrimary);
@@ -77,7 +77,7 @@ function onePrimary({ details }: RuleInput, faults: Faults): void {
   }
 }
 
-function publicationIdentifiers({ details }: RuleInput, faults: Faults): void {
+function publicationIdentifiers({ details }: RuleInput, faults: FaultSink): void {
   const seen = new Map<string, number>();
   for (const [i, publication] of (details.publications ?? []).entries()) {
     const read = readPublicationIdentifier(publication);
@@ -92,7 +92,7 @@ function publicationIdentifiers({ details }: RuleInput, faults: Faults): void {
   }
 }
 
-function studyYears({ details }: RuleInput, faults: Faults): void {
+function studyYears({ details }: RuleInput, faults: FaultSink): void {
   const years = details.datasetCharacteristics?.years;
   if (years && years.end < years.start)
     faults.add(
@@ -102,13 +102,13 @@ function studyYears({ details }: RuleInput, faults: Faults): void {
 }
 
 /** `controlled` means protected with 0 days for approval; -1 is what an untouched form sends. */
-function controlledApproval({ details }: RuleInput, faults: Faults): void {
+function controlledApproval({ details }: RuleInput, faults: FaultSink): void {
   const days = details.daysForApproval ?? 0;
   if (details.visibility === 'controlled' && days > 0)
     faults.add(['daysForApproval'], `is ${days}; a controlled dataset has 0 days for approval`);
 }
 
-function demand(input: RuleInput, path: FieldPath, category: ProjectCategory, faults: Faults): void {
+function demand(input: RuleInput, path: FieldPath, category: ProjectCategory, faults: FaultSink): void {
   let at: unknown = input.details;
   for (const step of path) at = (at as Record<string, unknown> | undefined)?.[step];
   if (at === undefined && !input.faulty.has(String(path[0])))

@@ -8,6 +8,9 @@ export type FieldPath = readonly (string | number)[];
 const MAX_FAULTS = 200;
 const MAX_STEP_CHARACTERS = 100;
 
+/** Where checks tell the faults that they find. */
+export type FaultSink = Pick<Faults, 'add' | 'touches'>;
+
 export class Faults {
   readonly #general: string[] = [];
   readonly #byKey = new Map<string, string[]>();

@@ -1,9 +1,10 @@
 // What a data type allows to be uploaded: extensions and sizes of data files, and property files.
 
 import { ARCHIVE_EXTENSIONS, type DataType, typeKey } from '../../../engine/model/data-types.ts';
-import type { DatasetMetadata, FileEntry } from '../../../engine/model/metadata.ts';
+import type { FileEntry } from '../../../engine/model/metadata.ts';
+import type { Visibility } from '../../../engine/model/status.ts';
 import { quote } from './describe.ts';
-import type { Faults } from './faults.ts';
+import type { FaultSink } from './faults.ts';
 
 export interface UploadedFiles {
   readonly data: readonly FileEntry[];
@@ -12,9 +13,9 @@ export interface UploadedFiles {
 
 export function checkFiles(
   type: DataType,
-  visibility: DatasetMetadata['visibility'],
+  visibility: Visibility,
   files: UploadedFiles,
-  faults: Faults,
+  faults: Pick<FaultSink, 'add'>,
 ): void {
   for (const file of files.data) checkDataFile(type, file, files.data.length === 1, faults);
   const several = files.properties.length > 0;
@@ -25,7 +26,7 @@ export function checkFiles(
 }
 
 /** An archive may hold anything until it is unpacked, and is unpacked only when it comes alone. */
-function checkDataFile(type: DataType, file: FileEntry, alone: boolean, faults: Faults): void {
+function checkDataFile(type: DataType, file: FileEntry, alone: boolean, faults: Pick<FaultSink, 'add'>): void {
   if (file.size === 0) faults.add(['dataFile'], `${quote(file.name)} is empty; it must have at least one byte`);
   const fault = extensionFault(type, file.name, alone);
   if (fault) faults.add(['dataFile'], fault);

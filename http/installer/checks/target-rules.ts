@@ -5,9 +5,9 @@ import { targetId } from '../../../engine/model/ids.ts';
 import type { InstallTargets } from '../install-targets.ts';
 import type { CreateDetails } from '../schema/details.ts';
 import { quote } from './describe.ts';
-import type { Faults } from './faults.ts';
+import type { FaultSink } from './faults.ts';
 
-export function checkTargets(ids: readonly string[], targets: InstallTargets, faults: Faults): void {
+export function checkTargets(ids: readonly string[], targets: InstallTargets, faults: FaultSink): void {
   for (const [i, id] of ids.entries()) {
     const target = targets.find(id);
     if (!target) faults.add(['installTargets', i], `is ${quote(id)}; install targets are ${targets.enabledIds()}`);
@@ -22,7 +22,7 @@ export function checkType(
   ids: readonly string[],
   dataTypes: DataTypes,
   targets: InstallTargets,
-  faults: Faults,
+  faults: FaultSink,
 ): void {
   const type = dataTypes.find(input);
   if (!type) {

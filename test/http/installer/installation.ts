@@ -18,7 +18,10 @@ export const SETTINGS: readonly InstallTargetSettings[] = [
 
 const COMMON = { typeChangesEnabled: false, maxFileSize: 100_000, usesDataProperties: false, projectIds: [] };
 
-/** genelist: .txt and .csv up to 100,000 bytes, any target; rnaseq: uses property files; vectors: VectorSite only. */
+/**
+ * genelist: .txt and .csv up to 100,000 bytes, any target; rnaseq: uses property files; vectors: VectorSite only. The last
+ * two may become another type.
+ */
 export function dataTypes(): DataTypes {
   return new DataTypes(
     [
@@ -38,6 +41,7 @@ export function dataTypes(): DataTypes {
         plugin: 'rnaseq',
         allowedFileExtensions: [],
         usesDataProperties: true,
+        typeChangesEnabled: true,
       },
       {
         ...COMMON,
@@ -47,6 +51,7 @@ export function dataTypes(): DataTypes {
         plugin: 'lists',
         allowedFileExtensions: [],
         projectIds: [targetId('VectorSite')],
+        typeChangesEnabled: true,
       },
     ],
     SETTINGS.filter((target) => target.enabled).map(({ id }) => ({ id, dataTypes: 'any' as const })),

@@ -7,25 +7,7 @@ import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts
 import { InstallTargets } from '../../../../http/installer/install-targets.ts';
 import { CreateDetails } from '../../../../http/installer/schema/details.ts';
 import { dataTypes } from '../installation.ts';
-
-interface Schema {
-  readonly type?: string;
-  readonly properties?: Record<string, Schema>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly enum?: readonly string[];
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly uniqueItems?: boolean;
-}
-type Path = readonly (string | number)[];
-interface Leaf {
-  readonly path: Path;
-  readonly key: string;
-  readonly schema: Schema;
-}
+import { keyOf, nodes, type Path, type Schema, sample } from './schema-cases.ts';
 
 const ROOT = CreateDetails as unknown as Schema;
 
@@ -133,35 +115,6 @@ const CONTRACT_ENUMS = {
   visibility: ['private', 'protected', 'public', 'controlled'],
 };
 
-const keyOf = (path: Path): string =>
-  path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`)).join('');
-
-/** Every schema below the root, with the path of an example value (lists at position 0). */
-function nodes(schema: Schema = ROOT, path: Path = []): Leaf[] {
-  const below = [
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, child]) => nodes(child, [...path, name])),
-    ...(schema.items ? nodes(schema.items, [...path, 0]) : []),
-  ];
-  return path.length === 0 ? below : [{ path, key: keyOf(path), schema }, ...below];
-}
-
-/** A value of the schema with every field given. Digits, so that a publication identifier is sound too. */
-function sample(schema: Schema): unknown {
-  if (schema.enum) return schema.enum[0];
-  switch (schema.type) {
-    case 'string':
-      return '1'.repeat(Math.max(schema.minLength ?? 1, 1));
-    case 'integer':
-      return schema.minimum;
-    case 'boolean':
-      return false;
-    case 'array':
-      return [sample(schema.items ?? {})];
-    default:
-      return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, child]) => [name, sample(child)]));
-  }
-}
-
 function put(path: Path, value: unknown): unknown {
   const root = sample(ROOT);
   let at = root as Record<string | number, unknown>;
@@ -181,7 +134,7 @@ const check = new DetailsCheck(
 const faultsOf = (body: unknown): Readonly<Record<string, readonly string[]>> =>
   check.check(body, '1.8.0').faults.errors().byKey;
 
-const all = nodes();
+const all = nodes(ROOT);
 const texts = all.filter((node) => node.schema.type === 'string');
 
 t.test('the schema has the text lengths of the contract', async (t) => {

@@ -1,0 +1,143 @@
+// Every bound of every field that can be changed, tried at, below and above, in the wrapper that it comes in. The cases
+// are generated from the schema of a create request, whose bounds another test holds against the contract.
+
+import t from 'tap';
+import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
+import { readDetailsPatch } from '../../../../http/installer/checks/details-patch.ts';
+import { PatchCheck } from '../../../../http/installer/checks/patch-check.ts';
+import { CreateDetails } from '../../../../http/installer/schema/details.ts';
+import { PATCHABLE_FIELDS, PatchDetails } from '../../../../http/installer/schema/patch-details.ts';
+import { metadata } from '../datasets.ts';
+import { dataTypes, installTargets } from '../installation.ts';
+import { keyOf, type Leaf, nodes, type Path, type Schema, sample } from './schema-cases.ts';
+
+const ROOT = CreateDetails as unknown as Schema;
+const NESTED = ['datasetCharacteristics', 'externalIdentifiers'];
+const FIXED = ['installTargets', 'origin', 'dependencies'];
+
+const patches = new PatchCheck(new DetailsCheck(installTargets(), dataTypes()), dataTypes());
+const stored = metadata({ installTargets: [] });
+
+/** Steps to the wrapper: one, or two where a field is changed member by member. */
+const wrapperDepth = (path: Path): number => (NESTED.includes(String(path[0])) ? 2 : 1);
+const wrappedKey = (path: Path): string => {
+  const depth = wrapperDepth(path);
+  return keyOf([...path.slice(0, depth), 'value', ...path.slice(depth)]);
+};
+
+/** A patch of the one field that the path is in, with the value put there. */
+function patchOf(path: Path, value: unknown): Record<string, unknown> {
+  const details = sample(ROOT) as Record<string | number, unknown>;
+  let at = details;
+  for (const step of path.slice(0, -1)) at = at[step] as Record<string | number, unknown>;
+  const last = path.at(-1) ?? '';
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  const [field, member] = path.map(String) as [string, string];
+  if (wrapperDepth(path) === 1) return { [field]: { value: details[field] } };
+  return { [field]: { [member]: { value: (details[field] as Record<string, unknown>)[member] } } };
+}
+
+function faultsOf(body: unknown): Readonly<Record<string, readonly string[]>> {
+  const patch = readDetailsPatch(body, '1.8.0');
+  patches.check(stored, patch, new Date(0), () => undefined);
+  return patch.faults.errors().byKey;
+}
+
+const all = nodes(ROOT).filter(({ path }) => !FIXED.includes(String(path[0])) && !NESTED.includes(keyOf(path)));
+const texts = all.filter((node) => node.schema.type === 'string');
+const wrapperOf = ({ path }: Leaf): boolean => path.length === wrapperDepth(path);
+
+t.test('everything but targets, origin and dependencies can be changed', async (t) => {
+  const fields = Object.keys(ROOT.properties ?? {}).filter((field) => !FIXED.includes(field));
+  t.strictSame([...PATCHABLE_FIELDS].sort(), fields.sort());
+  t.strictSame(Object.keys(PatchDetails.properties).sort(), fields.sort());
+});
+
+t.test('text is accepted at its bounds and refused beyond them', async (t) => {
+  let cases = 0;
+  for (const { path, schema } of texts) {
+    const { minLength, maxLength } = schema;
+    const key = wrappedKey(path);
+    for (const length of [minLength, maxLength].filter((n) => n !== undefined)) {
+      cases++;
+      const faults =
+        faultsOf(patchOf(path, '1'.repeat(length)))[key]?.filter((sentence) => /^has/.test(sentence)) ?? [];
+      t.strictSame(faults, [], `${key} with ${length} characters`);
+    }
+    for (const length of [(minLength ?? 0) - 1, (maxLength ?? Infinity) + 1]) {
+      if (length < 1 || !Number.isFinite(length)) continue;
+      cases++;
+      t.match(
+        faultsOf(patchOf(path, '1'.repeat(length)))[key]?.[0],
+        new RegExp(`^has ${length} characters?; text of .+ is required$`),
+        `${key} with ${length} characters`,
+      );
+    }
+  }
+  t.equal(cases, 96, 'cases');
+});
+
+t.test('numbers are accepted at their bounds and refused beyond them', async (t) => {
+  for (const { path, key, schema } of all.filter((node) => node.schema.type === 'integer')) {
+    const { minimum = 0, maximum = 0 } = schema;
+    const at = wrappedKey(path);
+    // The end of a span of years may not be before its start, which is 1500 in the sample.
+    for (const value of key.endsWith('start') ? [minimum] : [minimum, maximum])
+      t.strictSame(faultsOf(patchOf(path, value)), {}, `${at} = ${value}`);
+    for (const value of [minimum - 1, maximum + 1, 1600.5])
+      t.strictSame(
+        faultsOf(patchOf(path, value))[at],
+        [`is ${value}; a whole number from ${minimum} to ${maximum} is required`],
+        `${at} = ${value}`,
+      );
+  }
+});
+
+t.test('what a create request needs cannot be cleared, and the rest can', async (t) => {
+  const required = ['name', 'summary', 'type'];
+  for (const leaf of all.filter(wrapperOf)) {
+    const blank = leaf.schema.type === 'string' && !leaf.schema.enum ? [null, ' \t'] : [null];
+    for (const value of blank) {
+      const found = faultsOf(patchOf(leaf.path, value));
+      const key = wrappedKey(leaf.path);
+      if (required.includes(leaf.key)) t.match(found[key]?.[0], /^is missing; .+ is required$/, key);
+      else t.strictSame(found, {}, key);
+    }
+  }
+});
+
+t.test('what an item or an object needs is missed in it', async (t) => {
+  for (const { path, schema } of all)
+    for (const name of schema.required ?? []) {
+      const key = wrappedKey([...path, name]);
+      t.match(faultsOf(patchOf([...path, name], undefined))[key]?.[0], /^is missing; .+ is required$/, key);
+    }
+});
+
+t.test('every value of another kind is refused, naming what was found', async (t) => {
+  for (const { path, schema } of all) {
+    const value = schema.type === 'object' ? 'words' : { other: 1 };
+    const found = schema.type === 'object' ? "'words'" : 'an object';
+    t.match(faultsOf(patchOf(path, value))[wrappedKey(path)]?.[0], new RegExp(`^is ${found}; `), wrappedKey(path));
+  }
+});
+
+t.test('every object refuses a field it does not know, naming those it knows', async (t) => {
+  for (const { path, schema } of all.filter((node) => node.schema.type === 'object')) {
+    const key = wrappedKey([...path, 'extra']);
+    const known = Object.keys(schema.properties ?? {}).join(', ');
+    t.strictSame(faultsOf(patchOf([...path, 'extra'], 1))[key], [`is not a known field; known are ${known}`], key);
+  }
+});
+
+t.test('every unique list refuses equal items', async (t) => {
+  for (const { path, schema } of all.filter((node) => node.schema.uniqueItems)) {
+    const item = sample(schema.items ?? {});
+    t.strictSame(
+      faultsOf(patchOf(path, [item, item]))[wrappedKey(path)]?.[0],
+      'holds the same item at 0 and 1; each item may stand once',
+      wrappedKey(path),
+    );
+  }
+});
