@@ -36,6 +36,20 @@ export class Api {
     });
   }
 
+  /** The status of a request with an optional JSON body. */
+  async send(method: string, path: string, body?: object): Promise<number> {
+    const response = await fetch(this.#base + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    await response.body?.cancel();
+    return response.status;
+  }
+
   /** Uploads and returns the id. */
   async upload(details: object, files: readonly TestFile[]): Promise<string> {
     const response = await this.post(formOf(details, files));

@@ -1,0 +1,189 @@
+// Everything that an installation of `longshore up` says about one dataset, from the places themselves: cache rows,
+// objects, control rows, data rows, installed files. One helper, so that every test of what is left compares all of it.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { parse } from 'yaml';
+import { CACHE_SCHEMA } from '../../bin/databases.ts';
+import { queryTarget } from './sites.ts';
+
+export const SITES = ['AlphaDB', 'BetaDB'] as const;
+type Site = (typeof SITES)[number];
+
+export interface SiteState {
+  /** Statuses as one line, `data/meta`; undefined without a row. */
+  readonly status: string | undefined;
+  readonly deletedStatus: number | undefined;
+  readonly accessibility: string | undefined;
+  /** Rows of the plugin's table. */
+  readonly rows: number;
+  /** Files below the site's folder of the dataset. */
+  readonly files: readonly string[];
+  /** Whom the site shows the dataset. */
+  readonly shownTo: readonly string[];
+}
+
+export interface WholeState {
+  /** Undefined when the cache does not know the dataset. */
+  readonly cache:
+    | {
+        readonly state: string;
+        readonly upload: string;
+        readonly import: string;
+        readonly files: readonly string[];
+        /** `recipient offer/receipt`. */
+        readonly shares: readonly string[];
+      }
+    | undefined;
+  /** Keys below the dataset's prefix. */
+  readonly objects: readonly string[];
+  readonly sites: Readonly<Record<Site, SiteState>>;
+  /** Bytes that count against the owner's quota, all datasets together. */
+  readonly quota: number;
+  /** Rows that should be gone when nothing is under way. */
+  readonly leftovers: Readonly<Record<'jobs' | 'leases' | 'attempts' | 'uploads', number>>;
+}
+
+/** What nothing is left of on a site. */
+export const NOTHING_ON_SITE: SiteState = {
+  status: undefined,
+  deletedStatus: undefined,
+  accessibility: undefined,
+  rows: 0,
+  files: [],
+  shownTo: [],
+};
+
+export async function wholeState(dir: string, owner: string, dataset: string, table: string): Promise<WholeState> {
+  return withCache(dir, async (cache) => {
+    const [row] = await rows<NonNullable<WholeState['cache']>>(
+      cache,
+      `select state, upload_status as upload, import_status as import,
+         array(select folder || ' ' || name from dataset_file f where f.dataset_id = d.dataset_id
+           order by folder, name collate "C") as files,
+         array(select recipient_id || ' ' || coalesce(offer, '-') || '/' || coalesce(receipt, '-')
+           from dataset_share s where s.dataset_id = d.dataset_id order by recipient_id) as shares
+       from dataset d where dataset_id = $1`,
+      [dataset],
+    );
+    const [left] = await rows<WholeState['leftovers'] & { quota: number }>(
+      cache,
+      `select (select count(*) from job where dataset_id = $1)::integer as jobs,
+         (select count(*) from lease where name = $1 and holder is not null)::integer as leases,
+         (select count(*) from install_attempt where dataset_id = $1)::integer as attempts,
+         (select count(*) from upload where dataset_id = $1 and state <> 'stored')::integer as uploads,
+         coalesce((select bytes from owner_usage where owner_id = $2::numeric), 0)::integer as quota`,
+      [dataset, owner],
+    );
+    if (!left) throw new Error('no answer from the cache database');
+    const { quota, ...leftovers } = left;
+    const sites = await Promise.all(SITES.map(async (site) => [site, await siteState(dir, site, dataset, table)]));
+    return {
+      cache: row,
+      objects: await filesBelow(join(dir, 'objects', 'objects', owner, dataset)),
+      sites: Object.fromEntries(sites) as WholeState['sites'],
+      quota,
+      leftovers,
+    };
+  });
+}
+
+/** Resolves when no change, no event and no job waits or runs; dead and far delayed jobs are named in the failure. */
+export async function settled(dir: string): Promise<void> {
+  await withCache(dir, async (cache) => {
+    let woken = Promise.withResolvers<void>();
+    cache.on('notification', () => woken.resolve());
+    await cache.query('listen longshore_lease');
+    await cache.query('listen longshore_job');
+    for (const begun = Date.now(); ; ) {
+      const [open] = await rows<{ waiting: number; jobs: string[] }>(
+        cache,
+        `select ((select count(*) from object_change) + (select count(*) from event_log))::integer as waiting,
+           array(select lane || ' ' || dataset_id || ' ' || state || coalesce(': ' || message, '') from job) as jobs`,
+      );
+      if (open?.waiting === 0 && open.jobs.length === 0) return;
+      if (Date.now() - begun > 60_000) throw new Error(`still under way after a minute: ${JSON.stringify(open)}`);
+      // What needs no job ends without a notification: a look now and then is the net.
+      const net = setTimeout(() => woken.resolve(), 100);
+      await woken.promise;
+      clearTimeout(net);
+      woken = Promise.withResolvers();
+    }
+  });
+}
+
+async function siteState(dir: string, site: Site, dataset: string, table: string): Promise<SiteState> {
+  const [control] = await queryTarget<{ deleted: number; accessibility: string; status: string }>(
+    dir,
+    site,
+    'controlDb',
+    `select i.deleted_status as deleted, i.accessibility,
+       coalesce((select status from dataset_install_message m where m.dataset_id = i.dataset_id
+         and m.target_id = i.target_id and m.install_type = 'data'), '-') || '/' ||
+       coalesce((select status from dataset_install_message m where m.dataset_id = i.dataset_id
+         and m.target_id = i.target_id and m.install_type = 'meta'), '-') as status
+     from dataset_install i where i.dataset_id = $1 and i.target_id = $2`,
+    [dataset, site],
+  );
+  const shown = await queryTarget<{ user_id: string }>(
+    dir,
+    site,
+    'controlDb',
+    'select user_id::text from available_user_datasets where dataset_id = $1 and project_id = $2 order by 1',
+    [dataset, site],
+  );
+  const [data] = await queryTarget<{ rows: string }>(
+    dir,
+    site,
+    'dataDb',
+    `select count(*) as rows from ${pg.escapeIdentifier(table)} where dataset_id = $1`,
+    [dataset],
+  );
+  return {
+    status: control?.status,
+    deletedStatus: control?.deleted,
+    accessibility: control?.accessibility,
+    rows: Number(data?.rows),
+    files: await filesBelow(join(dir, 'sites', site, dataset)),
+    shownTo: shown.map((row) => row.user_id),
+  };
+}
+
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+      .sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function withCache<Result>(dir: string, work: (cache: pg.Client) => Promise<Result>): Promise<Result> {
+  const config = parse(await readFile(join(dir, 'config.yaml'), 'utf8')) as {
+    installer: { cacheDb: { name: string; username: string; password: string } };
+  };
+  const { name, username, password } = config.installer.cacheDb;
+  const cache = new pg.Client({
+    host: '127.0.0.1',
+    port: Number(await readFile(join(dir, 'postgres.port'), 'utf8')),
+    user: username,
+    password,
+    database: name,
+  });
+  await cache.connect();
+  try {
+    await cache.query(`set search_path to ${pg.escapeIdentifier(CACHE_SCHEMA)}`);
+    return await work(cache);
+  } finally {
+    await cache.end();
+  }
+}
+
+async function rows<Row extends object>(cache: pg.Client, text: string, values: unknown[] = []): Promise<Row[]> {
+  return (await cache.query(text, values)).rows as Row[];
+}
