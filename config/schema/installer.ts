@@ -23,7 +23,9 @@ const urlUploads = filled('Uploads that we fetch from a URL.', {
   ),
   maxRedirects: integer('Redirects that are followed, each checked again.', { minimum: 0, maximum: 20, default: 5 }),
   connectTimeout: duration('For connecting.', '10s', { positive: true }),
-  idleTimeout: duration('For a body that stands still.', '60s', { positive: true }),
+  idleTimeout: duration('For a body that stands still or brings less than 64 KiB in that time.', '60s', {
+    positive: true,
+  }),
 });
 
 const restService = filled('The installer API.', {

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { aborted, Failure, messageOf, transient } from '../failure.ts';
 import type { NoRemoteFile, OpenRemoteFile, RemoteFile, RemoteFiles } from '../ports/remote-files.ts';
+import { type Clock, systemClock } from '../time.ts';
 import { FetchableAddresses } from './fetchable-addresses.ts';
 import { AddressRefused, guardedConnector, type Resolve, resolveBySystem } from './guarded-connect.ts';
 import { decoded } from './remote-encoding.ts';
@@ -17,10 +18,18 @@ export interface RemoteHttpOptions {
   readonly maxRedirects: number;
   /** For the lookup of a name and the connection. */
   readonly connectMs: number;
-  /** Longest silence before the head and within the body of an answer. */
+  /** Longest silence before the head and within the body of an answer, and what 64 KiB of the body may take. */
   readonly idleMs: number;
 }
 
+export interface RemoteHttpParts {
+  /** Default: as the system does. */
+  readonly resolve?: Resolve;
+  readonly clock?: Clock;
+}
+
+/** Fewer within the idle time are as good as none: a body that drips would hold its reader for ever. */
+const LEAST_BYTES = 64 * 1024;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const MAY_PASS = [408, 429];
 /** Parameters by which signed links of the usual stores say when they end. */
@@ -28,10 +37,13 @@ const EXPIRY = [['expires'], ['x-amz-date', 'x-amz-expires'], ['x-goog-date', 'x
 
 export class RemoteHttp implements RemoteFiles, AsyncDisposable {
   readonly #options: RemoteHttpOptions;
+  readonly #clock: Clock;
   readonly #agent: Agent;
 
-  constructor(options: RemoteHttpOptions, resolve: Resolve = resolveBySystem) {
+  constructor(options: RemoteHttpOptions, parts: RemoteHttpParts = {}) {
+    const { resolve = resolveBySystem, clock = systemClock } = parts;
     this.#options = options;
+    this.#clock = clock;
     this.#agent = new Agent({
       connect: guardedConnector(new FetchableAddresses(options.allow), resolve, options.connectMs),
       headersTimeout: options.idleMs,
@@ -107,7 +119,7 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
     const content = decoded(body, encoding, fileName);
     if (!content) return refuse(`${nameOf(url)} sends its content as '${encoding}', which it was asked not to do`);
     try {
-      const chunks: AsyncIterator<Buffer> = content[Symbol.asyncIterator]();
+      const chunks = flowing(content, this.#options.idleMs, this.#clock);
       const first = await firstOf(chunks);
       if (!first) return refuse(`${nameOf(url)} answered with an empty body`);
       const rest = following(first, chunks, body, (error) => brokenOff(error, url, signal));
@@ -163,6 +175,23 @@ function sizeOf(headers: Dispatcher.ResponseData['headers']): number | undefined
 async function firstOf(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
   for (let next = await chunks.next(); !next.done; next = await chunks.next())
     if (next.value.length > 0) return next.value;
+  return undefined;
+}
+
+/** The chunks; fails when those that are waited for are too few. Time that the reader takes is its own. */
+async function* flowing(body: AsyncIterable<Buffer>, idleMs: number, clock: Clock): AsyncGenerator<Buffer, undefined> {
+  let [waitedMs, bytes] = [0, 0];
+  let since = clock.now();
+  for await (const chunk of body) {
+    waitedMs += clock.now() - since;
+    bytes += chunk.length;
+    if (waitedMs >= idleMs) {
+      if (bytes < LEAST_BYTES) throw new Error(`only ${bytes} bytes in ${waitedMs} ms`);
+      [waitedMs, bytes] = [0, 0];
+    }
+    yield chunk;
+    since = clock.now();
+  }
   return undefined;
 }
 

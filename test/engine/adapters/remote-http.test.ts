@@ -2,16 +2,16 @@ import type { LookupAddress } from 'node:dns';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import type { Resolve } from '../../../engine/adapters/guarded-connect.ts';
-import { RemoteHttp, type RemoteHttpOptions } from '../../../engine/adapters/remote-http.ts';
+import { RemoteHttp, type RemoteHttpOptions, type RemoteHttpParts } from '../../../engine/adapters/remote-http.ts';
 import { aborted } from '../../../engine/failure.ts';
+import { type Clock, systemClock } from '../../../engine/time.ts';
 import { LOOPBACK, type RemoteAnswer, remoteServer } from '../../support/remote-server.ts';
 
 const signal = new AbortController().signal;
 const OPTIONS: RemoteHttpOptions = { allow: [LOOPBACK], maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 };
 
-function remote(t: Test, options: Partial<RemoteHttpOptions> = {}, resolve?: Resolve): RemoteHttp {
-  const made = new RemoteHttp({ ...OPTIONS, ...options }, resolve);
+function remote(t: Test, options: Partial<RemoteHttpOptions> = {}, parts: RemoteHttpParts = {}): RemoteHttp {
+  const made = new RemoteHttp({ ...OPTIONS, ...options }, parts);
   t.teardown(() => made[Symbol.asyncDispose]());
   return made;
 }
@@ -181,14 +181,14 @@ t.test('a name is refused for any of its addresses, and connected to where it wa
       'leads to data.example, whose address is not of the public internet and not allowed by restService.urlUploads.allow',
   };
   for (const addresses of [['127.0.0.1'], ['::1'], ['8.8.8.8', '127.0.0.1'], ['::ffff:127.0.0.1']]) {
-    const client = remote(t, { allow: [] }, async () => addresses.map(at));
+    const client = remote(t, { allow: [] }, { resolve: async () => addresses.map(at) });
     t.strictSame(await client.fetch(named('data.example'), signal), refused, addresses.join());
   }
   t.strictSame(server.asked, []);
 
   // A name that says something else each time it is asked.
   const answers = ['127.0.0.1', '127.0.0.2'];
-  const client = remote(t, {}, async () => [at(answers.shift() ?? '')]);
+  const client = remote(t, {}, { resolve: async () => [at(answers.shift() ?? '')] });
   t.match(await fetched(client, named('data.example')), { content: 'x' });
   t.strictSame(answers, ['127.0.0.2'], 'it was asked once');
   t.strictSame(await client.fetch(named('data.example'), signal), refused, 'and again for the next connection');
@@ -312,16 +312,22 @@ t.test('what breaks off, stands still or is not there may be tried again', async
     message: /cannot be fetched: Headers Timeout Error/,
     again: true,
   });
-  const slow = remote(t, { connectMs: 100 }, () => new Promise(() => undefined));
+  const slow = remote(t, { connectMs: 100 }, { resolve: () => new Promise(() => undefined) });
   t.match(await slow.fetch(new URL('http://data.example/'), signal), {
     kind: 'failed',
     message: /cannot be fetched: Connect Timeout Error/,
     again: true,
   });
   const gone = await remoteServer(t, text('x'));
-  const nameless = remote(t, {}, async () => {
-    throw Object.assign(new Error('getaddrinfo ENOTFOUND data.example'), { code: 'ENOTFOUND' });
-  });
+  const nameless = remote(
+    t,
+    {},
+    {
+      resolve: async () => {
+        throw Object.assign(new Error('getaddrinfo ENOTFOUND data.example'), { code: 'ENOTFOUND' });
+      },
+    },
+  );
   t.strictSame(await nameless.fetch(new URL('http://data.example/a?b'), signal), {
     kind: 'failed',
     message: 'http://data.example/a cannot be fetched: getaddrinfo ENOTFOUND data.example',
@@ -329,6 +335,36 @@ t.test('what breaks off, stands still or is not there may be tried again', async
   });
   // It speaks plain HTTP.
   t.match(await client.fetch(new URL(`https://127.0.0.1:${gone.port}/`), signal), { kind: 'failed' });
+});
+
+t.test('a body that only drips is given up; one that flows is not, however long its reader takes', async (t) => {
+  const server = await remoteServer(
+    t,
+    routes({
+      '/drips.txt': (_request, response) => {
+        response.writeHead(200);
+        const drip = (): void => {
+          if (!response.destroyed) response.write('x', () => setImmediate(drip));
+        };
+        drip();
+      },
+      '/flows.txt': text(Buffer.alloc(4 * 1024 * 1024)),
+    }),
+  );
+  /** Moves on each time it is read, so twice per chunk. */
+  const clock = (stepMs: number): Clock => {
+    let now = 0;
+    return { ...systemClock, now: () => (now += stepMs) };
+  };
+  const impatient = remote(t, { idleMs: 60_000 }, { clock: clock(30_000) });
+  const dripping = await impatient.fetch(server.url('/drips.txt'), signal);
+  if (dripping.kind !== 'found') throw new Error('not found');
+  await t.rejects(buffer(dripping.body), { kind: 'transient', message: /broke off: only \d+ bytes in 60000 ms/ });
+
+  const patient = remote(t, { idleMs: 60_000 }, { clock: clock(3_000) });
+  const flowing = await patient.fetch(server.url('/flows.txt'), signal);
+  if (flowing.kind !== 'found') throw new Error('not found');
+  t.equal((await buffer(flowing.body)).length, 4 * 1024 * 1024);
 });
 
 t.test('ends with its signal, at any moment', async (t) => {

@@ -22,7 +22,10 @@ interface Setup {
 }
 
 async function setup(t: Test, answer: RemoteAnswer, allow = [LOOPBACK], resolve?: Resolve): Promise<Setup> {
-  const remoteFiles = new RemoteHttp({ allow, maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 }, resolve);
+  const remoteFiles = new RemoteHttp(
+    { allow, maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 },
+    resolve ? { resolve } : {},
+  );
   t.teardown(() => remoteFiles[Symbol.asyncDispose]());
   const app = await installerApp(t, db, { remoteFiles });
   const server = await remoteServer(t, answer);
