@@ -2,7 +2,7 @@
 // Whatever fails before that, the client's going away included, leaves nothing behind.
 
 import { typeKey } from '../../engine/model/data-types.ts';
-import { newDatasetId } from '../../engine/model/ids.ts';
+import { newDatasetId, type UserId } from '../../engine/model/ids.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import type { UploadSource } from '../../engine/ports/uploads.ts';
 import type { RequestContext } from '../context.ts';
@@ -39,8 +39,15 @@ export interface CreateOptions extends UploadPorts {
   readonly remoteFiles?: Pick<RemoteFiles, 'probe'> | undefined;
 }
 
-export function createRoute(options: CreateOptions): Route {
-  const creation = new Creation(options);
+/** What one upload is about, besides its body. */
+export interface CreateOrder {
+  readonly owner: UserId;
+  readonly details: FormChecks['details'];
+  /** When the dataset was made, in ms since 1970; asked for once the details are sound. Undefined = now. */
+  readonly createdMs?: () => number | undefined;
+}
+
+export function createRoute(creation: Creation): Route {
   return {
     method: 'POST',
     path: '/datasets',
@@ -58,28 +65,30 @@ export function createRoute(options: CreateOptions): Route {
         429: 'Too many uploads at once',
       }),
     },
-    handler: (context) => creation.answer(context),
+    handler: (context) => creation.answer(context, { owner: context.userId, details: creation.details }),
   };
 }
 
-class Creation {
+/** Shared by all routes that take uploads in: what a user may have under way counts once. */
+export class Creation {
+  /** What is asked of the details of every upload. */
+  readonly details: DetailsCheck;
   readonly #options: CreateOptions;
-  readonly #details: DetailsCheck;
   readonly #slots: UploadSlots;
 
   constructor(options: CreateOptions) {
     this.#options = options;
-    this.#details = new DetailsCheck(options.targets, options.dataTypes);
+    this.details = new DetailsCheck(options.targets, options.dataTypes);
     this.#slots = new UploadSlots(options.settings.uploadsPerUser);
   }
 
-  async answer(context: RequestContext): Promise<void> {
-    using _slot = this.#slots.take(context.userId);
-    const session = this.#openSession(context);
+  async answer(context: RequestContext, order: CreateOrder): Promise<void> {
+    using _slot = this.#slots.take(order.owner);
+    const session = this.#openSession(context, order);
     const { dataset, owner } = session.address;
     let received: ReceivedUpload;
     try {
-      received = await this.#receive(session, context);
+      received = await this.#receive(session, context, order);
       await session.accept(received, context.signal);
     } catch (error) {
       await session.abandon();
@@ -89,33 +98,33 @@ class Creation {
     await context.json(202, { datasetId: dataset }, { location: `${context.publicUrl}/datasets/${dataset}` });
   }
 
-  #openSession(context: RequestContext): UploadSession {
+  #openSession(context: RequestContext, { owner }: CreateOrder): UploadSession {
     const { clock, random, settings } = this.#options;
     const { maxUploadBytes, userMaxStorageBytes: quotaBytes } = settings;
     const length = context.request.headers['content-length'];
     const announcedBytes = length === undefined ? undefined : Number(length);
     if (announcedBytes !== undefined && announcedBytes > maxUploadBytes)
       throw tooLarge(`the request has ${announcedBytes} bytes; an upload may have ${maxUploadBytes}`);
-    const address = { owner: context.userId, dataset: newDatasetId(clock.now(), random) };
+    const address = { owner, dataset: newDatasetId(clock.now(), random) };
     return new UploadSession(address, this.#options, { maxUploadBytes, quotaBytes, announcedBytes });
   }
 
-  async #receive(session: UploadSession, context: RequestContext): Promise<ReceivedUpload> {
+  async #receive(session: UploadSession, context: RequestContext, order: CreateOrder): Promise<ReceivedUpload> {
     const { dataTypes, clock, remoteFiles } = this.#options;
     const { request, signal, version } = context;
-    const reader = new CreateFormReader(session, { details: this.#details, dataTypes, version });
+    const reader = new CreateFormReader(session, { details: order.details, dataTypes, version });
     await readMultipart(request, MULTIPART_LIMITS, (part) => reader.take(part, signal), signal);
     const { details, type, faults, url: urlText, data, documents, properties } = reader.finish();
     const url = urlText === undefined ? undefined : checkUrl(urlText, remoteFiles !== undefined, faults);
     const metadata = metadataFromDetails(details, {
-      owner: context.userId,
-      created: new Date(clock.now()).toISOString(),
+      owner: order.owner,
+      created: new Date(order.createdMs?.() ?? clock.now()).toISOString(),
       ...(urlText === undefined ? {} : { sourceUrl: urlText }),
     });
     checkFiles(type, metadata.visibility, { data, properties }, faults);
-    this.#details.checkDocument(metadata, faults);
+    this.details.checkDocument(metadata, faults);
     if (!faults.empty) throw faults.refusal();
-    const expected = url && remoteFiles && (await probeUpload(url, remoteFiles, type, faults, signal));
+    const expected = url && remoteFiles && (await probeUpload(url, remoteFiles, type, faults, clock, signal));
     if (!faults.empty) throw faults.refusal();
     if (expected !== undefined) await session.expect(expected, signal);
     const source: UploadSource = url ? { kind: 'url', url: url.href } : { kind: 'files', files: data };

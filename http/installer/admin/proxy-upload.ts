@@ -1,0 +1,95 @@
+// POST /admin/rpc/datasets/proxy-upload: an upload for somebody else, who need not have an account yet. All rules, limits
+// and the quota are those of the user's own uploads; the details may say when the dataset was made (contract 1).
+
+import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
+import type { RequestContext } from '../../context.ts';
+import { badRequest } from '../../errors.ts';
+import type { Route } from '../../route.ts';
+import { describeValue } from '../checks/describe.ts';
+import type { CheckedDetails } from '../checks/details-check.ts';
+import type { Creation } from '../create.ts';
+import type { FormChecks } from '../create-form.ts';
+import { answer, refusals } from '../responses.ts';
+import { Accepted } from '../schema/accepted.ts';
+import { UserIdOutput } from '../schema/people.ts';
+import { ADMIN_REFUSALS } from './refusals.ts';
+
+/** RFC 3339, section 5.6, without leap seconds. */
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+export function proxyUploadRoute(creation: Creation): Route {
+  return {
+    method: 'POST',
+    path: '/admin/rpc/datasets/proxy-upload',
+    access: 'admin',
+    operationId: 'uploadForUser',
+    summary: 'Uploads a dataset for a user; `createdOn` in the details says when it was made',
+    headers: { 'User-ID': { description: 'The user who will own the dataset; required', schema: { ...UserIdOutput } } },
+    responses: {
+      202: answer('Accepted for processing; Location names the dataset', Accepted),
+      ...refusals({
+        ...ADMIN_REFUSALS,
+        400: 'The header User-ID is missing or no user id, or the body cannot be used',
+        413: "Larger than an upload may be, or than the user's storage quota allows",
+        422: 'Metadata, files or URL are not accepted',
+        424: 'Nothing can be fetched from the URL',
+        429: 'Too many uploads of the user at once',
+      }),
+    },
+    handler: async (context) => {
+      const owner = targetUser(context);
+      const details = new ProxyDetails(creation.details);
+      await creation.answer(context, { owner, details, createdMs: () => details.createdMs });
+      context.log.info({ owner }, 'upload made by an administrator');
+    },
+  };
+}
+
+function targetUser({ request }: RequestContext): UserId {
+  const given = request.headers['user-id'];
+  if (given === undefined)
+    throw badRequest('the header User-ID is missing; it names the user who will own the dataset');
+  const owner = parseUserId(String(given).trim());
+  if (!owner) throw badRequest(`the header User-ID is '${String(given).slice(0, 64)}': a positive integer is needed`);
+  return owner;
+}
+
+/** The details of one upload: those that users give, and `createdOn`. */
+class ProxyDetails {
+  readonly #details: FormChecks['details'];
+  /** Undefined when the details do not say. */
+  createdMs: number | undefined;
+
+  constructor(details: FormChecks['details']) {
+    this.#details = details;
+  }
+
+  check(body: unknown, version: Parameters<FormChecks['details']['check']>[1]): CheckedDetails {
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) return this.#details.check(body, version);
+    const { createdOn, ...rest } = body as Record<string, unknown>;
+    const { details, faults } = this.#details.check(rest, version);
+    // As everywhere in the details, null and blank text say nothing.
+    if (createdOn === undefined || createdOn === null || (typeof createdOn === 'string' && createdOn.trim() === ''))
+      return { details, faults };
+    this.createdMs = typeof createdOn === 'string' ? momentOf(createdOn.trim()) : undefined;
+    if (this.createdMs !== undefined) return { details, faults };
+    faults.add(
+      ['createdOn'],
+      `is ${describeValue(createdOn)}; a date and time such as 2026-01-02T03:04:05Z is required`,
+    );
+    return { details: undefined, faults };
+  }
+}
+
+/** In ms since 1970; undefined for what is no moment of the years that databases know, such as 30 February. */
+function momentOf(text: string): number | undefined {
+  const [, date = '', time = '', , offset = ''] = DATE_TIME.exec(text) ?? [];
+  // The engine would take 30 February for 2 March.
+  const day = new Date(`${date}T00:00:00Z`);
+  if (Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== date) return undefined;
+  if (time > '23:59:59' || (/\d/.test(offset) && offset.slice(1) > '23:59')) return undefined;
+  const ms = Date.parse(text.toUpperCase());
+  if (Number.isNaN(ms)) return undefined;
+  const year = new Date(ms).getUTCFullYear();
+  return year >= 1 && year <= 9999 ? ms : undefined;
+}
