@@ -1,6 +1,9 @@
 // Leases: who may work on a dataset or run a daemon, with a fencing token (design, From a change to a job, 5).
 
-/** Held until released, expired (30 s without renewal) or its holder process died. Tokens of one name only grow. */
+/**
+ * Held until released, expired (30 s without renewal) or its holder process died. Tokens of one name only grow: by one from
+ * lease to lease, and beyond all that were given before when the cache DB was lost and built anew.
+ */
 export interface Lease {
   /** A dataset id, or `daemon:{name}`. */
   readonly name: string;

@@ -30,3 +30,14 @@ leasesConformance('FakeLeases', async () => {
     advance: (ms) => clock.advance(ms),
   };
 });
+
+t.test('tokens that the cache gives after it was lost are beyond those that it gave before', async (t) => {
+  await emptyCache(at);
+  const { db, instance } = await engineProcess(t, at);
+  const leases = new PostgresLeases(db, instance);
+  const signal = new AbortController().signal;
+  const last = await leases.acquire('a', signal);
+  await db.query('truncate lease');
+  const next = await leases.acquire('a', signal);
+  t.ok(last && next && next.token > last.token, `${next?.token} after ${last?.token}`);
+});
