@@ -26,6 +26,8 @@ export interface UploadLimits {
     readonly maxUploadBytes: number;
     /** Bytes of raw uploads that one user may keep. */
     readonly quotaBytes: number;
+    /** Transfers under way at once in this process, so that slow servers leave workers to uploads of files. */
+    readonly atOnce: number;
   };
 }
 
@@ -36,12 +38,21 @@ export interface UploadLanePorts {
   readonly tasks: TaskRunner;
 }
 
+/** For a fetch when as many as may be are under way. */
+const LATER: JobOutcome = {
+  kind: 'retry',
+  delayMs: 5_000,
+  message: 'waits for other uploads by URL',
+  countTry: false,
+};
+
 export class UploadLane implements JobHandler {
   readonly lane = 'upload';
   readonly #ports: UploadLanePorts;
   readonly #types: DataTypes;
   readonly #limits: UploadLimits;
   readonly #scratch: Scratch;
+  #fetching = 0;
 
   constructor(ports: UploadLanePorts, types: DataTypes, limits: UploadLimits, scratch: Scratch) {
     this.#ports = ports;
@@ -55,6 +66,7 @@ export class UploadLane implements JobHandler {
     const record = await catalog.find(job.dataset, signal);
     const source = await uploads.source(job.dataset, signal);
     if (!record || !source) return DONE;
+    if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
     const at = { owner: record.owner, dataset: record.dataset };
     let files = source.kind === 'files' ? source.files : [];
     // `failed` here: an administrator has it tried again, or a crash came between that status and the job's own end.
@@ -63,7 +75,7 @@ export class UploadLane implements JobHandler {
     if (record.upload.status === 'running' || record.upload.status === 'failed') {
       try {
         await this.#scratch.using(job, async (folder) => {
-          if (source.kind === 'url') files = [await this.#fetch(job, record, source.url, folder, signal)];
+          if (source.kind === 'url') files = [await this.#fetchOnce(job, record, source.url, folder, signal)];
           await this.#pack(job, record, files, folder, signal);
         });
       } catch (error) {
@@ -96,6 +108,24 @@ export class UploadLane implements JobHandler {
     await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message: outcome.message }], signal);
   }
 
+  async #fetchOnce(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    url: string,
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<FileEntry> {
+    this.#fetching++;
+    try {
+      const before = await this.#fetchedBefore({ owner: record.owner, dataset: record.dataset }, signal);
+      const entry = before ?? (await this.#fetch(job, record, url, scratchDir, signal));
+      await this.#ports.uploads.fetched(job.dataset, job.lease, [entry], signal);
+      return entry;
+    } finally {
+      this.#fetching--;
+    }
+  }
+
   async #fetch(
     job: ClaimedJob,
     record: DatasetRecord,
@@ -107,23 +137,18 @@ export class UploadLane implements JobHandler {
     const { url: limits, maxTotalBytes } = this.#limits;
     if (!limits) throw rejected('uploads by URL are not enabled on this server');
     const at = { owner: record.owner, dataset: record.dataset };
-    let entry = await this.#fetchedBefore(at, signal);
-    if (!entry) {
-      const { maxUploadBytes, quotaBytes } = limits;
-      const roomBytes = await uploads.room(job.dataset, quotaBytes, signal);
-      const maxFileBytes = this.#types.find(record.metadata.type)?.maxFileSize ?? maxTotalBytes;
-      const { file, name, size } = await tasks.run(
-        'fetch-upload',
-        { at, url, scratchDir, limits: { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } },
-        { signal, alone: job.alone },
-      );
-      // The room may have gone to another upload meanwhile.
-      if (!(await uploads.grow(job.dataset, size, quotaBytes, signal))) throw rejected(overQuota(quotaBytes));
-      await store.put(fileKey(at, 'raw', name), { file }, { size }, signal);
-      entry = { name, size };
-    }
-    await uploads.fetched(job.dataset, job.lease, [entry], signal);
-    return entry;
+    const { maxUploadBytes, quotaBytes } = limits;
+    const roomBytes = await uploads.room(job.dataset, quotaBytes, signal);
+    const maxFileBytes = this.#types.find(record.metadata.type)?.maxFileSize ?? maxTotalBytes;
+    const { file, name, size } = await tasks.run(
+      'fetch-upload',
+      { at, url, scratchDir, limits: { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } },
+      { signal, alone: job.alone },
+    );
+    // The room may have gone to another upload meanwhile.
+    if (!(await uploads.grow(job.dataset, size, quotaBytes, signal))) throw rejected(overQuota(quotaBytes));
+    await store.put(fileKey(at, 'raw', name), { file }, { size }, signal);
+    return { name, size };
   }
 
   /** A crash came after the file was whole: it is not fetched again, since the link may not work any more. */

@@ -93,7 +93,7 @@ export async function compose(
         types,
         tuning: laneTunings(installer.lanes),
         channels: laneChannels(installer.lanes),
-        uploadLimits: uploadLimits(installer.restService),
+        uploadLimits: uploadLimits(installer),
         scratch,
         settleStore: (until) => core.store.settleOrphans(until),
         daemons,
@@ -113,12 +113,13 @@ export async function compose(
   };
 }
 
-function uploadLimits({ maxUploadSize, userMaxStorageSize, urlUploads }: Installer['restService']): UploadLimits {
-  const url = { maxUploadBytes: maxUploadSize, quotaBytes: userMaxStorageSize };
+function uploadLimits({ restService, lanes }: Configuration['installer']): UploadLimits {
+  const { maxUploadSize, userMaxStorageSize, urlUploads } = restService;
+  const atOnce = Math.ceil(lanes.upload.workerCount / 2);
+  const url = { maxUploadBytes: maxUploadSize, quotaBytes: userMaxStorageSize, atOnce };
   return { maxTotalBytes: userMaxStorageSize, maxEntries: MAX_ENTRIES, ...(urlUploads.enabled ? { url } : {}) };
 }
 
-type Installer = Configuration['installer'];
 type Lanes = Configuration['installer']['lanes'];
 
 const laneTuning = (lane: Lanes['upload']): LaneTuning => ({

@@ -3,6 +3,7 @@
 import { archiveByName } from '../../engine/archive/archive-kind.ts';
 import { type DataType, typeKey } from '../../engine/model/data-types.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
+import { type Clock, deadline } from '../../engine/time.ts';
 import { failedDependency } from '../errors.ts';
 import { quote } from './checks/describe.ts';
 import type { Faults } from './checks/faults.ts';
@@ -10,6 +11,8 @@ import { extensionFault } from './checks/file-rules.ts';
 
 /** Shortest `sourceUrl` of the contract. */
 const MIN_CHARACTERS = 10;
+/** For the first byte, redirects included: somebody waits for the answer. */
+const PROBE_MS = 60_000;
 
 /** The address, or undefined after its fault was added. */
 export function checkUrl(text: string, enabled: boolean, faults: Faults): URL | undefined {
@@ -33,9 +36,12 @@ export async function probeUpload(
   remoteFiles: Pick<RemoteFiles, 'probe'>,
   type: DataType,
   faults: Faults,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const found = await remoteFiles.probe(url, signal);
+  const late = (): Error => failedDependency(`${url.origin} did not answer within ${PROBE_MS / 1000} s`, url.href);
+  using limit = deadline(clock, PROBE_MS, signal, late);
+  const found = await remoteFiles.probe(url, limit.signal);
   switch (found.kind) {
     case 'failed':
       throw failedDependency(found.message, url.href);

@@ -248,6 +248,37 @@ t.test('a stop in the middle of a transfer gives the job back and hangs up', asy
   t.same(world.dataset(at).upload, { status: 'running', message: undefined });
 });
 
+t.test('transfers leave workers to uploads of files: beyond their number they wait, and use up no try', async (t) => {
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { world, server, at } = await accepted(t, (_request, response) => {
+    reach();
+    void released.then(() => response.end('A1\n'));
+  });
+  const process = world.process();
+  const first = await process.claim('upload');
+  if (!first) throw new Error('no job');
+  const running = process.perform(first);
+  await reached;
+  const other = await world.accept({ url: server.url('/other.txt') });
+  const files = await world.accept();
+  t.match(await world.run('upload', process), {
+    kind: 'retry',
+    countTry: false,
+    message: 'waits for other uploads by URL',
+  });
+  t.same(world.dataset(other).upload, { status: 'running', message: undefined });
+  t.same(await world.run('upload', process), { kind: 'done' });
+  t.same(world.dataset(files).upload, { status: 'success', message: undefined });
+  release();
+  const outcome = await running;
+  t.same(outcome, { kind: 'done' });
+  await process.complete(first, outcome);
+  await world.clock.advanceToNext();
+  t.same(await world.run('upload', process), { kind: 'done' });
+  for (const dataset of [at, other]) t.same(world.dataset(dataset).upload, { status: 'success', message: undefined });
+});
+
 t.test('a URL that was accepted before they were switched off is rejected', async (t) => {
   const { world, server, at } = await accepted(t, gives('A1\n'));
   const { url: _off, ...limits } = world.settings.uploadLimits;
