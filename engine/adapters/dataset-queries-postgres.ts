@@ -10,6 +10,7 @@ import type {
   OfferedDataset,
   OfferFilter,
   RelatedDataset,
+  RevisionFamily,
   ViewedDataset,
 } from '../ports/dataset-queries.ts';
 import type { FileFolderName } from './dataset-files.ts';
@@ -36,6 +37,15 @@ const VIEW = `
      order by n.revision desc limit 1) as newest
   from dataset d where d.dataset_id = $1 and d.state <> 'receiving'`;
 
+const FAMILY = `
+  select ${DATASET_COLUMNS},
+    (select max(a.revision) from dataset a where a.root_id = o.root_id and a.owner_id = o.owner_id) as highest_number
+  from dataset o left join lateral (
+    select * from dataset n
+    where n.root_id = o.root_id and n.owner_id = o.owner_id and n.state in ('live', 'superseded')
+    order by n.revision desc limit 1) d on true
+  where o.dataset_id = $1 and o.state <> 'receiving'`;
+
 const FILES = `
   select f.folder, f.name, f.size from dataset_file f join dataset d on d.dataset_id = f.dataset_id
   where f.dataset_id = $1 and (f.folder <> 'install' or d.import_status = 'complete')
@@ -44,6 +54,8 @@ const FILES = `
 interface ViewRow extends DatasetRow, SharesRow {
   readonly newest: DatasetId | null;
 }
+
+type FamilyRow = { readonly highest_number: number } & (DatasetRow | { readonly dataset_id: null });
 
 interface FileRow extends FileEntry {
   readonly folder: FileFolderName;
@@ -105,6 +117,13 @@ export class PostgresDatasetQueries implements DatasetQueries {
     if (!row) return undefined;
     const newest = row.newest === null || row.newest === dataset ? undefined : row.newest;
     return { ...datasetRecord(row), shares: row.shares ?? [], newest };
+  }
+
+  async family(dataset: DatasetId, signal: AbortSignal): Promise<RevisionFamily | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<FamilyRow>(FAMILY, [dataset], 'dataset-family');
+    if (!row) return undefined;
+    return { highestNumber: row.highest_number, newest: row.dataset_id === null ? undefined : datasetRecord(row) };
   }
 
   async files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles> {

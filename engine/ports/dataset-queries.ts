@@ -75,6 +75,14 @@ export interface ViewedDataset extends DatasetRecord {
   readonly newest: DatasetId | undefined;
 }
 
+/** All revisions of one dataset, the original included. */
+export interface RevisionFamily {
+  /** Of any, deleted ones included; 0 for the original alone. */
+  readonly highestNumber: number;
+  /** The highest that is not deleted, whether or not its upload, import or installs succeeded. */
+  readonly newest: DatasetRecord | undefined;
+}
+
 export interface DatasetQueries {
   /** Live datasets only, newest `created` first, in constant memory. */
   list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset>;
@@ -82,6 +90,8 @@ export interface DatasetQueries {
   offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset>;
   /** In any state but `receiving`. */
   view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined>;
+  /** Of the dataset that this one is a revision of. Undefined when the dataset is unknown. */
+  family(dataset: DatasetId, signal: AbortSignal): Promise<RevisionFamily | undefined>;
   files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles>;
   /** Live datasets related by project, program (same owner) or publication (that the viewer may see); at most 1,000. */
   related(

@@ -169,6 +169,41 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     t.equal(await queries.view(receiving.dataset, signal), undefined);
   });
 
+  t.test('the family has the highest number of all and the newest that is not deleted', async (t) => {
+    const { queries, catalog, grant, add } = await open(t);
+    const root = newAddress();
+    const revision = (n: number): DatasetAddress => ({ ...root, dataset: `${root.dataset}_${n}` as DatasetId });
+    const more = { revisionHistory: { originalId: root.dataset, revisions: [] } };
+    const setState = async (at: DatasetAddress, state: 'live' | 'superseded' | 'deleting' | 'deleted' | 'pruning') =>
+      catalog.write(at.dataset, await grant(at.dataset), [{ set: 'state', state }], signal);
+    const family = async (at: DatasetAddress) => {
+      const found = await queries.family(at.dataset, signal);
+      return found && [found.highestNumber, found.newest?.dataset];
+    };
+    t.equal(await family(root), undefined);
+    await add(root);
+    t.strictSame(await family(root), [0, root.dataset]);
+    for (const n of [2, 10]) await add(revision(n), more, { set: 'import', status: 'failed', messages: ['no'] });
+    // Another owner's dataset that names the same root is no relative.
+    await add({ ...newAddress(), dataset: `${root.dataset}_11` as DatasetId }, more);
+    for (const at of [root, revision(2), revision(10)])
+      t.strictSame(await family(at), [10, revision(10).dataset], at.dataset);
+    t.strictSame(
+      (await queries.family(root.dataset, signal))?.newest,
+      await catalog.find(revision(10).dataset, signal),
+      'whole',
+    );
+    await setState(revision(10), 'superseded');
+    t.strictSame(await family(root), [10, revision(10).dataset]);
+    for (const state of ['deleting', 'deleted', 'pruning'] as const) {
+      await setState(revision(10), state);
+      t.strictSame(await family(root), [10, revision(2).dataset], state);
+    }
+    await setState(root, 'deleted');
+    await setState(revision(2), 'deleted');
+    t.strictSame(await family(revision(2)), [10, undefined]);
+  });
+
   t.test('the newest is the highest live revision of the root, when it is another', async (t) => {
     const { queries, add } = await open(t);
     const root = newAddress();
