@@ -1,9 +1,16 @@
 import t from 'tap';
+import { Reconciler } from '../../actors/reconciler.ts';
 import { aborted, transient } from '../../engine/failure.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import type { ReconcilerReport } from '../../engine/ports/daemon-orders.ts';
+import type { DatasetIndex } from '../../engine/ports/dataset-index.ts';
+import { FakeObjectStore } from '../fakes/fake-object-store.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { PLASMO, TOXO } from '../support/dataset-samples.ts';
-import { addressOf } from '../support/merged-datasets.ts';
+import { TYPES } from '../support/lane-settings.ts';
+import { addressOf, indexedOf, storedOf } from '../support/merged-datasets.ts';
 import { ReconciledSite } from '../support/reconciled-site.ts';
 
 const never = new AbortController().signal;
@@ -263,4 +270,38 @@ t.test('what runs saw is counted', async (t) => {
     'longshore_reconciler_datasets_total{result="spared"} 0',
     'longshore_reconciler_braked 0',
   ]);
+});
+
+t.test('a listing of 100,000 datasets is never held whole: jobs are handed over as it comes', async (t) => {
+  const COUNT = 100_000;
+  const at = (i: number) => addressOf(1, `d${String(i).padStart(6, '0')}`);
+  const store = new FakeObjectStore();
+  const seen = { listed: 0, handedOver: 0, mostAhead: 0, mostPaged: 0 };
+  store.list = async function* () {
+    for (; seen.listed < COUNT; seen.listed++) {
+      seen.mostAhead = Math.max(seen.mostAhead, seen.listed - seen.handedOver);
+      yield* Object.values(storedOf(at(seen.listed)).objects);
+    }
+  };
+  const { sync } = indexedOf(at(0));
+  /** All of them have old shares. */
+  const page: DatasetIndex['page'] = async (after, limit) => {
+    const from = after ? Number(after.dataset.slice(1)) + 1 : 0;
+    const length = Math.min(limit, COUNT - from);
+    seen.mostPaged = Math.max(seen.mostPaged, length);
+    return Array.from({ length }, (_, i) => indexedOf(at(from + i), { sync: { ...sync, shares: STALE } }));
+  };
+  const reconciler = new Reconciler({
+    ...{ store, index: { page }, targetIndexes: new Map(), types: TYPES },
+    jobs: {
+      enqueue: async (requests) => {
+        seen.handedOver += requests.length;
+      },
+    },
+    events: { nextEventId: async () => 1 },
+    ...{ clock: new VirtualClock(), log: silentLogger(), metrics: new Metrics() },
+  });
+  const report = await reconciler.runOnce({ kind: 'full', performDeletes: true, allowDeletes: false }, never);
+  t.match(report, { listed: COUNT, reconciled: COUNT, deleted: 0 });
+  t.strictSame(seen, { listed: COUNT, handedOver: COUNT, mostAhead: 500, mostPaged: 500 });
 });
