@@ -101,3 +101,22 @@ t.test('an abort ends the wait for a source that sends nothing', async (t) => {
   await t.rejects(passed, { name: 'AbortError' });
   t.ok(source.destroyed);
 });
+
+t.test('refuses an empty file where that is asked for, before the sink has it whole', async (t) => {
+  const meter = new ByteMeter({
+    maxBytes: 100,
+    reserve: async () => 100,
+    tooLarge: () => new Error('too large'),
+    overQuota: () => new Error('over quota'),
+    empty: () => new Error('empty'),
+  });
+  let whole = false;
+  const sink = async (counted: Readable): Promise<void> => {
+    for await (const _ of counted);
+    whole = true;
+  };
+  await t.rejects(meter.pass(Readable.from([]), sink, signal), { message: 'empty' });
+  t.notOk(whole);
+  t.equal(await meter.pass(Readable.from([Buffer.from('x')], { objectMode: false }), sink, signal), 1);
+  t.ok(whole);
+});

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { OldFileListing } from '../../../http/installer/schema/file-listing.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
-import { type App, type AppOptions, installerApp } from './installer-app.ts';
+import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from './installer-app.ts';
 import { responseFaults, schemaOf } from './response-check.ts';
 import { add, INSTALL_TARGETS, imported } from './stored-datasets.ts';
 
@@ -58,6 +58,9 @@ t.test('both archives can be downloaded once they exist', async (t) => {
     t.match([absent.status, absent.body], [404, { status: 'not-found' }]);
     t.equal(await statusOf(app, undefined, `/datasets/${dataset}/files/${path}?access_token=${me}`), 200);
   }
+  const admin = { 'admin-token': ADMIN_TOKEN };
+  for (const path of ['', '/upload', '/install'])
+    t.equal((await app.call(undefined, 'GET', `/datasets/${dataset}/files${path}`, { headers: admin })).status, 200);
   const head = await app.call(me, 'HEAD', `/datasets/${dataset}/files/upload`);
   t.strictSame([head.status, head.text, head.headers.get('content-length')], [200, '', '10']);
   const part = await app.call(me, 'GET', `/datasets/${dataset}/files/upload`, { headers: { range: 'bytes=4-' } });
