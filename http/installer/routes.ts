@@ -17,7 +17,7 @@ import { reconcileRoutes } from './admin/reconcile.ts';
 import { DetailsCheck } from './checks/details-check.ts';
 import { PatchCheck } from './checks/patch-check.ts';
 import { communityRoute } from './community.ts';
-import { type CreateOptions, type CreateSettings, Creation, createRoute } from './create.ts';
+import { type CreateOptions, Creation, createRoute } from './create.ts';
 import type { InstallStatusSource } from './dataset-reader.ts';
 import { deleteRoute } from './delete.ts';
 import { detailsRoute } from './details.ts';
@@ -34,8 +34,9 @@ import { shareOffersRoute } from './share-offers.ts';
 import { shareRoutes } from './shares.ts';
 import { storedDocumentRoutes } from './stored-documents.ts';
 import { undeleteRoute } from './undelete.ts';
+import { type IntakeOptions, type IntakeSettings, UploadIntake } from './upload-intake.ts';
 
-export interface InstallerSettings extends CreateSettings, ServiceMetaSettings {
+export interface InstallerSettings extends IntakeSettings, ServiceMetaSettings {
   /** Disabled ones too. */
   readonly installTargets: readonly InstallTargetSettings[];
   /** An offer counts as accepted as long as the recipient has not answered. */
@@ -44,8 +45,8 @@ export interface InstallerSettings extends CreateSettings, ServiceMetaSettings {
   readonly retentionMs: number;
 }
 
-export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targets'> {
-  readonly uploads: CreateOptions['uploads'] & SelfMetaOptions['uploads'];
+export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<CreateOptions, 'random'> {
+  readonly uploads: IntakeOptions['uploads'] & SelfMetaOptions['uploads'];
   readonly settings: InstallerSettings;
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;
   readonly queries: DatasetQueries;
@@ -63,8 +64,10 @@ export interface InstallerOptions extends Omit<CreateOptions, 'settings' | 'targ
 /** Throws when a target's `metaValidation` is no JSON Schema. */
 export function installerRoutes(options: InstallerOptions): readonly Route[] {
   const targets = new InstallTargets(options.settings.installTargets);
-  const creation = new Creation({ ...options, targets });
-  const patches = new PatchCheck(new DetailsCheck(targets, options.dataTypes), options.dataTypes);
+  const details = new DetailsCheck(targets, options.dataTypes);
+  const intake = new UploadIntake(options);
+  const creation = new Creation({ ...options, details, intake });
+  const patches = new PatchCheck(details, options.dataTypes);
   return [
     listRoute({ ...options, targets }),
     communityRoute({ ...options, targets }),

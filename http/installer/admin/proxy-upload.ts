@@ -7,8 +7,7 @@ import { badRequest } from '../../errors.ts';
 import type { Route } from '../../route.ts';
 import { describeValue } from '../checks/describe.ts';
 import type { CheckedDetails } from '../checks/details-check.ts';
-import type { Creation } from '../create.ts';
-import type { FormChecks } from '../create-form.ts';
+import type { CreateOrder, Creation } from '../create.ts';
 import { answer, refusals } from '../responses.ts';
 import { Accepted } from '../schema/accepted.ts';
 import { UserIdOutput } from '../schema/people.ts';
@@ -56,15 +55,15 @@ function targetUser({ request }: RequestContext): UserId {
 
 /** The details of one upload: those that users give, and `createdOn`. */
 class ProxyDetails {
-  readonly #details: FormChecks['details'];
+  readonly #details: CreateOrder['details'];
   /** Undefined when the details do not say. */
   createdMs: number | undefined;
 
-  constructor(details: FormChecks['details']) {
+  constructor(details: CreateOrder['details']) {
     this.#details = details;
   }
 
-  check(body: unknown, version: Parameters<FormChecks['details']['check']>[1]): CheckedDetails {
+  check(body: unknown, version: Parameters<CreateOrder['details']['check']>[1]): CheckedDetails {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) return this.#details.check(body, version);
     const { createdOn, ...rest } = body as Record<string, unknown>;
     const { details, faults } = this.#details.check(rest, version);

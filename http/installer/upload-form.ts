@@ -1,38 +1,36 @@
-// The multipart body of a create request, part by part in any order (contract 1, Other multipart parts). Files go
-// straight into the upload session; `details` is judged as soon as it is there, so that a body which begins with bad
-// metadata is refused before its files are read.
+// The multipart body of an upload, part by part in any order (contract 1, Other multipart parts). Files go straight into
+// the upload session; `details` is judged as soon as it is there, so that a body which begins with bad metadata is refused
+// before its files are read.
 
-import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
+import type { DataType } from '../../engine/model/data-types.ts';
 import { checkFileName, fileNameKey } from '../../engine/model/file-name.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { FileFolder } from '../../engine/model/object-key.ts';
 import { parseJsonText, readBytes } from '../body.ts';
-import type { ApiVersion } from '../context.ts';
 import { badRequest, type HttpError } from '../errors.ts';
 import type { MultipartPart } from '../multipart.ts';
 import { quote } from './checks/describe.ts';
-import type { DetailsCheck } from './checks/details-check.ts';
 import type { Faults } from './checks/faults.ts';
 import { extensionFault } from './checks/file-rules.ts';
-import type { CreateDetails } from './schema/details.ts';
 import type { UploadSession } from './upload-session.ts';
 
-export interface CreateForm {
-  readonly details: CreateDetails;
+/** What the part `details` says, once it is sound. */
+export interface JudgedDetails<Details> {
+  readonly details: Details;
   readonly type: DataType;
-  readonly url: string | undefined;
-  readonly data: readonly FileEntry[];
-  readonly documents: readonly FileEntry[];
-  readonly properties: readonly FileEntry[];
   /** Empty; for faults found later, in the caller's spelling. */
   readonly faults: Faults;
 }
 
-export interface FormChecks {
-  readonly details: Pick<DetailsCheck, 'check'>;
-  readonly dataTypes: DataTypes;
-  readonly version: ApiVersion;
+export interface UploadForm<Details> extends JudgedDetails<Details> {
+  readonly url: string | undefined;
+  readonly data: readonly FileEntry[];
+  readonly documents: readonly FileEntry[];
+  readonly properties: readonly FileEntry[];
 }
+
+/** Throws what refuses the details. */
+export type JudgeDetails<Details> = (body: unknown) => JudgedDetails<Details>;
 
 /** Names of file parts, and where their files go. */
 const FOLDERS: ReadonlyMap<string, FileFolder> = new Map([
@@ -45,17 +43,17 @@ const PARTS = ['details', 'meta', 'url', ...FOLDERS.keys()];
 const MAX_DETAILS_BYTES = 1024 * 1024;
 const MAX_URL_BYTES = 8 * 1024;
 
-export class CreateFormReader {
+export class UploadFormReader<Details> {
   readonly #session: Pick<UploadSession, 'store'>;
-  readonly #checks: FormChecks;
+  readonly #judge: JudgeDetails<Details>;
   readonly #files: Record<FileFolder, FileEntry[]> = { raw: [], documents: [], datasetProperties: [] };
   readonly #nameKeys = new Set<string>();
-  #details: Pick<CreateForm, 'details' | 'type' | 'faults'> | undefined;
+  #details: JudgedDetails<Details> | undefined;
   #url: string | undefined;
 
-  constructor(session: Pick<UploadSession, 'store'>, checks: FormChecks) {
+  constructor(session: Pick<UploadSession, 'store'>, judge: JudgeDetails<Details>) {
     this.#session = session;
-    this.#checks = checks;
+    this.#judge = judge;
   }
 
   async take(part: MultipartPart, signal: AbortSignal): Promise<void> {
@@ -67,7 +65,7 @@ export class CreateFormReader {
   }
 
   /** What the parts say together. */
-  finish(): CreateForm {
+  finish(): UploadForm<Details> {
     if (!this.#details) throw badRequest("the part 'details' is missing");
     if (this.#url === undefined && this.#files.raw.length === 0)
       throw badRequest("neither 'dataFile' nor 'url' is given; exactly one of them is needed");
@@ -106,10 +104,7 @@ export class CreateFormReader {
   async #takeDetails(part: MultipartPart): Promise<void> {
     if (this.#details) throw badRequest(`part '${part.name}': the details are given twice`);
     const body = parseJsonText(await readBytes(part.body, MAX_DETAILS_BYTES), `part '${part.name}'`);
-    const { details, faults } = this.#checks.details.check(body, this.#checks.version);
-    const type = details && this.#checks.dataTypes.find(details.type);
-    if (!details || !type) throw faults.refusal();
-    this.#details = { details, type, faults };
+    this.#details = this.#judge(body);
   }
 
   async #takeUrl(part: MultipartPart): Promise<void> {
