@@ -68,9 +68,15 @@ export class InstallerClient {
     return (await bodyOf(await this.#call(path, {}, withDeadline(signal)))) as DatasetItem & Record<string, unknown>;
   }
 
-  /** Streams the upload's or the install's zip to `file`; a file that exists only when it is whole. */
-  async download(dataset: string, which: 'upload' | 'install', file: string, signal: AbortSignal): Promise<void> {
-    const response = await this.#call(`/datasets/${encodeURIComponent(dataset)}/files/${which}`, {}, signal);
+  /** Streams one of the two archives or a document to `file`, which exists only when it is whole. */
+  async download(
+    dataset: string,
+    which: 'upload' | 'install' | { readonly document: string },
+    file: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = typeof which === 'string' ? which : `documents/${encodeURIComponent(which.document)}`;
+    const response = await this.#call(`/datasets/${encodeURIComponent(dataset)}/files/${path}`, {}, signal);
     if (!response.body) throw new Failure('transient', 'the server sent no body');
     const partial = `${file}.partial`;
     try {

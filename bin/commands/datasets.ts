@@ -14,6 +14,7 @@ const OPTIONS = {
   target: { type: 'string' },
   ownership: { type: 'string' },
   install: { type: 'boolean', default: false },
+  document: { type: 'string' },
   out: { type: 'string' },
 } as const;
 
@@ -22,7 +23,7 @@ export const datasets: Command = {
   summary: 'list, show or download datasets',
   usage:
     'longshore datasets list [--target ID] [--ownership any|owned|shared] | show ID | ' +
-    `download ID [--install] [--out FILE]  ${CLIENT_USAGE}`,
+    `download ID [--install | --document NAME] [--out FILE]  ${CLIENT_USAGE}`,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [action, ...rest] = positionals;
@@ -45,8 +46,11 @@ export const datasets: Command = {
       }
       case 'download': {
         const id = one(rest);
-        const which = values.install ? 'install' : 'upload';
-        const file = values.out ?? `${basename(id)}-${values.install ? 'data' : 'upload'}.zip`;
+        const { install, document } = values;
+        if (install && document !== undefined) throw new UsageError('--install and --document exclude each other');
+        const which = document === undefined ? (install ? 'install' : 'upload') : { document };
+        const name = document === undefined ? `${basename(id)}-${install ? 'data' : 'upload'}.zip` : basename(document);
+        const file = values.out ?? name;
         await (await openClient(values, io)).download(id, which, file, io.signal);
         io.out(values.json ? `${JSON.stringify({ datasetId: id, file })}\n` : `${file}\n`);
         return EXIT.ok;

@@ -91,6 +91,10 @@ t.test('a document comes back byte by byte, whole and in part', async (t) => {
   const part = await call('GET', `documents/${name}`, { range: `bytes=${from}-` });
   t.equal(part.status, 206);
   t.ok((await bytesOf(part)).equals(content.subarray(from)));
+  const out = join(dir, 'out.pdf');
+  const command = ['datasets', 'download', id, '--document', 'Read me – первый.pdf', '--out', out];
+  t.match(await longshore([...command, '--data', dir, '--user', OWNER]), { code: 0, stdout: `${out}\n` });
+  t.ok((await readFile(out)).equals(content));
   await settled(dir);
   t.strictSame(await onSites(), [[], []], 'sites know nothing of documents');
 
