@@ -1,0 +1,157 @@
+// What administrators read about all datasets. A page begins where the one before ended, by the index of its order, so
+// that the thousandth page costs what the first does; an offset is skipped in the index alone.
+
+import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
+import type { DatasetRecord } from '../ports/catalog.ts';
+import type {
+  DatasetReports,
+  FailedImport,
+  FailedImportFilter,
+  ReportedDataset,
+  ReportFilter,
+  ReportPage,
+  StuckStatus,
+} from '../ports/dataset-reports.ts';
+import {
+  ALL_COUNT,
+  ALL_PAGE,
+  ALL_START,
+  FAILED_IMPORTS,
+  FIND,
+  STUCK_INSTALLS,
+  TARGET_COUNT,
+  TARGET_PAGE,
+  TARGET_SPELLINGS,
+  TARGET_START,
+} from './dataset-report-statements.ts';
+import { type DatasetRow, datasetRecord } from './dataset-row.ts';
+import type { Postgres } from './postgres.ts';
+
+/** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
+const PAGE = 100;
+
+/** Where a row stands in the order of creation; the time as text, because a date has no microseconds. */
+interface Place {
+  readonly position: string;
+  readonly dataset_id: DatasetId;
+}
+
+const BEFORE_ALL: Place = { position: '-infinity', dataset_id: '' as DatasetId };
+const AFTER_ALL: Place = { position: 'infinity', dataset_id: '' as DatasetId };
+
+interface FailedImportRow extends Place {
+  readonly owner_id: UserId;
+  readonly type_name: string;
+  readonly type_version: string;
+  readonly targets: TargetId[];
+  readonly import_messages: string[];
+}
+
+interface StuckRow extends DatasetRow {
+  readonly stuck_target: string;
+}
+
+export class PostgresDatasetReports implements DatasetReports {
+  readonly #db: Pick<Postgres, 'query'>;
+
+  constructor(db: Pick<Postgres, 'query'>) {
+    this.#db = db;
+  }
+
+  async count({ target, includeDeleted }: ReportFilter, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const hidden = includeDeleted ? ['receiving'] : ['receiving', 'deleting', 'deleted', 'pruning'];
+    const [row] =
+      target === undefined
+        ? await this.#db.query<{ total: number }>(ALL_COUNT, [hidden], 'report-all-count')
+        : await this.#db.query<{ total: number }>(
+            TARGET_COUNT,
+            [hidden, await this.#spellings(target)],
+            'report-target-count',
+          );
+    return row?.total ?? 0;
+  }
+
+  async *all(
+    { target, includeDeleted }: ReportFilter,
+    { limit, offset }: ReportPage,
+    signal: AbortSignal,
+  ): AsyncIterable<DatasetRecord> {
+    signal.throwIfAborted();
+    const spellings = target === undefined ? [] : [await this.#spellings(target)];
+    const [start, page] = target === undefined ? [ALL_START, ALL_PAGE] : [TARGET_START, TARGET_PAGE];
+    const values = [includeDeleted, ...spellings];
+    let from: Place | undefined = BEFORE_ALL;
+    if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...values]);
+    const rows = pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
+      this.#db.query(page, [position, dataset_id, count, ...values]),
+    );
+    for await (const row of rows) yield datasetRecord(row);
+  }
+
+  async find(dataset: DatasetId, signal: AbortSignal): Promise<ReportedDataset | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<DatasetRow & { readonly inserted: Date }>(FIND, [dataset], 'report-find');
+    return row && { ...datasetRecord(row), inserted: row.inserted };
+  }
+
+  async *failedImports(
+    { owner, before, after, order }: FailedImportFilter,
+    { limit, offset }: ReportPage,
+    signal: AbortSignal,
+  ): AsyncIterable<FailedImport> {
+    const text = FAILED_IMPORTS[order];
+    const values = [owner ?? null, before ?? null, after ?? null];
+    let skip = offset;
+    const from = order === 'asc' ? BEFORE_ALL : AFTER_ALL;
+    const rows = pages<FailedImportRow>(from, limit, signal, async ({ position, dataset_id }, count) => {
+      const page = await this.#db.query<FailedImportRow>(text, [position, dataset_id, count, skip, ...values]);
+      skip = 0;
+      return page;
+    });
+    for await (const row of rows)
+      yield {
+        owner: row.owner_id,
+        dataset: row.dataset_id,
+        type: { name: row.type_name, version: row.type_version },
+        installTargets: row.targets.sort(),
+        messages: row.import_messages,
+      };
+  }
+
+  async *stuckInstalls(status: StuckStatus, signal: AbortSignal): AsyncIterable<DatasetRecord> {
+    const text = STUCK_INSTALLS[status];
+    const first = { stuck_target: '', dataset_id: '' };
+    const rows = pages<StuckRow, Pick<StuckRow, 'stuck_target'> & { readonly dataset_id: string }>(
+      first,
+      undefined,
+      signal,
+      ({ stuck_target, dataset_id }, count) => this.#db.query(text, [stuck_target, dataset_id, count]),
+    );
+    for await (const row of rows) yield datasetRecord(row);
+  }
+
+  /** How a target that is asked for in any case is written; empty when no dataset names it. */
+  async #spellings(target: string): Promise<readonly string[]> {
+    const rows = await this.#db.query<{ target_id: string }>(TARGET_SPELLINGS, [target], 'report-spellings');
+    return rows.map((row) => row.target_id);
+  }
+}
+
+/** Rows after `from` (undefined: there are none), page by page; each row says where the next page begins. */
+async function* pages<Row extends From, From extends object = Place>(
+  from: From | undefined,
+  limit = Number.POSITIVE_INFINITY,
+  signal: AbortSignal,
+  read: (after: From, count: number) => Promise<readonly Row[]>,
+): AsyncGenerator<Row, void, undefined> {
+  let after = from;
+  for (let left = limit; after && left > 0; ) {
+    signal.throwIfAborted();
+    const count = Math.min(PAGE, left);
+    const rows = await read(after, count);
+    yield* rows;
+    left -= rows.length;
+    after = rows.length < count ? undefined : rows.at(-1);
+  }
+}

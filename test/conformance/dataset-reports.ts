@@ -1,0 +1,259 @@
+// What every DatasetReports does.
+
+import type { Test } from 'tap';
+import type { DatasetId } from '../../engine/model/ids.ts';
+import type { DatasetMetadata } from '../../engine/model/metadata.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { DATASET_STATES, IMPORT_STATUSES, INSTALL_STATUSES } from '../../engine/model/status.ts';
+import type { Catalog, CatalogChange, InstallRecord } from '../../engine/ports/catalog.ts';
+import type {
+  DatasetReports,
+  FailedImportFilter,
+  ReportFilter,
+  ReportPage,
+} from '../../engine/ports/dataset-reports.ts';
+import type { Lease } from '../../engine/ports/leases.ts';
+import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
+
+export interface DatasetReportsSetup {
+  /** Knows no dataset yet. */
+  readonly reports: DatasetReports;
+  readonly catalog: Catalog;
+  /** The lease of that name, taken from its holder if it has one. */
+  readonly grant: (name: string) => Promise<Lease>;
+}
+
+const ALL: ReportPage = { offset: 0 };
+const EVERY: ReportFilter = { includeDeleted: true };
+
+/** Pages that a listing of `length` is cut into, with where they are in it. */
+const PAGES: readonly ReportPage[] = [0, 1, 2, 3, 150, undefined].flatMap((limit) =>
+  [0, 1, 2, 130, 1_000].map((offset) => ({ offset, ...(limit === undefined ? {} : { limit }) })),
+);
+const cut = <Item>(items: readonly Item[], { offset, limit }: ReportPage): readonly Item[] =>
+  items.slice(offset, limit === undefined ? undefined : offset + limit);
+
+export function datasetReportsConformance(t: Test, setup: (t: Test) => Promise<DatasetReportsSetup>): void {
+  const signal = new AbortController().signal;
+
+  const open = async (t: Test) => {
+    const { reports, catalog, grant } = await setup(t);
+    const add = async (at: DatasetAddress, more: Partial<DatasetMetadata> = {}, ...changes: CatalogChange[]) =>
+      catalog.register(at, metadataOf(at.owner, more), changes, await grant(at.dataset), signal);
+    const all = (filter: ReportFilter, page = ALL) => ids(reports.all(filter, page, signal));
+    const failed = (filter: Partial<FailedImportFilter>, page = ALL) =>
+      ids(reports.failedImports({ order: 'asc', ...filter }, page, signal));
+    return { reports, catalog, grant, add, all, failed };
+  };
+
+  t.test('all datasets come in the order of creation, then of ids, whatever page is asked for', async (t) => {
+    const { reports, add, all } = await open(t);
+    const days = Array.from({ length: 140 }, (_, n) => `2020-01-01T00:00:00.${String((n * 7) % 10).padStart(3, '0')}Z`);
+    const added = days.map((created) => ({ ...newAddress(), created }));
+    for (const { created, ...at } of added) await add(at, { created });
+    const place = ({ created, dataset }: (typeof added)[number]): string => `${created} ${dataset}`;
+    const expected = added.sort((a, b) => (place(a) < place(b) ? -1 : 1)).map(({ dataset }) => dataset);
+    for (const page of PAGES) {
+      t.strictSame(await all(EVERY, page), cut(expected, page), JSON.stringify(page));
+      t.strictSame(await all({ ...EVERY, target: PLASMO }, page), cut(expected, page), JSON.stringify(page));
+    }
+    t.equal(await reports.count(EVERY, signal), 140);
+  });
+
+  t.test('deleted datasets are there when asked for; what is being received never is', async (t) => {
+    const { reports, add, all } = await open(t);
+    for (const state of DATASET_STATES)
+      await add({ owner: newUser(), dataset: state as never }, {}, { set: 'state', state });
+    for (const target of [undefined, PLASMO]) {
+      const named = target === undefined ? {} : { target };
+      for (const [includeDeleted, states] of [
+        [false, ['live', 'superseded']],
+        [true, ['deleted', 'deleting', 'live', 'pruning', 'superseded']],
+      ] as const) {
+        t.strictSame((await all({ includeDeleted, ...named })).sort(), states);
+        t.equal(await reports.count({ includeDeleted, ...named }, signal), states.length);
+      }
+    }
+  });
+
+  t.test('those of one target are found in whatever case it is written', async (t) => {
+    const { reports, add, all } = await open(t);
+    const odd = 'PLASMOSITE' as typeof PLASMO;
+    const made: readonly (readonly [string, readonly (typeof PLASMO)[]])[] = [
+      ['a', [PLASMO]],
+      ['b', [TOXO]],
+      ['c', [TOXO, odd, PLASMO]],
+      ['d', []],
+    ];
+    for (const [dataset, installTargets] of made)
+      await add({ owner: newUser(), dataset: dataset as DatasetId }, { installTargets });
+    for (const [target, expected] of [
+      [PLASMO, ['a', 'c']],
+      ['plasmosite', ['a', 'c']],
+      ['toXoSite', ['b', 'c']],
+      ['plasmo', []],
+      ['%', []],
+      ['', []],
+    ] as const) {
+      t.strictSame(await all({ target, includeDeleted: false }), expected, target);
+      t.equal(await reports.count({ target, includeDeleted: false }, signal), expected.length, target);
+    }
+  });
+
+  t.test('one is found with all that is known of it', async (t) => {
+    const { reports, catalog, grant } = await open(t);
+    const at = newAddress();
+    const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'one' };
+    const changes: CatalogChange[] = [
+      { set: 'state', state: 'deleted' },
+      { set: 'import', status: 'invalid', messages: ['bad row'] },
+      { set: 'sync', part: 'data', version },
+      { set: 'install', target: TOXO, kind: 'data', status: 'running', messages: ['a', 'b'] },
+    ];
+    await catalog.register(at, fullMetadataOf(at.owner, at.dataset), changes, await grant(at.dataset), signal);
+    const known = await catalog.find(at.dataset, signal);
+    const { inserted, ...found } = (await reports.find(at.dataset, signal)) ?? {};
+    t.strictSame(found, known);
+    t.ok(inserted instanceof Date);
+    for await (const record of reports.all(EVERY, ALL, signal)) t.strictSame(record, known);
+    const receiving = newAddress();
+    await catalog.register(
+      receiving,
+      metadataOf(receiving.owner),
+      [{ set: 'state', state: 'receiving' }],
+      await grant(receiving.dataset),
+      signal,
+    );
+    for (const dataset of [receiving.dataset, newAddress().dataset])
+      t.equal(await reports.find(dataset, signal), undefined);
+  });
+
+  t.test('imports that failed are listed, those that are invalid or gone are not', async (t) => {
+    const { reports, add } = await open(t);
+    const failed: CatalogChange = { set: 'import', status: 'failed', messages: ['no disk', 'no memory'] };
+    for (const status of IMPORT_STATUSES)
+      await add({ owner: newUser(), dataset: status as never }, {}, { ...failed, status });
+    for (const state of DATASET_STATES)
+      if (state !== 'live')
+        await add({ owner: newUser(), dataset: state as never }, {}, failed, { set: 'state', state });
+    const at = { owner: newUser(), dataset: 'full' as DatasetId };
+    await add(at, { type: { name: 'rnaseq', version: '2' }, installTargets: [TOXO, PLASMO, TOXO] }, failed);
+    const found = [];
+    for await (const entry of reports.failedImports({ order: 'asc' }, ALL, signal)) found.push(entry);
+    t.strictSame(
+      found.map(({ dataset }) => dataset),
+      ['failed', 'full'],
+    );
+    t.strictSame(found[1], {
+      ...at,
+      type: { name: 'rnaseq', version: '2' },
+      installTargets: [PLASMO, TOXO],
+      messages: ['no disk', 'no memory'],
+    });
+  });
+
+  t.test('failed imports are narrowed by owner and time, in either order, page by page', async (t) => {
+    const { add, failed } = await open(t);
+    const [mine, other] = [newUser(), newUser()];
+    const change: CatalogChange = { set: 'import', status: 'failed', messages: [] };
+    const all = Array.from({ length: 135 }, (_, n) => `d${String(n).padStart(3, '0')}` as DatasetId);
+    for (const [n, dataset] of all.entries())
+      await add(
+        { owner: n % 5 === 0 ? mine : other, dataset },
+        { created: new Date(Date.UTC(2026, 0, 1, Math.floor(n / 2))).toISOString() },
+        change,
+      );
+    for (const page of PAGES) {
+      t.strictSame(await failed({}, page), cut(all, page), JSON.stringify(page));
+      t.strictSame(await failed({ order: 'desc' }, page), cut(all.toReversed(), page), JSON.stringify(page));
+    }
+    t.strictSame(
+      await failed({ owner: mine }),
+      all.filter((_, n) => n % 5 === 0),
+    );
+    t.strictSame(await failed({ owner: newUser() }), []);
+    const noon = new Date(Date.UTC(2026, 0, 1, 12));
+    t.strictSame(await failed({ before: noon }), all.slice(0, 24), 'before is without the moment itself');
+    t.strictSame(await failed({ after: noon }), all.slice(24), 'after is with it');
+    const later = new Date(noon.getTime() + 1);
+    t.strictSame(await failed({ after: noon, before: later }), ['d024', 'd025']);
+    t.strictSame(await failed({ after: noon, before: later, order: 'desc', owner: mine }, { offset: 0, limit: 9 }), [
+      'd025',
+    ]);
+    t.strictSame(await failed({ after: later, before: noon }), []);
+  });
+
+  t.test('stuck installs: each live dataset once, with the first of its targets', async (t) => {
+    const { reports, add } = await open(t);
+    const install = (
+      target: typeof PLASMO,
+      kind: InstallRecord['kind'],
+      status: InstallRecord['status'] = 'failed-installation',
+    ): CatalogChange => ({ set: 'install', target, kind, status, messages: ['why'] });
+    const made: readonly (readonly [string, readonly CatalogChange[]])[] = [
+      ['a', [install(TOXO, 'data')]],
+      ['b', [install(PLASMO, 'meta')]],
+      ['c', [install(TOXO, 'meta'), install(PLASMO, 'meta'), install(PLASMO, 'data'), install(TOXO, 'data')]],
+      ['d', [install(PLASMO, 'data', 'missing-dependency'), install(TOXO, 'meta')]],
+      ...INSTALL_STATUSES.map((status) => [status, [install(PLASMO, 'data', status)]] as const),
+      ...DATASET_STATES.filter((state) => state !== 'live').map(
+        (state) => [state, [install(PLASMO, 'data'), { set: 'state', state }]] as const,
+      ),
+    ];
+    for (const [dataset, changes] of made)
+      await add({ owner: newUser(), dataset: dataset as DatasetId }, {}, ...changes);
+    t.strictSame(await ids(reports.stuckInstalls('failed-installation', signal)), [
+      'b',
+      'c',
+      'failed-installation',
+      'a',
+      'd',
+    ]);
+    const missing = [];
+    for await (const record of reports.stuckInstalls('missing-dependency', signal)) missing.push(record);
+    t.strictSame(
+      missing.map(({ dataset }) => dataset),
+      ['d', 'missing-dependency'],
+    );
+    t.strictSame(missing[0]?.installs, [
+      { target: PLASMO, kind: 'data', status: 'missing-dependency', messages: ['why'] },
+      { target: TOXO, kind: 'meta', status: 'failed-installation', messages: ['why'] },
+    ]);
+  });
+
+  t.test('stuck installs may be mended while they are listed', async (t) => {
+    const { reports, catalog, grant, add } = await open(t);
+    const all = Array.from({ length: 230 }, (_, n) => `d${String(n).padStart(3, '0')}` as DatasetId);
+    const stuck = {
+      set: 'install',
+      target: PLASMO,
+      kind: 'data',
+      status: 'failed-installation',
+      messages: [],
+    } as const;
+    for (const dataset of all) await add({ owner: newUser(), dataset }, {}, stuck);
+    const seen: DatasetId[] = [];
+    for await (const { dataset } of reports.stuckInstalls('failed-installation', signal)) {
+      seen.push(dataset);
+      await catalog.write(dataset, await grant(dataset), [{ ...stuck, status: 'ready-for-reinstall' }], signal);
+    }
+    t.strictSame(seen, all);
+  });
+
+  t.test('an aborted signal ends everything', async (t) => {
+    const { reports } = await open(t);
+    const gone = AbortSignal.abort();
+    const aborted = { name: 'AbortError' };
+    await t.rejects(reports.count(EVERY, gone), aborted);
+    await t.rejects(reports.find(newAddress().dataset, gone), aborted);
+    await t.rejects(ids(reports.all(EVERY, ALL, gone)), aborted);
+    await t.rejects(ids(reports.failedImports({ order: 'asc' }, ALL, gone)), aborted);
+    await t.rejects(ids(reports.stuckInstalls('failed-installation', gone)), aborted);
+  });
+}
+
+async function ids(found: AsyncIterable<DatasetAddress>): Promise<DatasetId[]> {
+  const all: DatasetId[] = [];
+  for await (const { dataset } of found) all.push(dataset);
+  return all;
+}
