@@ -44,6 +44,8 @@ notified as materialized (
   select pg_notify('${JOB_CHANNEL}', lane) from retried)
 select f.state, (select count(*) from notified) as notifications from found f`;
 
+const DEAD = `select id from job where dataset_id = $1 and lane = $2 and state = 'dead'`;
+
 interface ListRow {
   readonly total: number;
   readonly id: number | null;
@@ -95,5 +97,11 @@ export class PostgresJobAdmin implements JobAdmin {
     const [found] = await this.#db.query<{ state: JobState }>(RETRY, [id], 'job-retry');
     if (!found) return 'not-found';
     return found.state === 'running' ? 'running' : 'queued';
+  }
+
+  async revive(lane: LaneName, dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const [dead] = await this.#db.query<{ id: number }>(DEAD, [dataset, lane], 'job-dead');
+    return dead !== undefined && (await this.retry(dead.id, signal)) === 'queued';
   }
 }

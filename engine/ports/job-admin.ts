@@ -54,4 +54,9 @@ export interface JobAdmin {
    * A job that is queued already is left as it is.
    */
   retry(id: number, signal: AbortSignal): Promise<RetryResult>;
+  /**
+   * As {@link retry} for the dataset's job of the lane if it is dead: an event is only noted on a dead job. False when it
+   * is not dead, or there is none.
+   */
+  revive(lane: LaneName, dataset: DatasetId, signal: AbortSignal): Promise<boolean>;
 }

@@ -182,6 +182,23 @@ export function jobAdminConformance(name: string, open: OpenJobAdmin): void {
     t.same(await view(), []);
   });
 
+  fact('a dead job is revived by its dataset and lane, and no other', async (t, { admin, jobs, view }) => {
+    await bury(jobs, 'import', 'd1');
+    await bury(jobs, 'import', 'd2');
+    await bury(jobs, 'install', 'd1');
+    const [d1, d3] = ['d1', 'd3'].map((id) => id as DatasetId) as [DatasetId, DatasetId];
+    t.equal(await admin.revive('updateMeta', d1, signal), false);
+    t.equal(await admin.revive('import', d3, signal), false);
+    t.equal(await admin.revive('import', d1, signal), true);
+    t.match(await view(), [fresh('import', 'd1'), { state: 'dead' }, { state: 'dead' }]);
+    t.equal(await admin.revive('import', d1, signal), false, 'it is queued');
+    await claimOne(jobs, 'import');
+    t.equal(await admin.revive('import', d1, signal), false, 'it is running');
+    await delay(jobs, 'sharing', 'd3');
+    t.equal(await admin.revive('sharing', d3, signal), false, 'it is delayed');
+    await t.rejects(admin.revive('install', d1, AbortSignal.abort()), { name: 'AbortError' });
+  });
+
   fact('an id that no job has is not found', async (t, { admin, jobs, view }) => {
     const { id } = await bury(jobs, 'import', 'd1');
     t.equal(await admin.retry(id + 1, signal), 'not-found');

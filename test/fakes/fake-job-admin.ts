@@ -1,6 +1,8 @@
 // The job table in memory as an administrator sees it, with the catalog in which a retry opens what
 // the lane is to do.
 
+import type { LaneName } from '../../engine/model/event.ts';
+import type { DatasetId } from '../../engine/model/ids.ts';
 import type { JobAdmin, JobEntry, JobFilter, JobList, JobPage, RetryResult } from '../../engine/ports/job-admin.ts';
 import type { FakeCatalog } from './fake-catalog.ts';
 import type { FakeJobRow, JobTable } from './fake-jobs.ts';
@@ -39,6 +41,12 @@ export class FakeJobAdmin implements JobAdmin {
     if (row.lane === 'updateMeta') this.#catalog.makeDue(row.dataset, 'meta');
     this.#table.wake(row.lane);
     return 'queued';
+  }
+
+  async revive(lane: LaneName, dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const dead = this.#table.rows.find((row) => row.lane === lane && row.dataset === dataset && row.state === 'dead');
+    return dead !== undefined && (await this.retry(dead.id, signal)) === 'queued';
   }
 }
 
