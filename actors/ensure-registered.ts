@@ -1,10 +1,14 @@
 // The cache row of a dataset, made from the object store when the cache does not know the dataset: the store is the
-// truth about which datasets exist (design, Truth).
+// truth about which datasets exist (design, Truth). Shares and the targets' answers are left to those who look them up:
+// the cache says of them that it knows nothing, so that sharing, the install lanes and reconciliation do.
 
 import { objectKey } from '../engine/model/object-key.ts';
 import type { Catalog, DatasetRecord } from '../engine/ports/catalog.ts';
 import type { ClaimedJob } from '../engine/ports/jobs.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
+import { registration } from './reconcile-registration.ts';
+import { readLeavings } from './reconcile-snapshot.ts';
+import { storedDataset } from './stored-dataset.ts';
 import { readMetadata } from './stored-documents.ts';
 
 /**
@@ -24,8 +28,17 @@ export async function ensureRegistered(
   if (!(await store.head(objectKey(at, 'import-ready.zip'), signal))) return undefined;
   for (const flag of ['delete-flag', 'revised-flag'] as const)
     if (await store.head(objectKey(at, flag), signal)) return undefined;
-  const metadata = await readMetadata(store, at, signal);
+  const stored = await storedDataset(store, at, signal);
+  const metadata = stored && (await readMetadata(store, at, signal));
   if (!metadata) return undefined;
-  await catalog.register(at, metadata.document, [], job.lease, signal);
+  const changes = registration({
+    ...(await readLeavings(store, at, signal)),
+    stored: { ...stored, shares: [] },
+    metaVersion: metadata.version,
+    shares: [],
+    targets: [],
+    hasDisabledTarget: false,
+  });
+  await catalog.register(at, metadata.document, changes, job.lease, signal);
   return catalog.find(job.dataset, signal);
 }

@@ -31,7 +31,10 @@ export interface ImportFacts {
 }
 
 /** An import that failed without a word is run again, to learn why. */
-export function importFacts({ stored, manifest }: Snapshot, known: DatasetRecord['import']): ImportFacts {
+export function importFacts(
+  { stored, manifest }: Pick<Snapshot, 'stored' | 'manifest'>,
+  known: DatasetRecord['import'],
+): ImportFacts {
   const { objects } = stored;
   const ready = objects['install-ready.zip'] !== undefined && manifest !== undefined;
   if (!objects['import-ready.zip'] || known?.status === 'invalid') return { need: 'impossible', ready };
@@ -39,8 +42,14 @@ export function importFacts({ stored, manifest }: Snapshot, known: DatasetRecord
   return { need: ready ? 'settled' : 'needed', ready };
 }
 
+/** What a registration is made from. */
+export type Registrable = Pick<
+  Snapshot,
+  'stored' | 'manifest' | 'uploadError' | 'metaVersion' | 'shares' | 'targets' | 'hasDisabledTarget'
+>;
+
 /** All changes of a registration: state and statuses, files, shares, versions, and the mirror of the targets. */
-export function registration(snapshot: Snapshot): readonly CatalogChange[] {
+export function registration(snapshot: Registrable): readonly CatalogChange[] {
   const { stored, manifest, metaVersion, shares, targets } = snapshot;
   const { objects } = stored;
   const upload = uploadOf(snapshot);
@@ -88,18 +97,18 @@ export function recordOf(snapshot: Snapshot, changes: readonly CatalogChange[]):
 }
 
 /** A dataset that is uninstalled everywhere is deleted at once; else the softDelete lane says when. */
-function stateOf({ stored: { objects }, targets, hasDisabledTarget }: Snapshot): DatasetState {
+function stateOf({ stored: { objects }, targets, hasDisabledTarget }: Registrable): DatasetState {
   const uninstalled = !hasDisabledTarget && targets.every(({ state }) => state !== undefined && isUninstalled(state));
   if (objects['delete-flag']) return uninstalled ? 'deleted' : 'deleting';
   return objects['revised-flag'] ? 'superseded' : 'live';
 }
 
-function uploadOf({ stored: { objects }, uploadError }: Snapshot) {
+function uploadOf({ stored: { objects }, uploadError }: Registrable) {
   if (objects['import-ready.zip'] || objects['install-ready.zip']) return { status: 'success' } as const;
   return uploadError ?? LOST_UPLOAD;
 }
 
-function importOf(snapshot: Snapshot): { readonly status: ImportStatus; readonly messages: readonly string[] } {
+function importOf(snapshot: Registrable): { readonly status: ImportStatus; readonly messages: readonly string[] } {
   const { objects } = snapshot.stored;
   const { need, ready } = importFacts(snapshot, undefined);
   if (need === 'impossible') return ready ? { status: 'complete', messages: [] } : LOST_IMPORT;

@@ -96,8 +96,7 @@ export async function readSnapshot(
   if ('malformed' in read) return { why: 'malformed metadata', reason: read.malformed };
   const metadata = read.document;
 
-  const manifest = await unlessMalformed(() => readManifest(store, at, signal));
-  const uploadError = await unlessMalformed(() => readUploadError(store, at, signal));
+  const leavings = await readLeavings(store, at, signal);
   const type = types.find(metadata.type);
   const failures: unknown[] = [];
   const targets = await readTargets(ports, types, type, metadata, job, failures, signal);
@@ -110,10 +109,7 @@ export async function readSnapshot(
     stored,
     metadata,
     metaVersion: read.version,
-    manifest: manifest && ('malformed' in manifest ? 'malformed' : manifest.document),
-    uploadError:
-      uploadError &&
-      ('malformed' in uploadError ? { status: 'failed', message: uploadError.malformed } : uploadError.document),
+    ...leavings,
     record,
     uploadOpen: (await uploads.source(job.dataset, signal)) !== undefined,
     shares: record ? [] : await readShares(store, stored.shares, onMalformed, signal),
@@ -123,6 +119,20 @@ export async function readSnapshot(
     older: await readOlder(store, at, metadata, signal),
   };
   return { snapshot, failures };
+}
+
+/** What upload and import have left to be read, beside their archives. */
+export async function readLeavings(
+  store: ObjectStore,
+  at: DatasetAddress,
+  signal: AbortSignal,
+): Promise<Pick<Snapshot, 'manifest' | 'uploadError'>> {
+  const manifest = await unlessMalformed(() => readManifest(store, at, signal));
+  const error = await unlessMalformed(() => readUploadError(store, at, signal));
+  return {
+    manifest: manifest && ('malformed' in manifest ? 'malformed' : manifest.document),
+    uploadError: error && ('malformed' in error ? { status: 'failed', message: error.malformed } : error.document),
+  };
 }
 
 async function readTargets(
@@ -163,6 +173,7 @@ async function readOlder(
   return older;
 }
 
+/** What a document that cannot be read says of itself instead. */
 async function unlessMalformed<Document extends object>(
   read: () => Promise<Document | undefined>,
 ): Promise<Document | { readonly malformed: string } | undefined> {

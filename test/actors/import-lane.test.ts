@@ -188,9 +188,24 @@ t.test('a dataset that only the object store knows is registered and imported', 
     upload: { status: 'success', message: undefined },
     import: { status: 'complete', messages: [] },
     installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['complete'] },
-    files: { install: [{ name: 'a.txt', size: 1 }], property: [] },
+    files: {
+      upload: [{ name: 'a.txt', size: 1 }],
+      install: [{ name: 'a.txt', size: 1 }],
+      document: [],
+      property: [],
+    },
     sync: { meta: 'current', data: 'current' },
   });
+});
+
+t.test('a dataset that only the object store knows, imported and all, is not imported again', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install', { documents: { 'read.me': 'hello' }, properties: { 'p.tsv': 'x' } });
+  const before = await world.record(at);
+  world.dropCache();
+  world.event('import', at);
+  t.same(await world.run('import'), { kind: 'done' });
+  t.strictSame([await world.record(at), world.calls], [before, ['import']]);
 });
 
 t.test('an upload under way is not registered from its objects', async (t) => {

@@ -250,6 +250,13 @@ t.test('deletion', async (t) => {
     ]);
   });
 
+  t.test('a target that the type does not apply to any more stays as it is', async (t) => {
+    t.strictSame(
+      decide({ targets: [target(PLASMO, control({ deletedStatus: 1 }), false), target(TOXO, control())] }),
+      [],
+    );
+  });
+
   t.test('what is being pruned is left to the hardDelete lane', async (t) => {
     const record = { ...RECORD, state: 'pruning' } as const;
     t.strictSame(decide({ record, stored: flagged('delete-flag') }), []);

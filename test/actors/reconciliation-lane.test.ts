@@ -1,7 +1,7 @@
 // Reconciliation among the other lanes: it comes to an end, and disturbs nothing that is under way.
 
 import t, { type Test } from 'tap';
-import { transient } from '../../engine/failure.ts';
+import { aborted, transient } from '../../engine/failure.ts';
 import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
@@ -245,6 +245,18 @@ t.test('a target that fails while it is reopened does not keep the others waitin
   t.match(await world.run('reconciliation'), { kind: 'retry', message: /PlasmoSite broke/, countTry: true });
   t.match(await world.control(at), { PlasmoSite: { deleted: 1 }, ToxoSite: { data: ['queued'] } });
   t.same(world.jobRows(), ['install queued', 'reconciliation delayed']);
+});
+
+t.test('a lease that is lost ends the reconciliation there and then', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = targetAway(world, PLASMO, ['state']);
+  const at = await world.before('updateMeta');
+  await world.finish();
+  world.dropCache();
+  away.reason = aborted('lease lost');
+  world.event('reconciliation', at);
+  t.strictSame(await world.run('reconciliation'), { kind: 'requeue', crashed: false });
+  t.strictSame([...world.catalog.datasets], []);
 });
 
 t.test('jobs are asked for in the name of whoever asked for the reconciliation', async (t) => {

@@ -253,7 +253,7 @@ t.test('a dataset that the cache does not know is registered before its import',
     upload: { status: 'success', message: undefined },
     import: { status: 'queued', messages: [] },
     installs: {},
-    files: { property: [] },
+    files: { upload: [], document: [], property: [] },
     sync: { meta: 'current', data: 'none' },
   });
 });
