@@ -1,6 +1,6 @@
 // The tree of what runs behind the front ends, as data: what starts after what, and what needs what.
 //   lease keeper   first to start, last to stop: no job runs without it
-//   lanes          upload, import, updateMeta, install, sharing, softDelete, hardDelete
+//   lanes          upload, import, updateMeta, install, sharing, softDelete, hardDelete, reconciliation
 //   event intake   events -> job rows
 //   event router   object store changes -> events
 //   daemons        reconciler and pruner; like the router in one process of all
