@@ -10,7 +10,7 @@ import { FakeObjectStore } from '../fakes/fake-object-store.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { PLASMO, TOXO } from '../support/dataset-samples.ts';
 import { TYPES } from '../support/lane-settings.ts';
-import { addressOf, indexedOf, storedOf } from '../support/merged-datasets.ts';
+import { addressOf, indexedOf, infoOf } from '../support/merged-datasets.ts';
 import { ReconciledSite } from '../support/reconciled-site.ts';
 
 const never = new AbortController().signal;
@@ -280,16 +280,16 @@ t.test('a listing of 100,000 datasets is never held whole: jobs are handed over 
   store.list = async function* () {
     for (; seen.listed < COUNT; seen.listed++) {
       seen.mostAhead = Math.max(seen.mostAhead, seen.listed - seen.handedOver);
-      yield* Object.values(storedOf(at(seen.listed)).objects);
+      yield infoOf(at(seen.listed), 'vdi-meta.json');
     }
   };
-  const { sync } = indexedOf(at(0));
   /** All of them have old shares. */
+  const known = indexedOf(at(0), { sync: { ...indexedOf(at(0)).sync, shares: STALE } });
   const page: DatasetIndex['page'] = async (after, limit) => {
     const from = after ? Number(after.dataset.slice(1)) + 1 : 0;
     const length = Math.min(limit, COUNT - from);
     seen.mostPaged = Math.max(seen.mostPaged, length);
-    return Array.from({ length }, (_, i) => indexedOf(at(from + i), { sync: { ...sync, shares: STALE } }));
+    return Array.from({ length }, (_, i) => ({ ...known, ...at(from + i) }));
   };
   const reconciler = new Reconciler({
     ...{ store, index: { page }, targetIndexes: new Map(), types: TYPES },

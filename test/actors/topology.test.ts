@@ -23,10 +23,9 @@ import { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
 const GRACE_MS = 30_000;
-const HOUR_MS = 3_600_000;
 const DAEMONS = {
-  pruner: { retentionWindowMs: 720 * HOUR_MS, pruneIntervalMs: 6 * HOUR_MS },
-  reconciler: { enabled: true, fullRunIntervalMs: 6 * HOUR_MS, slimRunIntervalMs: HOUR_MS / 12, performDeletes: true },
+  pruner: { retentionWindowMs: 3_600_000, pruneIntervalMs: 60_000 },
+  reconciler: { enabled: true, fullRunIntervalMs: 600_000, slimRunIntervalMs: 60_000, performDeletes: true },
 };
 const CHANNELS = Object.fromEntries(
   LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: lane, key: lane }]),
@@ -342,7 +341,7 @@ t.test('of two processes one routes, reconciles and prunes; the other says so to
   const first = await site.start(t, { withDaemons: true });
   await world.clock.settle();
   const second = await site.start(t, { withDaemons: true });
-  await world.clock.advance(7 * HOUR_MS);
+  await world.clock.advance(70_000);
   t.same(world.leases.held(), ['daemon:eventRouter', 'daemon:pruner', 'daemon:reconciler']);
   t.match(first.daemons.reconciler.lastReport, { kind: 'slim' });
   t.equal(second.daemons.reconciler.lastReport, undefined);
