@@ -43,7 +43,8 @@ export class ImportLane implements JobHandler {
     const payload = await store.head(objectKey({ owner: job.owner, dataset: job.dataset }, 'import-ready.zip'), signal);
     if (!payload) return DONE;
     const record = await ensureRegistered(catalog, store, job, signal);
-    if (!record || isDeleted(record.state) || record.state === 'superseded' || !isOpen(record)) return DONE;
+    if (!record || isDeleted(record.state) || record.state === 'superseded') return DONE;
+    if (!isOpen(record) && !mayHaveGivenUp(record, job)) return DONE;
 
     const type = this.#types.find(record.metadata.type);
     if (!type) {
@@ -148,3 +149,10 @@ function isOpen({ upload, import: imported }: DatasetRecord): boolean {
   if (upload.status !== 'success') return false;
   return imported === undefined || imported.status === 'queued' || imported.status === 'in-progress';
 }
+
+/**
+ * A crash may have come between the status that says that this job gave up and the job's own end, which an administrator
+ * needs to have it tried again.
+ */
+const mayHaveGivenUp = ({ upload, import: imported }: DatasetRecord, { tries, crashes }: ClaimedJob): boolean =>
+  upload.status === 'success' && imported?.status === 'failed' && tries + crashes > 0;

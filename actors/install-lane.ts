@@ -12,13 +12,13 @@ import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../engine/ports/object-store.ts';
 import type { InstallReply } from '../engine/ports/plugin-client.ts';
 import type { RetryPolicy } from '../engine/retry.ts';
-import { versionOf } from './dataset-versions.ts';
+import { combinedVersion, sameVersion, versionOf } from './dataset-versions.ts';
 import { ensureRegistered } from './ensure-registered.ts';
 import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { DONE, type JobHandler } from './job-handler.ts';
 import { reportInstalls } from './report-installs.ts';
 import { flagOlder } from './revisions.ts';
-import { dataAreDue } from './site-state.ts';
+import { dataAreDue, isInstalled, metaIsCurrent } from './site-state.ts';
 import {
   dropAttempt,
   fileName,
@@ -94,12 +94,16 @@ export class InstallLane implements JobHandler {
     const payload = await store.head(objectKey(record, 'install-ready.zip'), signal);
     const manifest = await readManifest(store, record, signal);
     if (!type || !payload || !manifest) return undefined;
+    const version = versionOf(payload);
+    // An import that had lost its lease may have put the archive again, and could not tell the cache.
+    if (!sameVersion(record.sync.data, version))
+      await catalog.write(job.dataset, job.lease, [{ set: 'sync', part: 'data', version }], signal);
     return {
       job,
       record,
       type,
       payload,
-      version: versionOf(payload),
+      version,
       manifest: manifest.text,
       properties: await propertyFiles(store, record, signal),
       attempts: await catalog.attempts(job.dataset, signal),
@@ -144,6 +148,7 @@ export class InstallLane implements JobHandler {
     if (state.deletedStatus === 0)
       await requestSharing(this.#ports.jobs, job, record, state, 'install-data-lane', signal);
     if (state.deletedStatus !== 0 || !dataAreDue(state, work.version)) {
+      if (metaAreStale(work, state)) await this.#requestMeta(job, 'complete', signal);
       await mirror(this.#ports.catalog, job, record, target.id, state, signal);
       await dropAttempt(this.#ports.catalog, job, attempt, signal);
       const status = state.deletedStatus === 0 ? state.messages.data?.status : undefined;
@@ -216,4 +221,13 @@ export class InstallLane implements JobHandler {
       options,
     );
   }
+}
+
+/**
+ * An update passes a target over that is away while the cache does not know that the data are there: when the run that
+ * installed them died before it said so, or one after it could not ask.
+ */
+function metaAreStale({ record: { sync }, properties }: Work, state: ControlState): boolean {
+  if (!isInstalled(state)) return false;
+  return sync.meta === undefined || !metaIsCurrent(state, combinedVersion(sync.meta, properties));
 }

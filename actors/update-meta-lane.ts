@@ -117,7 +117,11 @@ export class UpdateMetaLane implements JobHandler {
     } catch (error) {
       if (kindOf(error) === 'aborted' || signal.aborted) throw error;
       const copy = record.installs.find((install) => install.target === target.id && install.kind === 'data');
-      if (copy?.status !== 'complete') return this.#passOver(job, target, error);
+      if (copy?.status !== 'complete') {
+        this.#passOver(job, target, error);
+        await dropAttempt(catalog, job, step.attempt, signal);
+        return undefined;
+      }
       const failing = async (): Promise<void> => {
         throw error;
       };

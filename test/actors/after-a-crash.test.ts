@@ -1,0 +1,107 @@
+// What is found when a run died in between and the next one met with other circumstances. The simulation found these.
+
+import t, { type Test } from 'tap';
+import { transient } from '../../engine/failure.ts';
+import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import { PLASMO } from '../support/dataset-samples.ts';
+import { LaneWorld } from '../support/lane-world.ts';
+
+const never = new AbortController().signal;
+const ONE_TARGET = { metadata: { installTargets: [PLASMO] } };
+const AWAY = transient('no route to host', { unreachable: true });
+
+/** A world whose one target can be taken away. */
+function setup(t: Test) {
+  const world = new LaneWorld(t.testdir());
+  const there = world.targets.get(PLASMO);
+  if (!there) throw new Error('the world has no such target');
+  const away = new Proxy<InstallTarget>(there, {
+    get: (target, property) => (property === 'id' ? target.id : async () => Promise.reject(AWAY)),
+  });
+  return {
+    world,
+    takeAway: () => void world.targets.set(PLASMO, away),
+    bringBack: () => void world.targets.set(PLASMO, there),
+  };
+}
+
+/** What the run of an install lane says that dies just after the control DB knows that the data are there. */
+async function installUnheard(world: LaneWorld, at: DatasetAddress): Promise<void> {
+  const { installs } = world.dataset(at);
+  await world.run('install');
+  world.catalog.datasets.set(at.dataset, { ...world.dataset(at), installs });
+  world.event('install', at);
+}
+
+async function rename(world: LaneWorld, at: DatasetAddress, name: string): Promise<void> {
+  const metadata = { ...world.dataset(at).metadata, name };
+  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serialiseMetadata(metadata)), {}, never);
+}
+
+t.test('metadata follow data that only their target knew of, when it was away at their update', async (t) => {
+  const { world, takeAway, bringBack } = setup(t);
+  const at = await world.before('install', ONE_TARGET);
+  await installUnheard(world, at);
+  takeAway();
+  await world.run('updateMeta');
+  t.same(world.jobRows(), ['install queued']);
+  bringBack();
+  await world.finish();
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], meta: ['complete'], shown: true } });
+  t.same(await world.attempts(at), []);
+});
+
+t.test(
+  'a change of the metadata is not lost on a target that was away and that the cache took for empty',
+  async (t) => {
+    const { world, takeAway, bringBack } = setup(t);
+    const at = await world.before('install', ONE_TARGET);
+    await world.finish();
+    takeAway();
+    await rename(world, at, 'Renamed');
+    world.event('install', at);
+    for (const lane of ['import', 'updateMeta', 'install'] as const) await world.run(lane);
+    await world.clock.advance(5_000);
+    await world.run('updateMeta');
+    t.same(await world.attempts(at), ['PlasmoSite data 0']);
+    bringBack();
+    await world.finish();
+    t.match(await world.control(at), {
+      PlasmoSite: { name: 'Renamed', meta: ['complete'], sync: { meta: 'current' } },
+    });
+  },
+);
+
+t.test('an archive put again by an import without its lease is the one that the cache knows', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install', ONE_TARGET);
+  await world.finish();
+  const key = objectKey(at, 'install-ready.zip');
+  const opened = await world.store.get(key, undefined, never);
+  t.ok(opened);
+  if (opened) await world.store.put(key, opened.body, {}, never);
+  t.match(await world.record(at), { sync: { data: 'stale' } });
+  await world.finish();
+  t.match(await world.record(at), { sync: { data: 'current' } });
+});
+
+t.test('an import that died between its last failure and its end ends as a dead job all the same', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import', ONE_TARGET);
+  world.plugin.decide = () => ({ kind: 'server-error', message: 'out of memory' });
+  const process = world.process();
+  for (let tries = 0; tries < 2; tries++) {
+    await world.run('import', process);
+    await world.clock.advance(600_000);
+  }
+  const job = await process.claim('import');
+  t.match(job, { tries: 2 });
+  if (job) t.match(await process.perform(job), { kind: 'dead' });
+  t.match(await world.record(at), { import: { status: 'failed' } });
+  world.leases.kill(process.id);
+  await world.finish();
+  t.same(world.jobRows(), ['import dead']);
+  t.match(await world.record(at), { import: { status: 'failed', messages: ['plugin genes: out of memory'] } });
+});
