@@ -1,13 +1,18 @@
 // Reconciliation among the other lanes: it comes to an end, and disturbs nothing that is under way.
 
 import t, { type Test } from 'tap';
+import { decide, type Verdict } from '../../actors/reconciler-decision.ts';
+import { storedDataset } from '../../actors/stored-dataset.ts';
 import { aborted, transient } from '../../engine/failure.ts';
-import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
+import { type DatasetId, revisionOf, type TargetId, type UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
 import { serialiseShare } from '../../engine/model/share.ts';
 import type { CatalogChange } from '../../engine/ports/catalog.ts';
+import type { ControlState } from '../../engine/ports/install-target.ts';
+import { FakeDatasetIndex } from '../fakes/fake-dataset-index.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from '../support/dataset-samples.ts';
+import { TYPES } from '../support/lane-settings.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 import { targetAway } from '../support/target-away.ts';
 
@@ -164,6 +169,10 @@ for (const [state, make] of Object.entries(states))
       for (const other of others) world.event('reconciliation', other);
       await world.finish();
       await changesNothing(t, world, at, damage);
+      // Where a job was given up, the reconciler goes on asking until an administrator has it tried again.
+      const given = world.jobRows().some((row) => row.endsWith('dead'));
+      if (world.catalog.datasets.has(at.dataset) && !given)
+        t.strictSame(await verdictsOf(world, at), [{ kind: 'in-sync' }, { kind: 'in-sync' }], `${damage}: reconciler`);
     }
   });
 
@@ -302,6 +311,20 @@ async function changesNothing(t: Test, world: LaneWorld, at: DatasetAddress, mes
   world.event('reconciliation', at);
   const outcome = await world.run('reconciliation');
   t.strictSame([outcome, await viewOf(world, at)], [{ kind: 'done' }, before], message);
+}
+
+/** What a slim and a full run of the reconciler think of it. */
+async function verdictsOf(world: LaneWorld, at: DatasetAddress): Promise<readonly Verdict[]> {
+  const stored = await storedDataset(world.store, at, never);
+  const known = await new FakeDatasetIndex(world.catalog).page(undefined, 100, never);
+  const indexed = known.find(({ dataset }) => dataset === at.dataset);
+  const installed = new Map<TargetId, ControlState | undefined>();
+  for (const [id, target] of world.targets) {
+    const state = await target.state(at.dataset, never);
+    installed.set(id, state.present ? state : undefined);
+  }
+  const context = { now: world.clock.now(), types: TYPES };
+  return [false, true].map((full) => decide({ ...at, stored, indexed, installed }, { ...context, full }));
 }
 
 /** Everything that a reconciliation could change. */
