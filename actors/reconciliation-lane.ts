@@ -13,6 +13,7 @@ import { fileEntries } from './reconcile-registration.ts';
 import { readSnapshot, type Snapshot, type SnapshotPorts } from './reconcile-snapshot.ts';
 import { flagOlder } from './revisions.ts';
 import { linesOf } from './site-targets.ts';
+import { mostHopeful } from './uninstall.ts';
 
 export interface ReconciliationLanePorts extends SnapshotPorts {
   readonly jobs: Jobs;
@@ -54,7 +55,7 @@ export class ReconciliationLane implements JobHandler {
         failures.push(error);
       }
     // Everything else was decided all the same; the targets that did not answer are decided by the next try.
-    if (failures.length > 0) throw failures[0];
+    if (failures.length > 0) throw mostHopeful(failures);
     return DONE;
   }
 

@@ -71,7 +71,7 @@ export async function onEachTarget(
       failures.push(error);
     }
   });
-  if (failures.length > 0) throw failures.sort((a, b) => hopelessness(a) - hopelessness(b))[0];
+  if (failures.length > 0) throw mostHopeful(failures);
 }
 
 async function callPlugin(
@@ -122,7 +122,10 @@ async function tell(
   }
 }
 
-/** What may be well again by itself comes first, so that no target is given up because another one is. */
+/** Of several targets' failures: what may be well again by itself, so that no target is given up because another one is. */
+export const mostHopeful = (failures: readonly unknown[]): unknown =>
+  failures.toSorted((a, b) => hopelessness(a) - hopelessness(b))[0];
+
 function hopelessness(error: unknown): number {
   const kind = kindOf(error);
   if (kind === 'transient' && error instanceof Failure && error.unreachable) return 1;

@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap';
 import { decide, type Verdict } from '../../actors/reconciler-decision.ts';
 import { storedDataset } from '../../actors/stored-dataset.ts';
-import { aborted, transient } from '../../engine/failure.ts';
+import { aborted, defect, transient } from '../../engine/failure.ts';
 import { type DatasetId, revisionOf, type TargetId, type UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
@@ -254,6 +254,21 @@ t.test('a target that fails while it is reopened does not keep the others waitin
   t.match(await world.run('reconciliation'), { kind: 'retry', message: /PlasmoSite broke/, countTry: true });
   t.match(await world.control(at), { PlasmoSite: { deleted: 1 }, ToxoSite: { data: ['queued'] } });
   t.same(world.jobRows(), ['install queued', 'reconciliation delayed']);
+});
+
+t.test('of several targets that fail, one that is away decides when the job comes again', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const broken = targetAway(world, PLASMO);
+  const away = targetAway(world, TOXO);
+  const at = await world.before('updateMeta');
+  await world.finish();
+  broken.reason = defect('PlasmoSite has other tables');
+  away.reason = transient('ToxoSite refused', { unreachable: true });
+  world.event('reconciliation', at);
+  t.match(await world.run('reconciliation'), { kind: 'retry', message: /ToxoSite refused/, countTry: false });
+  away.reason = undefined;
+  await world.finish();
+  t.same(world.jobRows(), ['reconciliation dead']);
 });
 
 t.test('a lease that is lost ends the reconciliation there and then', async (t) => {
