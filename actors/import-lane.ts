@@ -2,7 +2,6 @@
 // change event starts the install), then one transaction with status, messages, files and version. Until that
 // transaction the status is in-progress, and a crash runs the import again.
 
-import { rejected } from '../engine/failure.ts';
 import { type DataType, type DataTypes, typeKey } from '../engine/model/data-types.ts';
 import type { Manifest } from '../engine/model/metadata.ts';
 import { objectKey } from '../engine/model/object-key.ts';
@@ -126,9 +125,10 @@ export class ImportLane implements JobHandler {
   ): Promise<void> {
     const { catalog, store } = this.#ports;
     const before = await readManifest(store, record, signal);
-    if (!before) throw rejected(`${objectKey(record, 'vdi-manifest.json')} is missing`);
-    // The plugin lists what it was given; what the user sent is what the upload lane wrote down.
-    const manifest = { rawUploads: before.document.rawUploads, installReady: reply.manifest.installReady };
+    // What the user sent is what the upload lane wrote down. Where that is lost, the plugin's list of what it was given
+    // is the best there is.
+    const { rawUploads } = before?.document ?? reply.manifest;
+    const manifest = { rawUploads, installReady: reply.manifest.installReady };
     await writeManifest(store, record, manifest, signal);
     const data = await store.put(objectKey(record, 'install-ready.zip'), { file: reply.dataFile }, {}, signal);
     await catalog.write(

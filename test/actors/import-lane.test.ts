@@ -39,6 +39,15 @@ t.test('what the user sent stays in the manifest as the upload lane wrote it dow
   t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: manifest.rawUploads, installReady: FILES });
 });
 
+t.test('a manifest that was lost is made anew from what the plugin was given', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  await world.store.remove([objectKey(at, 'vdi-manifest.json')], never);
+  t.same(await world.run('import'), { kind: 'done' });
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: FILES });
+  t.match(world.dataset(at).import, { status: 'complete' });
+});
+
 t.test('an answer of the plugin about the data is final, and replaces what was said before', async (t) => {
   const answers: readonly [FakeOutcome, object][] = [
     [
