@@ -28,6 +28,7 @@ import { type InstallTargetSettings, InstallTargets } from './install-targets.ts
 import { listRoute } from './list.ts';
 import { patchRoute } from './patch.ts';
 import { pluginsRoute } from './plugins.ts';
+import { reviseRoute } from './revise.ts';
 import { type SelfMetaOptions, selfMetaRoute } from './self-meta.ts';
 import { type ServiceMetaSettings, serviceMetaRoute } from './service-meta.ts';
 import { shareOffersRoute } from './share-offers.ts';
@@ -74,6 +75,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     createRoute(creation),
     detailsRoute(options),
     patchRoute({ ...options, patches }),
+    reviseRoute({ ...options, patches, intake }),
     deleteRoute(options),
     undeleteRoute({ ...options, retentionMs: options.settings.retentionMs }),
     ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),

@@ -7,6 +7,7 @@
 //                                                 the row for the sweep to find
 
 import type { Readable } from 'node:stream';
+import { kindOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import { type DatasetMetadata, type FileEntry, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../engine/model/object-key.ts';
@@ -15,7 +16,7 @@ import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { UploadSource, Uploads } from '../../engine/ports/uploads.ts';
 import { type Clock, deadline } from '../../engine/time.ts';
-import { tooLarge } from '../errors.ts';
+import { conflict, tooLarge } from '../errors.ts';
 import { ByteMeter } from './byte-meter.ts';
 
 export interface UploadPorts {
@@ -84,6 +85,13 @@ export class UploadSession {
     return { name, size };
   }
 
+  /** Puts a small document of ours beside the upload; it counts against nothing. */
+  async keep(key: string, document: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#open(signal);
+    this.#keys.push(key);
+    await this.#ports.store.put(key, document, { size: document.length }, signal);
+  }
+
   /** Reserves room for a file that is fetched later; 413 when it is too large or the quota has none. */
   async expect(bytes: number, signal: AbortSignal): Promise<void> {
     if (bytes > this.#limits.maxUploadBytes) throw this.#tooLarge();
@@ -135,6 +143,7 @@ export class UploadSession {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
+    if (this.#state === 'gone') throw conflict(`the upload of dataset ${this.address.dataset} was given up`);
     if (this.#state !== 'new') return;
     const { announcedBytes, quotaBytes } = this.#limits;
     // Before the call: a row may exist although the call failed.
@@ -142,10 +151,21 @@ export class UploadSession {
     // Without an announcement the step is only a guess, and a small upload may still fit where the step does not.
     for (const bytes of announcedBytes === undefined ? [STEP_BYTES, 0] : [announcedBytes]) {
       this.#reservedBytes = bytes;
-      if (await this.#ports.uploads.begin(this.address, bytes, quotaBytes, signal)) return;
+      if (await this.#begin(bytes, quotaBytes, signal)) return;
     }
     this.#state = 'new';
     throw this.#overQuota();
+  }
+
+  async #begin(bytes: number, quotaBytes: number, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#ports.uploads.begin(this.address, bytes, quotaBytes, signal);
+    } catch (error) {
+      if (kindOf(error) !== 'rejected') throw error;
+      // The row is another request's, and so is what lies below the id: nothing of it is ours to remove.
+      this.#state = 'gone';
+      throw conflict(`another upload as dataset ${this.address.dataset} is under way`);
+    }
   }
 
   /** A step ahead when the quota has room for it, else exactly what is wanted. */

@@ -9,8 +9,10 @@ import { callersNames, OLD_CHARACTERISTICS } from './details-check.ts';
 import { Faults, type FieldPath } from './faults.ts';
 
 export interface FieldChange {
-  /** `['name']`, or `['datasetCharacteristics', 'countries']`; the value came from the wrapper there. */
+  /** `['name']`, or `['datasetCharacteristics', 'countries']`. */
   readonly path: readonly [field: string] | readonly [field: NestedField, member: string];
+  /** Where the value stands in the request: `['name', 'value']`. */
+  readonly at: FieldPath;
   /** Clean; undefined = cleared. */
   readonly value: unknown;
 }
@@ -68,6 +70,16 @@ function refusal(field: string, besides: readonly string[]): string {
   return `cannot be changed${field === 'origin' ? ', except by a revision' : ''}; changeable are ${changeable}`;
 }
 
+/** A field that may come without its wrapper: what it says, and where. */
+export function readField(body: unknown, field: string, faults: Faults): FieldChange {
+  const given = isObject(body) ? body[field] : undefined;
+  if (isObject(given) && Object.hasOwn(given, 'value')) {
+    const [change] = readWrapper(given, [field], faults);
+    if (change) return change;
+  }
+  return { path: [field], at: [field], value: clean(given, faults, [field]) };
+}
+
 function readMembers(members: unknown, field: NestedField, faults: Faults): FieldChange[] {
   if (!isObject(members)) {
     faults.add([field], `is ${describeValue(members)}; an object is required, with a value for each of its fields`);
@@ -89,15 +101,13 @@ function readWrapper(wrapper: unknown, path: FieldChange['path'], faults: Faults
   }
   for (const key of Object.keys(wrapper))
     if (key !== 'value') faults.add([...path, key], 'is not a known field; known are value');
+  const at = [...path, 'value'];
   if (!Object.hasOwn(wrapper, 'value')) {
-    faults.add(inWrapper(path), 'is missing; null clears the field');
+    faults.add(at, 'is missing; null clears the field');
     return [];
   }
-  return [{ path, value: clean(wrapper.value, faults, inWrapper(path)) }];
+  return [{ path, at, value: clean(wrapper.value, faults, at) }];
 }
-
-/** Where the value of a changed field stands in the request. */
-export const inWrapper = (path: FieldPath): FieldPath => [...path, 'value'];
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -9,7 +9,7 @@ import { detailsFromMetadata, type StoredDetails } from '../details-from-metadat
 import { membersIn, patchedMetadata, setMember } from '../patched-metadata.ts';
 import { quote } from './describe.ts';
 import type { DetailsCheck } from './details-check.ts';
-import { type DetailsPatch, type FieldChange, inWrapper } from './details-patch.ts';
+import type { DetailsPatch, FieldChange } from './details-patch.ts';
 import { FaultList } from './fault-list.ts';
 import type { FaultSink, FieldPath } from './faults.ts';
 
@@ -95,7 +95,7 @@ class Telling {
   tell(before: FaultList, after: FaultList): void {
     for (const { path, sentence } of after.all) {
       const change = this.#patch.changes.find((one) => one.path.every((step, i) => path[i] === step));
-      const place: FieldPath = change ? [...inWrapper(change.path), ...path.slice(change.path.length)] : path;
+      const place: FieldPath = change ? [...change.at, ...path.slice(change.path.length)] : path;
       if (change || this.#alsoSaid.includes(String(path[0])) || !before.has(path))
         this.#patch.faults.add(place, sentence);
     }

@@ -1,0 +1,25 @@
+// The part `details` of PUT /datasets/{id} (contract 1, Revision request body): a patch, and what every revision says of
+// itself. The latter two may come in a wrapper too.
+
+import { Type } from 'typebox';
+import { CLOSED, CreateDetails } from './details.ts';
+import { PatchDetails } from './patch-details.ts';
+
+export const RevisionNote = Type.Object({ revisionNote: Type.String({ minLength: 10, maxLength: 4096 }) });
+
+/** Fields of a revision that a patch does not have. */
+export const REVISION_FIELDS = ['origin', 'revisionNote'] as const;
+
+const plainOrWrapped = (schema: object): object => ({
+  anyOf: [{ ...schema }, { type: 'object', properties: { value: { ...schema } }, required: ['value'], ...CLOSED }],
+});
+
+export const RevisionDetails = {
+  ...PatchDetails,
+  properties: {
+    ...PatchDetails.properties,
+    origin: plainOrWrapped(CreateDetails.properties.origin),
+    revisionNote: plainOrWrapped(RevisionNote.properties.revisionNote),
+  },
+  required: [...REVISION_FIELDS],
+} as const;

@@ -1,0 +1,210 @@
+import t, { type Test } from 'tap';
+import { transient } from '../../../engine/failure.ts';
+import { revisionOf, targetId } from '../../../engine/model/ids.ts';
+import { objectKey } from '../../../engine/model/object-key.ts';
+import { cacheDatabase } from '../../support/cache-database.ts';
+import { newUser } from '../../support/dataset-samples.ts';
+import { openUpload } from './chunked-upload.ts';
+import { type AppOptions, FILE, installerApp } from './installer-app.ts';
+import {
+  leftOf,
+  messageOf,
+  NOTHING_LEFT,
+  putRevision,
+  revise,
+  revisionPart,
+  setColumns,
+  setInstall,
+  storedMetadata,
+} from './revisions.ts';
+import { type Added, add, IMPORTED, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
+
+const signal = new AbortController().signal;
+const db = await cacheDatabase(t);
+const setup = (t: Test, options: AppOptions = {}) =>
+  installerApp(t, db, {
+    now: Date.now,
+    ...options,
+    settings: { installTargets: INSTALL_TARGETS, ...options.settings },
+  });
+const value = (of: unknown) => ({ value: of });
+
+t.test('a dataset is revised when it lives, is imported and nothing of it is under way', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const refusal = async (columns: Readonly<Record<string, string>>) => {
+    const at = await imported(app, db, owner);
+    await setColumns(db, at.dataset, columns);
+    const answer = await revise(app, at);
+    t.strictSame((await leftOf(app, db, { owner, dataset: revisionOf(at.dataset, 1) })).keys, []);
+    return [answer.status, (answer.body as { message: string }).message.replaceAll(at.dataset, 'it')];
+  };
+  for (const state of ['deleting', 'deleted', 'pruning'])
+    t.strictSame(await refusal({ state }), [403, 'dataset it is deleted']);
+  t.strictSame(await refusal({ state: 'superseded' }), [403, 'dataset it was replaced by a newer revision']);
+  for (const upload_status of ['rejected', 'failed'])
+    t.strictSame(await refusal({ upload_status }), [403, 'dataset it cannot be revised: its upload was not accepted']);
+  for (const import_status of ['queued', 'in-progress'])
+    t.strictSame(await refusal({ import_status }), [403, 'dataset it cannot be revised yet: it is not imported']);
+  t.strictSame(await refusal({ upload_status: 'running' }), [
+    403,
+    'dataset it cannot be revised yet: it is not imported',
+  ]);
+  for (const import_status of ['invalid', 'failed'])
+    t.strictSame(await refusal({ import_status }), [403, 'dataset it cannot be revised: its import failed']);
+
+  const at = await imported(app, db, owner, { installTargets: ['PlasmoSite', 'ToxoSite'].map(targetId) });
+  await setInstall(db, at.dataset, 'PlasmoSite', 'complete');
+  for (const status of ['running', 'queued']) {
+    await setInstall(db, at.dataset, 'ToxoSite', status);
+    t.strictSame(messageOf(await revise(app, at)), [
+      403,
+      `the newest revision ${at.dataset} is still under way: its installation on ToxoSite is ${status}; ` +
+        'try again when that has ended',
+    ]);
+  }
+  await setInstall(db, at.dataset, 'ToxoSite', 'failed-installation');
+  t.equal((await revise(app, at)).status, 202);
+});
+
+t.test('a newest revision that is under way blocks, one that failed is passed over', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  t.equal((await revise(app, at)).status, 202);
+  const first = revisionOf(at.dataset, 1);
+  const blocked = async (why: string) =>
+    t.strictSame(messageOf(await revise(app, at)), [
+      403,
+      `the newest revision ${first} is still under way: ${why}; try again when that has ended`,
+    ]);
+  await blocked('its upload is not over');
+  for (const status of ['queued', 'in-progress']) {
+    await setColumns(db, first, { upload_status: 'success', import_status: status });
+    await blocked(`its import is ${status}`);
+  }
+  await setColumns(db, first, IMPORTED);
+  await setInstall(db, first, 'PlasmoSite', 'running');
+  await blocked('its installation on PlasmoSite is running');
+  await setColumns(db, first, { import_status: 'invalid' });
+  await setInstall(db, first, 'PlasmoSite', 'failed-validation');
+  const answer = await revise(app, at);
+  const second = revisionOf(at.dataset, 2);
+  t.strictSame([answer.status, answer.body], [202, { datasetId: second }]);
+  const history = storedMetadata(app, { owner, dataset: second }).revisionHistory?.revisions;
+  t.same(
+    history?.map(({ revisionId }) => revisionId),
+    [at.dataset, first, second],
+    'it is replaced too',
+  );
+});
+
+t.test('numbers are never given twice', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  await revise(app, at);
+  await setColumns(db, revisionOf(at.dataset, 1), { state: 'deleted' });
+  for (const [n, object] of [
+    [2, 'import-ready.zip'],
+    [3, 'vdi-meta.json'],
+  ] as const)
+    await app.store.put(objectKey({ owner, dataset: revisionOf(at.dataset, n) }, object), Buffer.from('x'), {}, signal);
+  const answer = await revise(app, at);
+  t.strictSame(answer.body, { datasetId: revisionOf(at.dataset, 4) });
+});
+
+t.test('of two revisions at once, one is made', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  const next = { owner, dataset: revisionOf(at.dataset, 1) };
+  const open = openUpload(app, owner, { method: 'PUT', path: `/datasets/${at.dataset}` });
+  await open.stored;
+  const during = await revise(app, at);
+  t.match(
+    [during.status, during.body],
+    [409, { status: 'conflict', message: `another upload as dataset ${next.dataset} is under way` }],
+  );
+  t.match(await leftOf(app, db, next), { uploads: 1 }, 'the other one goes on');
+  const gone = app.abandoned();
+  open.abort();
+  await gone;
+  t.strictSame(await leftOf(app, db, next), NOTHING_LEFT, 'one that is cut off leaves nothing');
+
+  const both = await Promise.all([revise(app, at), revise(app, at)]);
+  const [made, lost] = both.map(({ status }) => status).sort() as [number, number];
+  t.equal(made, 202);
+  t.ok(lost === 409 || lost === 403, `the other was told ${lost}`);
+  t.strictSame(await leftOf(app, db, next), { datasets: 1, uploads: 1, keys: ['raw/genes.txt', 'vdi-meta.json'] });
+});
+
+t.test('what happens to the dataset while its revision comes in counts', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const during = async (happens: (at: Added) => Promise<unknown>, more: object = {}, matching = false) => {
+    const at = await imported(app, db, owner);
+    const next = { owner, dataset: revisionOf(at.dataset, 1) };
+    const { etag } = (await app.queries.view(at.dataset, signal))?.sync.meta ?? {};
+    const headers: Record<string, string> = matching ? { 'if-match': `"${etag}.x"` } : {};
+    const open = openUpload(app, owner, { method: 'PUT', path: `/datasets/${at.dataset}` }, headers);
+    await open.stored;
+    await happens(at);
+    const answer = await open.finish([revisionPart(more)]);
+    if (answer.status !== 202) t.strictSame(await leftOf(app, db, next), NOTHING_LEFT);
+    return { at, next, answer };
+  };
+  const patch = (body: object) => async (at: Added) => {
+    const { status } = await app.call(owner, 'PATCH', `/datasets/${at.dataset}`, {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    });
+    t.equal(status, 204);
+  };
+  const changed = patch({ summary: value('Changed meanwhile'), name: value('Old name') });
+  const seen = await during(changed, { name: value('New name') });
+  t.equal(seen.answer.status, 202);
+  t.match(storedMetadata(app, seen.next), { summary: 'Changed meanwhile', name: 'New name' });
+  t.equal((await during(changed, {}, true)).answer.status, 412);
+
+  const deleted = await during((at) => app.call(owner, 'DELETE', `/datasets/${at.dataset}`));
+  t.strictSame(messageOf(deleted.answer), [403, `dataset ${deleted.at.dataset} is deleted`]);
+  const busy = await during((at) => setInstall(db, at.dataset, 'PlasmoSite', 'running'));
+  t.equal(busy.answer.status, 403);
+  const outrun = await during(async (at) => {
+    const known = { revisionHistory: { originalId: at.dataset, revisions: [] } };
+    await add(app, db, owner, known, IMPORTED, revisionOf(at.dataset, 7));
+  });
+  t.strictSame(messageOf(outrun.answer), [
+    409,
+    `dataset ${revisionOf(outrun.at.dataset, 7)} became the newest revision meanwhile`,
+  ]);
+});
+
+t.test('a store that is away makes no revision', async (t) => {
+  for (const failing of ['raw/genes.txt', 'share-offer.json', 'vdi-meta.json']) {
+    const app = await setup(t);
+    const owner = newUser();
+    const at = await imported(app, db, owner);
+    await share(db, at, newUser(), 'grant', 'accept');
+    const next = { owner, dataset: revisionOf(at.dataset, 1) };
+    app.store.onCall = (method, key) => {
+      if (method === 'put' && key.endsWith(failing)) throw transient('the store is away');
+    };
+    const answer = await revise(app, at);
+    t.match([answer.status, answer.body], [503, { status: 'server-error' }], failing);
+    t.strictSame(await leftOf(app, db, next), NOTHING_LEFT, failing);
+    app.store.onCall = () => undefined;
+    t.equal((await revise(app, at)).status, 202, 'later it is made');
+  }
+});
+
+t.test('If-Match names the metadata that are revised', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  const tag = (await app.call(owner, 'GET', `/datasets/${at.dataset}`)).headers.get('etag') ?? '';
+  const wrong = await putRevision(app, owner, at.dataset, [revisionPart(), FILE], { 'if-match': '"other.x"' });
+  t.match([wrong.status, wrong.body], [412, { status: 'conflict' }]);
+  t.equal((await putRevision(app, owner, at.dataset, [revisionPart(), FILE], { 'if-match': tag })).status, 202);
+});
