@@ -1,27 +1,38 @@
 // Runs one suite under tap with one PostgreSQL server for all of it; the last line is `N passed, N failed`.
-//   node test/support/run.ts [--suite unit|e2e] [FILE ..]
+//   node test/support/run.ts [--suite unit|e2e|contract|browser] [--results FILE] [FILE ..]
 // Files are given their own databases on that server by support/database.ts.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Parser } from 'tap-parser';
+import { Parser, type Result } from 'tap-parser';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { freePort } from './ports.ts';
 
+const CONTRACT = 'test/e2e/contract-';
 const SUITES = {
-  unit: { folders: ['test'], exclude: ['test/e2e'], timeoutSeconds: 60, jobs: 4 },
-  e2e: { folders: ['test/e2e'], exclude: [], timeoutSeconds: 300, jobs: 1 },
+  unit: { tests: 'test', exclude: ['test/e2e/', 'test/browser/'], timeoutSeconds: 60, jobs: 4 },
+  e2e: { tests: 'test/e2e/', exclude: [CONTRACT], timeoutSeconds: 300, jobs: 1 },
+  contract: { tests: CONTRACT, exclude: [], timeoutSeconds: 300, jobs: 1 },
+  browser: { tests: 'test/browser/', exclude: [], timeoutSeconds: 120, jobs: 1 },
 } as const;
+
+/** What `--results` writes. */
+export interface RunResult {
+  readonly passed: number;
+  readonly failed: number;
+  /** Tests at the top of their files. A skipped one is not ok. */
+  readonly tests: readonly { readonly file: string; readonly name: string; readonly ok: boolean }[];
+}
 
 const root = join(import.meta.dirname, '..', '..');
 const { values, positionals } = parseArgs({
-  options: { suite: { type: 'string', default: 'unit' } },
+  options: { suite: { type: 'string', default: 'unit' }, results: { type: 'string' } },
   allowPositionals: true,
 });
 const suite = SUITES[values.suite as keyof typeof SUITES];
@@ -55,9 +66,9 @@ async function main(): Promise<number> {
 
 async function testFiles(): Promise<string[]> {
   const { globSync } = await import('node:fs');
-  return (suite?.folders ?? [])
-    .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }))
-    .filter((file) => !suite?.exclude.some((folder) => file.startsWith(`${folder}/`)))
+  return globSync('test/**/*.test.ts', { cwd: root })
+    .filter((file) => file.startsWith(suite?.tests ?? ''))
+    .filter((file) => !suite?.exclude.some((start) => file.startsWith(start)))
     .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || (a < b ? -1 : 1));
 }
 
@@ -83,7 +94,13 @@ async function runTap(tap: string, files: readonly string[], port: number): Prom
   });
   let passed = 0;
   let failed = 0;
+  const tests: RunResult['tests'][number][] = [];
   const parser = new Parser();
+  parser.on('child', (file) => {
+    file.on('assert', ({ name, ok, skip, todo }: Result) =>
+      tests.push({ file: file.name, name, ok: ok && !skip && !todo }),
+    );
+  });
   parser.on('skip', (result) => console.log(`SKIP ${result.fullname}: ${result.skip}`));
   parser.on('pass', () => passed++);
   parser.on('fail', (result) => {
@@ -96,6 +113,8 @@ async function runTap(tap: string, files: readonly string[], port: number): Prom
     child.once('close', (status) => resolve(status ?? 1));
   });
   if (passed + failed === 0 || (code !== 0 && failed === 0)) failed++;
+  const result: RunResult = { passed, failed, tests };
+  if (values.results !== undefined) await writeFile(values.results, JSON.stringify(result));
   console.log(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }

@@ -25,7 +25,8 @@ export function schemaOf(routes: readonly Route[], operationId: string, code: nu
   return schema;
 }
 
-function closed(value: unknown): unknown {
+/** The schema with every object that names its members closed. */
+export function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;
   const copy = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, closed(item)]));

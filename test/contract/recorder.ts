@@ -1,0 +1,124 @@
+// Holds every answer of the running program against the OpenAPI document that it serves: an operation that is there, a
+// documented code, its content type, a body that its schema describes whole. What was seen is kept for check.ts.
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { fetch } from 'undici';
+import type { OpenApiDocument } from '../../http/openapi.ts';
+import { closed } from '../http/installer/response-check.ts';
+import type { Answer } from './client.ts';
+
+/** check.ts names the folder. */
+const FOLDER = process.env.LONGSHORE_CONTRACT_SEEN;
+
+export interface Seen {
+  /** Of every operation, `operationId code` of its codes below 400. */
+  readonly documented: readonly string[];
+  readonly seen: readonly string[];
+}
+
+interface DocumentedAnswer {
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+interface DocumentedOperation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: RegExp;
+  /** Parameters in the path; of two that match, the one with fewer is meant. */
+  readonly parameters: number;
+  readonly answers: Readonly<Record<string, DocumentedAnswer>>;
+}
+
+export class Recorder {
+  readonly document: OpenApiDocument;
+  readonly #operations: readonly DocumentedOperation[];
+  readonly #seen = new Set<string>();
+  readonly #checks = new Map<object, ValidateFunction>();
+  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, formats: { int64: true } });
+
+  static async of(url: string): Promise<Recorder> {
+    return new Recorder((await (await fetch(`${url}/api/openapi.json`)).json()) as OpenApiDocument);
+  }
+
+  constructor(document: OpenApiDocument) {
+    this.document = document;
+    // The package's default export is typed as a namespace under nodenext.
+    (formats as unknown as (ajv: Ajv2020) => void)(this.#ajv);
+    this.#operations = Object.entries(document.paths)
+      .flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, operation]) => ({
+          id: operation.operationId,
+          method: method.toUpperCase(),
+          path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+          parameters: path.split('{').length - 1,
+          answers: operation.responses as DocumentedOperation['answers'],
+        })),
+      )
+      .sort((a, b) => a.parameters - b.parameters);
+  }
+
+  /** Throws when the answer is not as documented. */
+  check(method: string, target: string, answer: Answer): void {
+    const path = target.replace(/\?.*$/s, '');
+    const operation = this.#operations.find((one) => one.method === method && one.path.test(path));
+    const where = `${method} ${target} ${answer.status}`;
+    // Nothing is documented where nothing is: the error body of the contract is owed all the same.
+    if (!operation) {
+      this.#checkBody(where, this.#problem(), answer);
+      return;
+    }
+    const documented = operation.answers[String(answer.status)];
+    if (!documented) throw new Error(`${where}: ${operation.id} does not document this code: ${answer.text}`);
+    this.#seen.add(`${operation.id} ${answer.status}`);
+    const [[type, media] = []] = Object.entries(documented.content ?? {});
+    if (type === undefined || media === undefined) {
+      if (answer.bytes.length > 0) throw new Error(`${where}: has a body, and none is documented`);
+      return;
+    }
+    const given = answer.headers.get('content-type')?.replace(/;.*$/, '');
+    if (given !== type) throw new Error(`${where}: content type ${given}; documented is ${type}`);
+    if (type === 'application/json') this.#checkBody(where, media.schema, answer);
+  }
+
+  #checkBody(where: string, schema: object, answer: Answer): void {
+    let validate = this.#checks.get(schema);
+    if (!validate) {
+      validate = this.#ajv.compile(closed(schema) as object);
+      this.#checks.set(schema, validate);
+    }
+    if (validate(answer.body)) return;
+    const faults = validate.errors?.map(({ instancePath, message, params }) =>
+      [instancePath, message, JSON.stringify(params)].join(' '),
+    );
+    throw new Error(`${where}: not as documented: ${faults?.join('; ')}; ${answer.text.slice(0, 2_000)}`);
+  }
+
+  #problem(): object {
+    const known = this.#operations.flatMap(({ answers }) => answers['401']?.content?.['application/json'] ?? []);
+    if (!known[0]) throw new Error('the document describes no error body');
+    return known[0].schema;
+  }
+
+  /** Whether the operation documents the code. */
+  documents(method: string, path: string, code: number): boolean {
+    return this.#operations.some(
+      (one) => one.method === method && one.path.test(path) && one.answers[String(code)] !== undefined,
+    );
+  }
+
+  /** For check.ts, when it asks. */
+  async save(): Promise<void> {
+    if (FOLDER === undefined) return;
+    const documented = this.#operations.flatMap(({ id, answers }) =>
+      Object.keys(answers)
+        .filter((code) => Number(code) < 400)
+        .map((code) => `${id} ${code}`),
+    );
+    await mkdir(FOLDER, { recursive: true });
+    const kept: Seen = { documented, seen: [...this.#seen] };
+    await writeFile(join(FOLDER, `${process.pid}.json`), JSON.stringify(kept));
+  }
+}
