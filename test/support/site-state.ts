@@ -113,6 +113,13 @@ export async function settled(dir: string): Promise<void> {
   });
 }
 
+/** Drops everything that the cache database holds. */
+export async function loseCache(dir: string): Promise<void> {
+  await withCache(dir, async (cache) => {
+    await cache.query(`drop schema ${pg.escapeIdentifier(CACHE_SCHEMA)} cascade`);
+  });
+}
+
 async function siteState(dir: string, site: Site, dataset: string, table: string): Promise<SiteState> {
   const [control] = await queryTarget<{ deleted: number; accessibility: string; status: string }>(
     dir,
