@@ -7,6 +7,7 @@ import { PostgresCatalog } from '../engine/adapters/catalog-postgres.ts';
 import { PostgresDatasetEdits } from '../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetIndex } from '../engine/adapters/dataset-index-postgres.ts';
 import { PostgresDatasetQueries } from '../engine/adapters/dataset-queries-postgres.ts';
+import { PostgresDatasetReports } from '../engine/adapters/dataset-reports-postgres.ts';
 import { type DirectoryStore, openDirectoryStore } from '../engine/adapters/directory-store.ts';
 import { PostgresInstallTarget } from '../engine/adapters/install-target-postgres.ts';
 import { enqueueJobs, PostgresJobs } from '../engine/adapters/jobs-postgres.ts';
@@ -39,6 +40,7 @@ export interface Core {
   readonly catalog: PostgresCatalog;
   readonly queries: PostgresDatasetQueries;
   readonly edits: PostgresDatasetEdits;
+  readonly reports: PostgresDatasetReports;
   readonly index: PostgresDatasetIndex;
   readonly uploads: PostgresUploads;
   readonly jobs: PostgresJobs;
@@ -102,6 +104,7 @@ export async function openCore(
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),
     edits: new PostgresDatasetEdits(db),
+    reports: new PostgresDatasetReports(db),
     index: new PostgresDatasetIndex(db),
     uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
     jobs: new PostgresJobs(db, instance, clock),

@@ -5,12 +5,18 @@ import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { PrunerControl, ReconcilerControl } from '../../engine/ports/daemon-orders.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
+import type { DatasetReports } from '../../engine/ports/dataset-reports.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Route } from '../route.ts';
+import { allDatasetsRoute } from './admin/all-datasets.ts';
+import { datasetReportRoute } from './admin/dataset-report.ts';
+import { failedImportsRoute } from './admin/failed-imports.ts';
+import { failedInstallsRoute } from './admin/failed-installs.ts';
 import { jobRetryRoute } from './admin/job-retry.ts';
 import { jobsReportRoute } from './admin/jobs-report.ts';
+import { objectListingRoute } from './admin/object-listing.ts';
 import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { pruneRoutes } from './admin/prune.ts';
 import { reconcileRoutes } from './admin/reconcile.ts';
@@ -55,6 +61,7 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
   readonly accounts: Pick<Accounts, 'find'>;
   readonly jobs: Pick<Jobs, 'depths'>;
   readonly jobAdmin: JobAdmin;
+  readonly reports: DatasetReports;
   readonly reconciler: ReconcilerControl;
   readonly pruner: PrunerControl;
   readonly dataTypes: DataTypes;
@@ -87,6 +94,11 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...storedDocumentRoutes(options),
     pluginsRoute({ ...options, targets }),
     serviceMetaRoute(options.settings, targets),
+    allDatasetsRoute(options),
+    datasetReportRoute(options),
+    failedImportsRoute(options),
+    failedInstallsRoute(options),
+    objectListingRoute(options),
     proxyUploadRoute(creation),
     jobsReportRoute(options),
     jobRetryRoute(options),

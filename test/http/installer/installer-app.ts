@@ -6,6 +6,7 @@ import { FormData, fetch, type Response } from 'undici';
 import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
 import { PostgresDatasetEdits } from '../../../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
+import { PostgresDatasetReports } from '../../../engine/adapters/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/job-admin-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
@@ -104,6 +105,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     uploads,
     queries,
     edits: new PostgresDatasetEdits(db),
+    reports: new PostgresDatasetReports(db),
     accounts,
     eventLog: { nextEventId: async () => ++events },
     jobs: options.jobs ?? { depths: async () => [] },

@@ -1,0 +1,62 @@
+// GET /admin/reports/datasets/list-all: every dataset there is, page by page or all at once in constant memory. The list
+// comes first and `meta` after it, so that its count is what was really sent.
+
+import type { DataTypes } from '../../../engine/model/data-types.ts';
+import type { DatasetReports, ReportFilter } from '../../../engine/ports/dataset-reports.ts';
+import type { RequestContext } from '../../context.ts';
+import { jsonReport } from '../../json-report.ts';
+import type { Query } from '../../query.ts';
+import type { Route } from '../../route.ts';
+import { answer, refusals } from '../responses.ts';
+import { AllDatasets, type AllDatasetsEntry } from '../schema/admin-report.ts';
+import { allDatasetsEntry } from '../views/admin-report.ts';
+import { ADMIN_REFUSALS } from './refusals.ts';
+import { reportPageOf, reportPaging } from './report-paging.ts';
+
+export interface AllDatasetsOptions {
+  readonly reports: Pick<DatasetReports, 'count' | 'all'>;
+  readonly dataTypes: DataTypes;
+}
+
+export function allDatasetsRoute(options: AllDatasetsOptions): Route {
+  return {
+    method: 'GET',
+    path: '/admin/reports/datasets/list-all',
+    access: 'admin',
+    operationId: 'reportDatasets',
+    summary: 'Lists all datasets, superseded revisions included',
+    query: {
+      install_target: {
+        description: 'Only datasets that name this install target, in upper or lower case; configured or not',
+        schema: { type: 'string' },
+      },
+      include_deleted: {
+        description: 'Those marked deleted, too',
+        schema: { type: 'boolean', default: false },
+      },
+      ...reportPaging,
+    },
+    responses: {
+      200: answer('Datasets, oldest first', AllDatasets),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+    },
+    handler: (context) => report(options, context),
+  };
+}
+
+async function report({ reports, dataTypes }: AllDatasetsOptions, context: RequestContext): Promise<void> {
+  const { signal } = context;
+  const filter = filterOf(context.query);
+  const { page, meta } = reportPageOf(context.query);
+  const total = await reports.count(filter, signal);
+  const items = async function* (): AsyncGenerator<AllDatasetsEntry, void, undefined> {
+    for await (const dataset of reports.all(filter, page, signal)) yield allDatasetsEntry(dataset, dataTypes);
+  };
+  const rest = (count: number): Pick<AllDatasets, 'meta'> => ({ meta: { count, ...meta, total } });
+  await jsonReport(context, { name: 'results', items: items(), rest });
+}
+
+const filterOf = (query: Query): ReportFilter => ({
+  includeDeleted: query.include_deleted === true,
+  ...(query.install_target === undefined ? {} : { target: String(query.install_target) }),
+});

@@ -1,0 +1,41 @@
+// GET /admin/reports/installs/failed: datasets with an install that failed for no fault of the user's, of metadata or data,
+// as the mirror in the cache has it.
+
+import type { DataTypes } from '../../../engine/model/data-types.ts';
+import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
+import { jsonReport } from '../../json-report.ts';
+import type { Route } from '../../route.ts';
+import { answer, refusals } from '../responses.ts';
+import { BrokenInstalls } from '../schema/admin-report.ts';
+import { brokenInstall } from '../views/admin-report.ts';
+import { ADMIN_REFUSALS } from './refusals.ts';
+
+export interface FailedInstallsOptions {
+  readonly reports: Pick<DatasetReports, 'stuckInstalls'>;
+  readonly dataTypes: DataTypes;
+}
+
+export function failedInstallsRoute({ reports, dataTypes }: FailedInstallsOptions): Route {
+  return {
+    method: 'GET',
+    path: '/admin/reports/installs/failed',
+    access: 'admin',
+    operationId: 'reportFailedInstalls',
+    summary: 'Lists the datasets, neither deleted nor superseded, with an install that failed from an internal error',
+    query: {
+      expanded: { description: 'Details of each dataset, or ids alone', schema: { type: 'boolean', default: true } },
+    },
+    responses: {
+      200: answer('Failed installs, in no order; either `details` or `ids`', BrokenInstalls),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+    },
+    handler: (context) => {
+      const expanded = context.query.expanded !== false;
+      const found = reports.stuckInstalls('failed-installation', context.signal);
+      const items = async function* (): AsyncGenerator<unknown, void, undefined> {
+        for await (const dataset of found) yield expanded ? brokenInstall(dataset, dataTypes) : dataset.dataset;
+      };
+      return jsonReport(context, { name: expanded ? 'details' : 'ids', items: items() });
+    },
+  };
+}

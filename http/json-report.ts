@@ -1,0 +1,39 @@
+// A report of any length as text, in constant memory: a JSON object with one list, and after it what is known only at the
+// list's end.
+
+import { stringifyJson } from '../engine/model/json.ts';
+import type { RequestContext } from './context.ts';
+import { jsonListText } from './json-list.ts';
+
+export interface ReportText {
+  /** The member that holds the list. */
+  readonly name: string;
+  readonly items: AsyncIterable<unknown>;
+  /** The other members; asked for at the end. */
+  readonly rest?: (count: number) => Readonly<Record<string, unknown>>;
+}
+
+/** Answers 200. As with any list, a failure in the middle cuts the answer off, so that it cannot be taken for whole. */
+export function jsonReport(context: RequestContext, report: ReportText): Promise<void> {
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+  return context.textStream(headers, reportText(report));
+}
+
+/** Nothing comes before the first items are there. */
+export async function* reportText({ name, items, rest }: ReportText): AsyncGenerator<string, void, undefined> {
+  let count = 0;
+  const counted = async function* (): AsyncGenerator<unknown, void, undefined> {
+    for await (const item of items) {
+      count++;
+      yield item;
+    }
+  };
+  let head = `{${JSON.stringify(name)}:`;
+  for await (const piece of jsonListText(counted())) {
+    yield head + piece;
+    head = '';
+  }
+  // What follows an object's opening brace, with a comma instead.
+  const tail = rest ? stringifyJson(rest(count)).slice(1) : '}';
+  yield tail === '}' ? tail : `,${tail}`;
+}

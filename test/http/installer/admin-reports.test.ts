@@ -1,0 +1,415 @@
+import t, { type Test } from 'tap';
+import { PostgresCatalog } from '../../../engine/adapters/catalog-postgres.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
+import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
+import type { CatalogChange } from '../../../engine/ports/catalog.ts';
+import { cacheDatabase, grantLease } from '../../support/cache-database.ts';
+import { metadata } from './datasets.ts';
+import { OWNER } from './installation.ts';
+import { ADMIN_TOKEN, type App, type CallInit, installerApp } from './installer-app.ts';
+import { responseFaults, schemaOf } from './response-check.ts';
+
+const signal = new AbortController().signal;
+const db = await cacheDatabase(t);
+const catalog = new PostgresCatalog(db);
+const ALL = '/admin/reports/datasets/list-all';
+const IMPORTS = '/admin/reports/imports/failed';
+const INSTALLS = '/admin/reports/installs/failed';
+const OTHER = '42' as UserId;
+
+async function setup(t: Test) {
+  await db.query('delete from dataset');
+  const app = await installerApp(t, db);
+  const get = async (path: string, init: CallInit = {}) => {
+    const answer = await app.call(undefined, 'GET', path, {
+      headers: { 'admin-token': ADMIN_TOKEN, ...init.headers },
+    });
+    if (answer.status === 200)
+      t.strictSame(responseFaults(schemaOf(app.routes, operationOf(app, path), 200), answer.text), [], path);
+    return answer;
+  };
+  return { app, get };
+}
+
+function operationOf(app: App, path: string): string {
+  const at = path.split('?')[0];
+  return app.routes.find((route) => route.path === at)?.operationId ?? 'reportDataset';
+}
+
+/** A dataset made on that day of 2026. */
+async function add(
+  dataset: string,
+  day: number,
+  more: Partial<DatasetMetadata> = {},
+  ...changes: readonly CatalogChange[]
+): Promise<void> {
+  const document = { ...metadata(), created: new Date(Date.UTC(2026, 0, day, 12)).toISOString(), ...more };
+  const at = { owner: document.owner, dataset: dataset as DatasetId };
+  await catalog.register(at, document, changes, await grantLease(db, dataset), signal);
+}
+
+const COMPLETE: CatalogChange = { set: 'import', status: 'complete', messages: [] };
+const FAILED: CatalogChange = { set: 'import', status: 'failed', messages: ['no disk'] };
+const install = (
+  target: string,
+  kind: 'meta' | 'data',
+  status: Extract<CatalogChange, { set: 'install' }>['status'],
+): CatalogChange => ({ set: 'install', target: target as never, kind, status, messages: ['why'] });
+
+const idsOf = (body: unknown): string[] =>
+  ((body as Record<string, { datasetId: string }[]>).results ?? []).map(({ datasetId }) => datasetId);
+
+t.test('all datasets: each with its status, oldest first', async (t) => {
+  const { get } = await setup(t);
+  const full = { description: 'long', programName: 'Program', projectName: 'Project', daysForApproval: 0 } as const;
+  await add(
+    'b',
+    2,
+    { ...full, visibility: 'protected', installTargets: ['PlainSite', 'GenomeSite', 'PlainSite'] as never[] },
+    COMPLETE,
+    install('PlainSite', 'data', 'failed-installation'),
+  );
+  await add('a', 1, {}, { set: 'state', state: 'superseded' }, { set: 'import', status: 'queued', messages: [] });
+  await add('c', 3, { owner: OTHER, type: { name: 'unknown', version: '9' } }, { set: 'state', state: 'deleted' });
+  const plain = {
+    owner: Number(OWNER),
+    datasetType: { name: 'genelist', version: '1.0', category: 'Gene List' },
+    visibility: 'private',
+    name: 'My genes',
+    origin: 'direct-upload',
+    installTargets: ['PlainSite', 'GenomeSite'],
+    summary: 'Genes that I like',
+    isDeleted: false,
+  };
+  const queued = { upload: { status: 'success' }, import: { status: 'queued' }, install: [] };
+  const expected = [
+    { ...plain, datasetId: 'a', created: '2026-01-01T12:00:00.000Z', status: queued },
+    {
+      ...plain,
+      datasetId: 'b',
+      visibility: 'controlled',
+      description: 'long',
+      programName: 'Program',
+      projectName: 'Project',
+      created: '2026-01-02T12:00:00.000Z',
+      status: {
+        upload: { status: 'success' },
+        import: { status: 'complete' },
+        install: [
+          {
+            installTarget: 'PlainSite',
+            meta: { status: 'queued' },
+            data: { status: 'failed-installation', messages: ['why'] },
+          },
+          { installTarget: 'GenomeSite', meta: { status: 'queued' }, data: { status: 'queued' } },
+        ],
+      },
+    },
+  ];
+  const { body, text } = await get(ALL);
+  t.strictSame(sorted(body), sorted({ meta: { count: 2, offset: 0, limit: 100, total: 2 }, results: expected }));
+  t.match(text, /"owner":9007199254740993/, 'digit for digit');
+  t.match((await get(`${ALL}?include_deleted=true`)).body, {
+    meta: { count: 3, total: 3 },
+    results: [
+      { datasetId: 'a' },
+      { datasetId: 'b' },
+      { datasetId: 'c', owner: 42, isDeleted: true, datasetType: { name: 'unknown', category: 'unknown' } },
+    ],
+  });
+  t.strictSame(idsOf((await get(`${ALL}?include_deleted=false`)).body), ['a', 'b']);
+});
+
+t.test('all datasets of a target, in whatever case', async (t) => {
+  const { get } = await setup(t);
+  await add('a', 1, { installTargets: ['PlainSite'] as never[] });
+  await add('b', 2, { installTargets: ['GenomeSite', 'OldSite'] as never[] });
+  for (const [asked, expected] of [
+    ['PLAINSITE', ['a']],
+    ['genomesite', ['b']],
+    ['oldsite', ['b']],
+    ['nosuchsite', []],
+    ['', []],
+  ] as const)
+    t.match((await get(`${ALL}?install_target=${asked}`)).body, {
+      meta: { count: expected.length, total: expected.length },
+      results: expected.map((datasetId) => ({ datasetId })),
+    });
+});
+
+t.test('all datasets: a page, or everything', async (t) => {
+  const { get } = await setup(t);
+  const ids = Array.from({ length: 103 }, (_, n) => `d${String(n).padStart(3, '0')}`);
+  for (const id of ids) await add(id, 1);
+  for (const [query, meta, expected] of [
+    ['', { limit: 100, offset: 0 }, ids.slice(0, 100)],
+    ['?limit=0', { limit: 0, offset: 0 }, []],
+    ['?limit=1&offset=2', { limit: 1, offset: 2 }, ['d002']],
+    ['?offset=102', { limit: 100, offset: 102 }, ['d102']],
+    ['?offset=103', { limit: 100, offset: 103 }, []],
+    ['?limit=-1', { limit: -1, offset: 0 }, ids],
+    ['?limit=-1&offset=50', { limit: -1, offset: 0 }, ids],
+    [`?limit=${Number.MAX_SAFE_INTEGER}`, { limit: Number.MAX_SAFE_INTEGER, offset: 0 }, ids],
+    [`?offset=${Number.MAX_SAFE_INTEGER}`, { limit: 100, offset: Number.MAX_SAFE_INTEGER }, []],
+  ] as const) {
+    const { body } = await get(ALL + query);
+    t.strictSame((body as { meta: object }).meta, { count: expected.length, ...meta, total: 103 }, query);
+    t.strictSame(idsOf(body), expected, query);
+  }
+});
+
+t.test('a page that cannot be is refused by its name', async (t) => {
+  const { get } = await setup(t);
+  for (const path of [ALL, IMPORTS])
+    for (const [query, name] of [
+      ['limit=-2', 'limit'],
+      ['limit=1.5', 'limit'],
+      ['limit=ten', 'limit'],
+      ['limit=', 'limit'],
+      ['limit=9007199254740992', 'limit'],
+      ['offset=-1', 'offset'],
+      ['offset=x', 'offset'],
+      ['offset=9007199254740992', 'offset'],
+      ['limit=1&limit=2', 'limit'],
+      ['page=1', 'page'],
+    ] as const)
+      t.match(
+        await get(`${path}?${query}`),
+        { status: 400, body: { status: 'bad-request', message: new RegExp(`'${name}'`) } },
+        query,
+      );
+  t.match(await get(`${ALL}?include_deleted=maybe`), { status: 400, body: { message: /include_deleted/ } });
+  t.match(await get(`${INSTALLS}?expanded=2`), { status: 400, body: { message: /expanded/ } });
+  t.match(await get(`${INSTALLS}?limit=1`), { status: 400 });
+});
+
+t.test('one dataset from the inside, deleted or not', async (t) => {
+  const { get } = await setup(t);
+  const version = (etag: string, modified: string) => ({ etag, modified: new Date(modified) });
+  await add(
+    'one',
+    1,
+    { description: 'long' },
+    { set: 'state', state: 'deleting' },
+    { set: 'import', status: 'complete', messages: ['odd row 7', 'odd row 8'] },
+    {
+      set: 'uploadFiles',
+      files: [
+        { name: 'b.txt', size: 2 },
+        { name: 'a.txt', size: 1 },
+      ],
+    },
+    { set: 'installFiles', files: [{ name: 'made.tsv', size: 3 }] },
+    { set: 'sync', part: 'meta', version: version('m', '2026-02-03T04:05:06.789Z') },
+    { set: 'sync', part: 'data', version: version('d', '2026-02-04T04:05:06.789Z') },
+  );
+  const { status, body } = await get('/admin/reports/datasets/one');
+  const { inserted, ...rest } = body as { inserted: string };
+  t.equal(status, 200);
+  t.ok(Math.abs(Date.parse(inserted) - Date.now()) < 600_000);
+  t.strictSame(
+    sorted(rest),
+    sorted({
+      datasetType: { name: 'genelist', version: '1.0', category: 'Gene List' },
+      owner: Number(OWNER),
+      isDeleted: true,
+      origin: 'direct-upload',
+      created: '2026-01-01T12:00:00.000Z',
+      name: 'My genes',
+      installTargets: ['PlainSite', 'GenomeSite'],
+      status: 'complete',
+      importMessages: ['odd row 7', 'odd row 8'],
+      visibility: 'private',
+      summary: 'Genes that I like',
+      description: 'long',
+      syncControl: {
+        sharesUpdateTime: '1970-01-01T00:00:00.000Z',
+        dataUpdateTime: '2026-02-04T04:05:06.789Z',
+        metaUpdateTime: '2026-02-03T04:05:06.789Z',
+      },
+      uploadFiles: ['a.txt', 'b.txt'],
+      installFiles: ['made.tsv'],
+    }),
+  );
+  await add('two', 2, {}, { set: 'upload', status: 'rejected', message: 'zip: encrypted' });
+  t.match((await get('/admin/reports/datasets/two')).body, {
+    status: 'queued',
+    importMessages: [],
+    isDeleted: false,
+    uploadFiles: [],
+    installFiles: [],
+  });
+});
+
+t.test('a dataset that is not there is not found, one that cannot be is refused', async (t) => {
+  const { get } = await setup(t);
+  await add('received', 1, {}, { set: 'state', state: 'receiving' });
+  for (const id of ['unknown', 'received', 'x'.repeat(64)])
+    t.match(await get(`/admin/reports/datasets/${id}`), { status: 404, body: { status: 'not-found' } }, id);
+  for (const id of ['a.b', 'a%20b', '%C3%A9', 'x'.repeat(65)])
+    t.match(await get(`/admin/reports/datasets/${id}`), { status: 400, body: { status: 'bad-request' } }, id);
+});
+
+t.test('failed imports, newest first, without those that users have to mend', async (t) => {
+  const { get } = await setup(t);
+  await add('old', 1, { installTargets: ['GenomeSite', 'PlainSite'] as never[] }, FAILED);
+  await add('new', 3, { owner: OTHER }, { ...FAILED, messages: ['a', 'b'] } as CatalogChange);
+  await add('invalid', 2, {}, { set: 'import', status: 'invalid', messages: ['bad'] });
+  await add('fine', 2, {}, COMPLETE);
+  await add('gone', 2, {}, FAILED, { set: 'state', state: 'deleted' });
+  t.strictSame(
+    sorted((await get(IMPORTS)).body),
+    sorted({
+      meta: { count: 2, limit: 100, offset: 0 },
+      results: [
+        {
+          datasetId: 'new',
+          owner: 42,
+          datasetType: { name: 'genelist', version: '1.0', category: 'Gene List' },
+          installTargets: ['GenomeSite', 'PlainSite'],
+          messages: ['a', 'b'],
+        },
+        {
+          datasetId: 'old',
+          owner: Number(OWNER),
+          datasetType: { name: 'genelist', version: '1.0', category: 'Gene List' },
+          installTargets: ['GenomeSite', 'PlainSite'],
+          messages: ['no disk'],
+        },
+      ],
+    }),
+  );
+  t.strictSame(idsOf((await get(`${IMPORTS}?sort=date&order=asc`)).body), ['old', 'new']);
+  t.strictSame(idsOf((await get(`${IMPORTS}?limit=-1&offset=1`)).body), ['new', 'old'], 'all of them');
+  const page = await get(`${IMPORTS}?limit=1&offset=1`);
+  t.match(page.body, { meta: { count: 1, limit: 1, offset: 1 }, results: [{ datasetId: 'old' }] });
+});
+
+t.test('failed imports of a user, digit for digit', async (t) => {
+  const { get } = await setup(t);
+  await add('mine', 1, {}, FAILED);
+  await add('next', 2, { owner: '9007199254740992' as UserId }, FAILED);
+  const { text, body } = await get(`${IMPORTS}?user=${OWNER}`);
+  t.strictSame(idsOf(body), ['mine']);
+  t.match(text, `"user":${OWNER}`);
+  t.match((await get(`${IMPORTS}?user=9223372036854776000`)).text, '"user":9223372036854776000');
+  t.match((await get(`${IMPORTS}?user=1`)).body, { meta: { count: 0, user: 1 }, results: [] });
+  for (const user of ['0', '-1', '1.0', 'me', '', '9223372036854776001', '01', '99999999999999999999'])
+    t.match(await get(`${IMPORTS}?user=${user}`), { status: 400, body: { message: /'user' is/ } }, user);
+});
+
+t.test('failed imports of a time: a date, or the beginning of a moment', async (t) => {
+  const { get } = await setup(t);
+  for (const day of [1, 2, 3]) await add(`day${day}`, day, {}, FAILED);
+  for (const [query, meta, expected] of [
+    ['after=2026-01-02', { after: '2026-01-02' }, ['day3', 'day2']],
+    ['before=2026-01-02', { before: '2026-01-02' }, ['day1']],
+    ['after=2026-01-02T12:00:00', { after: '2026-01-02T12:00:00' }, ['day3', 'day2']],
+    ['after=2026-01-02T12:00:01', {}, ['day3']],
+    ['before=2026-01-02T12:00:00', {}, ['day1']],
+    ['before=2026-01-02T12:00:01', {}, ['day2', 'day1']],
+    ['after=2026-01-02T13', { after: '2026-01-02T13' }, ['day3']],
+    ['after=2026-01-02T', {}, ['day3', 'day2']],
+    ['after=2026-01-02&before=2026-01-03', { after: '2026-01-02', before: '2026-01-03' }, ['day2']],
+    ['after=2026-01-03&before=2026-01-02', {}, []],
+    ['after=2028-02-29', {}, []],
+  ] as const) {
+    const { body } = await get(`${IMPORTS}?${query}`);
+    t.strictSame(idsOf(body), expected, query);
+    t.match(body, { meta: { count: expected.length, ...meta } }, query);
+  }
+  for (const text of [
+    '2026-01-0',
+    '2026-1-01',
+    '2026-02-29',
+    '2026-13-01',
+    '0000-01-01',
+    '2026-01-02 03',
+    '2026-01-02T24',
+    '2026-01-02T3:04',
+    '2026-01-02T03:60',
+    '2026-01-02T03:04:05Z',
+    '2026-01-02T03:04:05.678Z',
+    'yesterday!',
+    '',
+  ])
+    for (const name of ['before', 'after'])
+      t.match(
+        await get(`${IMPORTS}?${name}=${encodeURIComponent(text)}`),
+        { status: 400, body: { status: 'bad-request', message: new RegExp(`'${name}' is`) } },
+        text,
+      );
+  t.match(await get(`${IMPORTS}?sort=name`), { status: 400, body: { message: /'sort' is 'name': one of date/ } });
+  t.match(await get(`${IMPORTS}?order=up`), { status: 400, body: { message: /'order' is 'up': one of asc, desc/ } });
+});
+
+t.test('failed installs: of metadata or data, for no fault of the user’s', async (t) => {
+  const { get } = await setup(t);
+  t.strictSame((await get(INSTALLS)).body, { details: [] });
+  t.strictSame((await get(`${INSTALLS}?expanded=false`)).body, { ids: [] });
+  await add('data', 1, {}, COMPLETE, install('PlainSite', 'data', 'failed-installation'));
+  await add('meta', 2, { owner: OTHER }, COMPLETE, install('GenomeSite', 'meta', 'failed-installation'));
+  await add('user', 3, {}, COMPLETE, install('PlainSite', 'data', 'failed-validation'));
+  await add('waits', 3, {}, COMPLETE, install('PlainSite', 'data', 'missing-dependency'));
+  await add('gone', 3, {}, COMPLETE, install('PlainSite', 'data', 'failed-installation'), {
+    set: 'state',
+    state: 'deleted',
+  });
+  const shared = {
+    datasetType: { name: 'genelist', version: '1.0', category: 'Gene List' },
+    installTargets: ['PlainSite', 'GenomeSite'],
+  };
+  const status = (...targets: readonly (readonly [string, object, object])[]) => ({
+    upload: { status: 'success' },
+    import: { status: 'complete' },
+    install: targets.map(([installTarget, meta, data]) => ({ installTarget, meta, data })),
+  });
+  const queued = { status: 'queued' };
+  const failed = { status: 'failed-installation', messages: ['why'] };
+  const details = [
+    {
+      ...shared,
+      datasetId: 'meta',
+      owner: 42,
+      status: status(['PlainSite', queued, queued], ['GenomeSite', failed, queued]),
+    },
+    {
+      ...shared,
+      datasetId: 'data',
+      owner: Number(OWNER),
+      status: status(['PlainSite', queued, failed], ['GenomeSite', queued, queued]),
+    },
+  ];
+  t.strictSame(sorted((await get(INSTALLS)).body), sorted({ details }));
+  t.strictSame(sorted((await get(`${INSTALLS}?expanded=true`)).body), sorted({ details }));
+  t.strictSame((await get(`${INSTALLS}?expanded=false`)).body, { ids: ['meta', 'data'] });
+});
+
+t.test('only administrators read reports', async (t) => {
+  const { app } = await setup(t);
+  await add('one', 1);
+  const wrong = { 'admin-token': 'b'.repeat(40) };
+  for (const path of [ALL, '/admin/reports/datasets/one', IMPORTS, INSTALLS, '/admin/reports/object-store/list-all'])
+    t.strictSame(
+      [
+        (await app.call(undefined, 'GET', path)).status,
+        (await app.call(OWNER, 'GET', path)).status,
+        (await app.call('guest-7', 'GET', path)).status,
+        (await app.call(undefined, 'GET', path, { headers: wrong })).status,
+        (await app.call(OWNER, 'GET', path, { headers: wrong })).status,
+      ],
+      [401, 401, 401, 403, 403],
+      path,
+    );
+});
+
+/** Members in one order, since that of an object says nothing. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}
