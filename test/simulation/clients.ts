@@ -1,0 +1,133 @@
+// The people: they upload and edit through whatever process runs, and remember what was promised to them. A client whose
+// process ends under a call hears nothing and goes on with what it wanted to do next.
+
+import { Readable } from 'node:stream';
+import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { fileKey, objectKey } from '../../engine/model/object-key.ts';
+import { settledUnless } from '../../engine/wait.ts';
+import { UploadSession } from '../../http/installer/upload-session.ts';
+import type { DatasetPlan, Edit } from './plan.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { World } from './world.ts';
+
+const LIMITS = { maxUploadBytes: 1_000_000, quotaBytes: 1_000_000_000, announcedBytes: undefined };
+/** Until they try again when nothing runs, or the dataset is not there yet; and how often they do. */
+const PATIENCE_MS = 5_000;
+const TRIES = 60;
+const never = new AbortController().signal;
+
+interface GivenName {
+  readonly name: string;
+  /** The client was told that it was written. */
+  promised: boolean;
+}
+
+export class Clients {
+  /** Datasets whose upload was answered with 202. */
+  readonly accepted = new Set<string>();
+  readonly #world: World;
+  readonly #begunMs: number;
+  /** Datasets that their owners are not done with. */
+  #busy = 0;
+  readonly #names = new Map<string, GivenName[]>();
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#begunMs = world.clock.now();
+  }
+
+  begin(plans: readonly DatasetPlan[]): void {
+    for (const plan of plans) {
+      this.#world.plugin.settle(plan.dataset, plan.verdicts);
+      this.#names.set(plan.dataset, [{ name: plan.metadata.name, promised: true }]);
+      void this.#live(plan);
+    }
+  }
+
+  /** Names that the dataset may have in the end: the last promised one and those that were given after it. */
+  possibleNames({ dataset }: DatasetPlan): readonly string[] {
+    const names = this.#names.get(dataset) ?? [];
+    return names.slice(names.findLastIndex(({ promised }) => promised)).map(({ name }) => name);
+  }
+
+  get idle(): boolean {
+    return this.#busy === 0;
+  }
+
+  async #live(plan: DatasetPlan): Promise<void> {
+    this.#busy++;
+    await this.#do(
+      plan.atMs,
+      'upload',
+      plan,
+      () => true,
+      (process) => this.#upload(process, plan),
+    );
+    const isThere = (): boolean => this.#world.catalog.datasets.has(plan.dataset);
+    for (const edit of plan.edits)
+      await this.#do(edit.atMs, `edit (${edit.kind})`, plan, isThere, (process) => this.#edit(process, plan, edit));
+    this.#busy--;
+  }
+
+  async #do(
+    atMs: number,
+    what: string,
+    plan: DatasetPlan,
+    possible: () => boolean,
+    act: (process: SimProcess) => Promise<void>,
+  ): Promise<void> {
+    const { clock, scheduler, trace } = this.#world;
+    await clock.sleep(this.#begunMs + atMs - clock.now());
+    for (let tries = 0; tries < TRIES; tries++) {
+      const open = this.#world.alive.filter((process) => !process.stopping);
+      if (open.length === 0 || !possible()) {
+        await clock.sleep(PATIENCE_MS);
+        continue;
+      }
+      const process = scheduler.random.pick(open);
+      trace.note(`client: ${what} ${plan.dataset} through p${process.id}`);
+      await settledUnless(act(process), process.ended);
+      return;
+    }
+  }
+
+  async #upload(process: SimProcess, plan: DatasetPlan): Promise<void> {
+    const { log, trace } = this.#world;
+    const { ports, clock } = process;
+    const { store, uploads, queries, events: eventLog } = ports;
+    const { owner, dataset, metadata, files, properties } = plan;
+    const session = new UploadSession({ owner, dataset }, { store, uploads, queries, eventLog, clock, log }, LIMITS);
+    const storeAll = async (folder: 'raw' | 'datasetProperties', all: Readonly<Record<string, string>>) => {
+      const stored = [];
+      for (const [name, text] of Object.entries(all))
+        stored.push(await session.store(folder, name, Readable.from([Buffer.from(text)]), never));
+      return stored;
+    };
+    try {
+      const source = { kind: 'files', files: await storeAll('raw', files) } as const;
+      const propertyFiles = await storeAll('datasetProperties', properties);
+      await session.accept({ metadata, source, documents: [], properties: propertyFiles }, never);
+    } catch {
+      trace.note(`client: ${dataset} is not accepted`);
+      await session.abandon();
+      return;
+    }
+    this.accepted.add(dataset);
+    trace.note(`client: ${dataset} is accepted`);
+  }
+
+  async #edit({ ports: { store } }: SimProcess, plan: DatasetPlan, edit: Edit): Promise<void> {
+    if (edit.kind === 'property') {
+      const key = fileKey(plan, 'datasetProperties', edit.name);
+      const { content } = edit;
+      if (content === undefined) await store.remove([key], never);
+      else await store.put(key, Buffer.from(content), {}, never);
+      return;
+    }
+    const given = { name: edit.name, promised: false };
+    this.#names.get(plan.dataset)?.push(given);
+    const document = Buffer.from(serialiseMetadata({ ...plan.metadata, name: edit.name }));
+    await store.put(objectKey(plan, 'vdi-meta.json'), document, {}, never);
+    given.promised = true;
+  }
+}

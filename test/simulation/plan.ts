@@ -1,0 +1,101 @@
+// What clients do under a seed, and what the plugin is going to say: everything that decides how a dataset ends.
+
+import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { DatasetMetadata } from '../../engine/model/metadata.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { metadataOf, PLASMO, TOXO } from '../support/dataset-samples.ts';
+import type { SeededRandom } from './random.ts';
+import type { Verdict, Verdicts } from './sim-plugin.ts';
+
+/** After the upload was accepted: the metadata get another name, a property file is put or removed. */
+export type Edit = { readonly atMs: number } & (
+  | { readonly kind: 'patch'; readonly name: string }
+  | { readonly kind: 'property'; readonly name: string; readonly content: string | undefined }
+);
+
+export interface DatasetPlan extends DatasetAddress {
+  /** Since the beginning. */
+  readonly atMs: number;
+  readonly metadata: DatasetMetadata;
+  readonly files: Readonly<Record<string, string>>;
+  readonly properties: Readonly<Record<string, string>>;
+  /** Why the upload lane refuses it. */
+  readonly refusal: string | undefined;
+  readonly verdicts: Verdicts;
+  readonly edits: readonly Edit[];
+}
+
+export interface Plan {
+  readonly datasets: readonly DatasetPlan[];
+  /** When each process starts for the first time. */
+  readonly processesAtMs: readonly number[];
+  readonly stormMs: number;
+}
+
+const OWNERS = ['1001', '9007199254740995'] as const;
+
+export function planOf(random: SeededRandom): Plan {
+  const processes = random.pick([1, 2, 2, 3]);
+  const datasets = random.pick([1, 1, 2, 2, 3]);
+  return {
+    datasets: Array.from({ length: datasets }, (_, i) => planDataset(i, random)),
+    processesAtMs: Array.from({ length: processes }, (_, i) => (i === 0 ? 0 : random.between(0, 20_000))),
+    stormMs: random.pick([60_000, 120_000, 240_000]),
+  };
+}
+
+function planDataset(index: number, random: SeededRandom): DatasetPlan {
+  const owner = random.pick(OWNERS) as string as UserId;
+  const dataset = `simulated000000${index}` as DatasetId;
+  const installTargets = random.pick([[PLASMO], [TOXO], [PLASMO, TOXO], [PLASMO, TOXO]]);
+  const bad = random.chance(0.08);
+  const files: Record<string, string> = { 'genes.txt': `gene ${index}\n` };
+  if (random.chance(0.3)) files['more.txt'] = 'x'.repeat(random.between(0, 200));
+  if (bad) files['genes.exe'] = 'no gene';
+  const atMs = random.between(0, 15_000);
+  return {
+    owner,
+    dataset,
+    atMs,
+    metadata: metadataOf(owner, { installTargets, name: `dataset ${index}` }),
+    files,
+    properties: random.chance(0.3) ? { 'p.tsv': 'first' } : {},
+    refusal: bad ? "'genes.exe' has a file extension that this data type does not allow" : undefined,
+    verdicts: {
+      import: verdictOf(random, ['invalid', 'script-error', 'poison']),
+      data: new Map(
+        installTargets.map((id) => [id, verdictOf(random, ['invalid', 'script-error', 'missing-dependency'])]),
+      ),
+      meta: new Map(installTargets.map((id) => [id, verdictOf(random, ['invalid', 'script-error'])])),
+    },
+    edits: planEdits(random, atMs),
+  };
+}
+
+function planEdits(random: SeededRandom, uploadMs: number): readonly Edit[] {
+  let atMs = uploadMs;
+  return Array.from({ length: random.pick([0, 0, 1, 2, 4]) }, (_, i): Edit => {
+    atMs += random.between(0, random.pick([100, 5_000, 40_000]));
+    if (random.chance(0.6)) return { atMs, kind: 'patch', name: `name ${i}` };
+    const content = random.chance(0.7) ? `property ${i}` : undefined;
+    return { atMs, kind: 'property', name: random.pick(['p.tsv', 'q.tsv']), content };
+  });
+}
+
+function verdictOf(random: SeededRandom, others: readonly Verdict['kind'][]): Verdict {
+  const kind = random.chance(0.8) ? 'success' : random.pick(others);
+  switch (kind) {
+    case 'success':
+      return { kind, warnings: random.chance(0.2) ? ['one row is odd'] : [] };
+    case 'invalid':
+      return { kind, messages: ['no gene', 'no plasmid'] };
+    case 'missing-dependency':
+      return { kind, messages: ['build 68 is missing'] };
+    case 'script-error':
+      return { kind, message: 'the script failed' };
+    case 'poison':
+      return { kind };
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,11 @@
+// The first seed that finds each planted bug. Written by `npm run test:simulation -- --record`: when the simulation changes,
+// other seeds find them.
+
+import type { Bug } from './bugs.ts';
+
+export const PLANTED: Readonly<Record<Bug, number>> = {
+  'lost-ack': 2,
+  'dropped-event': 27,
+  'double-install': 10,
+  unfenced: 16,
+};

@@ -1,0 +1,177 @@
+// One process of the simulation: the real supervisor over the real tree, on ports that stand behind the scheduler.
+
+import type { LaneChannels } from '../../actors/event-router.ts';
+import { PluginBreakers } from '../../actors/plugin-breakers.ts';
+import { topology } from '../../actors/topology.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { LANES } from '../../engine/model/event.ts';
+import type { DatasetId } from '../../engine/model/ids.ts';
+import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+import type { DatasetQueries, ViewedDataset } from '../../engine/ports/dataset-queries.ts';
+import type { EventLog } from '../../engine/ports/event-log.ts';
+import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { Leases } from '../../engine/ports/leases.ts';
+import { Supervisor } from '../../engine/supervisor.ts';
+import { FakeChangeQueue } from '../fakes/fake-change-queue.ts';
+import { FakeEventLog } from '../fakes/fake-event-log.ts';
+import { FakeJobs } from '../fakes/fake-jobs.ts';
+import { FakeLeases } from '../fakes/fake-leases.ts';
+import { LIMITS, TYPES } from '../support/lane-settings.ts';
+import { Gate } from './gate.ts';
+import { ProcessClock } from './process-clock.ts';
+import type { Caller } from './scheduler.ts';
+import { SimScratch } from './sim-scratch.ts';
+import { SimTasks } from './sim-tasks.ts';
+import type { World } from './world.ts';
+
+const RETRY = { tries: 12, baseMs: 1_000, maxMs: 30_000 };
+const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
+const TUNINGS = Object.fromEntries(LANES.map((lane) => [lane, TUNING])) as Parameters<typeof topology>[0]['tuning'];
+const CHANNELS = Object.fromEntries(
+  LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: lane, key: lane }]),
+) as unknown as LaneChannels;
+/** Of a stop in order, ms. */
+export const GRACE_MS = 30_000;
+const never = new AbortController().signal;
+
+export class SimProcess implements Caller {
+  readonly id: number;
+  alive = true;
+  stalled = false;
+  stopping = false;
+  /** Stood still for so long that a lease may have been lost unnoticed. */
+  everStalled = false;
+  readonly #ended = new AbortController();
+  readonly clock: ProcessClock;
+  readonly tree: Supervisor;
+  /** What a front end of the process has. */
+  readonly ports: ReturnType<typeof openPorts>;
+  readonly #world: World;
+
+  constructor(world: World, id: number) {
+    this.#world = world;
+    this.id = id;
+    this.clock = new ProcessClock(world.clock);
+    this.ports = openPorts(this, world);
+    this.tree = this.#plant();
+  }
+
+  /** Aborts when the process ends. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  start(): void {
+    this.tree.broken.catch((error: unknown) => {
+      if (this.alive) this.#world.violate(`process ${this.id} broke: ${String(error)}`);
+    });
+    this.tree.start(never).catch((error: unknown) => {
+      if (!this.stopping && this.alive) this.#world.violate(`process ${this.id} did not start: ${String(error)}`);
+    });
+  }
+
+  /** Ends here and now. */
+  kill(): void {
+    if (!this.alive) return;
+    // What is on its way to a database may arrive.
+    this.#world.scheduler.drop(this);
+    this.alive = false;
+    this.#world.leases.kill(this.id);
+    this.#world.changes.ready.kill(this.id);
+    this.#world.events.rows.kill(this.id);
+    this.clock.kill();
+    this.#ended.abort();
+    for (const child of this.tree.statuses())
+      if (child.restarts > 0 || child.state === 'down')
+        this.#world.violate(`child ${child.name} of process ${this.id} broke: ${child.failure}`);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.tree.stop(this.clock.now() + GRACE_MS);
+  }
+
+  stall(): void {
+    this.stalled = true;
+    this.everStalled = true;
+    this.clock.stall();
+  }
+
+  goOn(): void {
+    if (!this.stalled) return;
+    this.stalled = false;
+    this.clock.goOn();
+  }
+
+  #plant(): Supervisor {
+    const { id, clock, ports } = this;
+    const world = this.#world;
+    const log = world.log.child({ process: id });
+    const metrics = new Metrics();
+    const { gate, scratch, settler, queries: _ofFrontEnds, ...rest } = ports;
+    const tasks = new SimTasks({ ...gate.taskParts(), store: ports.store, scratch, plugin: world.plugin });
+    const children = topology({
+      ...rest,
+      scratch,
+      tasks,
+      breakers: new PluginBreakers(TYPES, { clock, log, metrics }),
+      types: TYPES,
+      tuning: TUNINGS,
+      channels: CHANNELS,
+      uploadLimits: LIMITS,
+      settleStore: (signal) => settler.settle(signal),
+      clock,
+      log,
+      metrics,
+      random: Math.random,
+    });
+    return new Supervisor({ name: 'lanes', children, clock, log, metrics });
+  }
+}
+
+function openPorts(process: SimProcess, world: World) {
+  const { id } = process;
+  const gate = new Gate(process, world);
+  const jobs = new FakeJobs(world.jobs, id);
+  const view = async (dataset: DatasetId) => world.catalog.datasets.get(dataset) as ViewedDataset | undefined;
+  return {
+    catalog: gate.wrap('catalog', world.catalog),
+    uploads: gate.wrap('uploads', world.uploadsOf(process)),
+    store: gate.wrap('store', world.store),
+    leases: withoutIdleAsking(gate.wrap<Leases>('leases', new FakeLeases(world.leases, id)), world),
+    jobs: withoutIdleLooks(gate.wrap<Jobs>('jobs', jobs), jobs, world),
+    changes: gate.wrapConsumer<ChangeQueue>('changes', new FakeChangeQueue(world.changes, id)),
+    events: gate.wrapConsumer<EventLog>('events', new FakeEventLog(world.events, id)),
+    targets: new Map([...world.targets].map(([name, target]) => [name, gate.wrap('target', target)])),
+    queries: gate.wrap<Pick<DatasetQueries, 'view'>>('queries', { view }),
+    settler: gate.wrap('store', { settle: async (_signal: AbortSignal) => world.settle() }),
+    scratch: new SimScratch(),
+    gate,
+  };
+}
+
+/** A look at an empty lane and a count of its rows change nothing: they need no decision of the scheduler. */
+function withoutIdleLooks(gated: Jobs, table: Jobs, world: World): Jobs {
+  const exchange: Jobs['exchange'] = async (done, claim, signal) => {
+    const { rows } = world.jobs;
+    const due = done.length > 0 || rows.some((row) => row.lane === claim.lane && world.jobs.isClaimable(row));
+    return due ? gated.exchange(done, claim, signal) : [];
+  };
+  const own: Partial<Jobs> = {
+    exchange,
+    watch: (lane, wake) => table.watch(lane, wake),
+    depths: (signal) => table.depths(signal),
+  };
+  return new Proxy(gated, {
+    get: (target, property) => own[property as keyof Jobs] ?? Reflect.get(target, property),
+  });
+}
+
+/** Nor does asking for what somebody else has. */
+function withoutIdleAsking(gated: Leases, world: World): Leases {
+  return {
+    acquire: async (name, signal) => (world.leases.isFree(name) ? gated.acquire(name, signal) : undefined),
+    renew: (leases, signal) => gated.renew(leases, signal),
+    release: (lease, signal) => gated.release(lease, signal),
+  };
+}
