@@ -21,6 +21,8 @@ export type JsonSchema = object;
 
 export interface RouteParameter {
   readonly description: string;
+  /** Of query parameters and headers; default false. The handler sees to it. */
+  readonly required?: boolean;
   readonly schema: JsonSchema;
 }
 

@@ -9,7 +9,8 @@ import type { DetailsCheck } from './checks/details-check.ts';
 import { metadataFromDetails } from './metadata-from-details.ts';
 import { answer, refusals } from './responses.ts';
 import { Accepted } from './schema/accepted.ts';
-import type { CreateDetails } from './schema/details.ts';
+import { CreateDetails } from './schema/details.ts';
+import { uploadBody } from './schema/upload-body.ts';
 import type { JudgedDetails } from './upload-form.ts';
 import { answerAccepted, type UploadIntake } from './upload-intake.ts';
 
@@ -37,12 +38,14 @@ export function createRoute(creation: Creation): Route {
     access: 'user',
     operationId: 'createDataset',
     summary: 'Uploads a dataset',
+    body: uploadBody({ ...CreateDetails }),
     responses: {
       202: answer('Accepted for processing; Location names the dataset', Accepted),
       ...refusals({
         400: 'The body cannot be used',
         403: 'Guests cannot upload',
         413: 'Larger than an upload may be, or than the storage quota allows',
+        415: 'The body is not multipart/form-data',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',
         429: 'Too many uploads at once',

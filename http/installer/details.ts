@@ -7,7 +7,8 @@ import { findOrMoved } from './dataset-lookup.ts';
 import { type DetailsSources, readDetails } from './dataset-reader.ts';
 import { datasetTag } from './dataset-tag.ts';
 import { answer, refusals } from './responses.ts';
-import { DatasetDetails } from './schema/dataset-details.ts';
+import { AnyDatasetDetails } from './schema/dataset-details.ts';
+import { datasetParam } from './schema/dataset-param.ts';
 
 export interface DetailsOptions extends DetailsSources {
   readonly queries: DetailsSources['queries'] & Pick<DatasetQueries, 'view'>;
@@ -20,8 +21,10 @@ export function detailsRoute(options: DetailsOptions): Route {
     access: 'user-or-admin',
     operationId: 'getDataset',
     summary: 'Shows one dataset',
+    params: datasetParam,
     responses: {
-      200: answer('The dataset', DatasetDetails),
+      200: answer('The dataset; with Api-Version 1.7.0 in the older form', AnyDatasetDetails),
+      304: { description: 'It is what the caller has' },
       301: { description: 'Replaced: Location names the newest revision' },
       ...refusals({ 403: 'Guests cannot see datasets', 404: 'No such dataset', 410: 'Deleted, or no longer shared' }),
     },

@@ -8,6 +8,7 @@ import { sendObject } from '../download.ts';
 import type { Route } from '../route.ts';
 import { findDownloadable, viewerOf } from './dataset-lookup.ts';
 import { refusals } from './responses.ts';
+import { datasetParam } from './schema/dataset-param.ts';
 
 export interface DownloadsOptions {
   readonly queries: Pick<DatasetQueries, 'view'>;
@@ -51,11 +52,17 @@ export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
     operationId: archive.operationId,
     summary: archive.summary,
     queryToken: true,
+    params: datasetParam,
     responses: {
       200: { description: 'The archive', contentType: 'application/zip' },
       206: { description: 'The asked range of it', contentType: 'application/zip' },
       304: { description: 'It is what the caller has' },
-      ...refusals({ 404: 'No such dataset, or nothing to download yet', 416: 'The range is beyond the end' }),
+      ...refusals({
+        403: 'The Admin-Token is wrong',
+        404: 'No such dataset, or nothing to download yet',
+        412: 'It is not the version that is asked for',
+        416: 'The range is beyond the end',
+      }),
     },
     handler: (context) => download(options, archive, context),
   }));

@@ -6,7 +6,8 @@ import type { Route } from '../route.ts';
 import { type FileSources, listFiles } from './dataset-files.ts';
 import { findVisible, viewerOf } from './dataset-lookup.ts';
 import { answer, refusals } from './responses.ts';
-import { FileListing } from './schema/file-listing.ts';
+import { datasetParam } from './schema/dataset-param.ts';
+import { AnyFileListing } from './schema/file-listing.ts';
 
 export interface FilesOptions extends FileSources {
   readonly queries: FileSources['queries'] & Pick<DatasetQueries, 'view'>;
@@ -19,8 +20,9 @@ export function filesRoute(options: FilesOptions): Route {
     access: 'anyone-known',
     operationId: 'listDatasetFiles',
     summary: 'Lists the files of a dataset',
+    params: datasetParam,
     responses: {
-      200: answer('Files of the upload, of the install, documents and property files', FileListing),
+      200: answer('Files of the upload, of the install, documents and property files', AnyFileListing),
       ...refusals({ 403: 'The Admin-Token is wrong', 404: 'No such dataset', 410: 'Deleted, or no longer shared' }),
     },
     handler: (context) => files(options, context),

@@ -10,7 +10,10 @@ import type { CheckedDetails } from '../checks/details-check.ts';
 import type { CreateOrder, Creation } from '../create.ts';
 import { answer, refusals } from '../responses.ts';
 import { Accepted } from '../schema/accepted.ts';
+import { Datetime } from '../schema/dataset-terms.ts';
+import { CreateDetails } from '../schema/details.ts';
 import { UserIdOutput } from '../schema/people.ts';
+import { uploadBody } from '../schema/upload-body.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
 /** RFC 3339, section 5.6, without leap seconds. */
@@ -23,13 +26,23 @@ export function proxyUploadRoute(creation: Creation): Route {
     access: 'admin',
     operationId: 'uploadForUser',
     summary: 'Uploads a dataset for a user; `createdOn` in the details says when it was made',
-    headers: { 'User-ID': { description: 'The user who will own the dataset; required', schema: { ...UserIdOutput } } },
+    headers: {
+      'User-ID': { description: 'The user who will own the dataset', required: true, schema: { ...UserIdOutput } },
+    },
+    body: uploadBody({
+      ...CreateDetails,
+      properties: {
+        ...CreateDetails.properties,
+        createdOn: { ...Datetime, description: 'When it was made; default now' },
+      },
+    }),
     responses: {
       202: answer('Accepted for processing; Location names the dataset', Accepted),
       ...refusals({
         ...ADMIN_REFUSALS,
         400: 'The header User-ID is missing or no user id, or the body cannot be used',
         413: "Larger than an upload may be, or than the user's storage quota allows",
+        415: 'The body is not multipart/form-data',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',
         429: 'Too many uploads of the user at once',

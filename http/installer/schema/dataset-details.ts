@@ -99,3 +99,6 @@ export const OldDatasetDetails = Type.Object({
   files: OldFileListing,
 });
 export type OldDatasetDetails = Static<typeof OldDatasetDetails>;
+
+/** What is answered, whichever version is asked for. */
+export const AnyDatasetDetails = Type.Union([DatasetDetails, OldDatasetDetails]);

@@ -25,3 +25,6 @@ export type FileListing = Static<typeof FileListing>;
 
 export const OldFileListing = Type.Object({ ...common, variableProperties: Type.Array(FileDetails) });
 export type OldFileListing = Static<typeof OldFileListing>;
+
+/** What is answered, whichever version is asked for. */
+export const AnyFileListing = Type.Union([FileListing, OldFileListing]);
