@@ -9,11 +9,10 @@ import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import { deadline } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { conflict } from '../errors.ts';
 import type { Route } from '../route.ts';
-import { keepShares, type ShareDocument, shareDocuments } from './carried-shares.ts';
+import { keepShares, type ShareDocument, shareDocuments, tellOfShares } from './carried-shares.ts';
 import { quote } from './checks/describe.ts';
 import { checkFiles } from './checks/file-rules.ts';
 import type { PatchCheck } from './checks/patch-check.ts';
@@ -35,8 +34,6 @@ export interface ReviseOptions extends RevisionBaseOptions {
   readonly dataTypes: DataTypes;
   readonly store: Pick<ObjectStore, 'put' | 'head'>;
 }
-
-const TELL_MS = 10_000;
 
 export function reviseRoute(options: ReviseOptions): Route {
   return {
@@ -95,7 +92,7 @@ async function revise(options: ReviseOptions, context: RequestContext): Promise<
       return metadata;
     },
   });
-  await tellOfShares(options, context, shares);
+  await tellOfShares(shares, { ...options, log: context.log });
   context.log.info({ owner, dataset: address.dataset, revised }, 'dataset revised');
   await answerAccepted(context, address);
 }
@@ -129,22 +126,4 @@ function documentOf(
   const now = new Date(options.clock.now());
   const revisionHistory = nextHistory(base.newest, { dataset, note: details.note ?? '', now });
   return { metadata: { ...kept, ...(url === undefined ? {} : { sourceUrl: url }), revisionHistory }, type };
-}
-
-/**
- * The events of the shares came before the dataset was known, and may have been passed over. One document put again has
- * the sharing lane read them all; a reconciliation does so too, should this fail.
- */
-async function tellOfShares(
-  { store, clock }: ReviseOptions,
-  context: RequestContext,
-  [first]: readonly ShareDocument[],
-): Promise<void> {
-  if (!first) return;
-  using limit = deadline(clock, TELL_MS, undefined, () => new Error(`gave up after ${TELL_MS} ms`));
-  try {
-    await store.put(first.key, first.bytes, {}, limit.signal);
-  } catch (err) {
-    context.log.warn({ err, key: first.key }, 'the shares of a revision wait for the next reconciliation');
-  }
 }
