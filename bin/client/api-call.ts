@@ -11,7 +11,7 @@ export interface ApiCall {
   readonly path: string;
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: FormData;
+  readonly body?: FormData | string;
 }
 
 /** The server answered, and not with success: its own words, whole. */

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { FormData, type Response } from 'undici';
 import { Failure } from '../../engine/failure.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
-import { bodyOf, callApi, withDeadline } from './api-call.ts';
+import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
 
 export interface ClientOptions {
   /** Base URL without trailing slash. */
@@ -48,13 +48,37 @@ export class InstallerClient {
     url: string | undefined,
     signal: AbortSignal,
   ): Promise<string> {
-    const form = new FormData();
-    // The description goes first, so that a server refuses bad metadata before any data are sent.
-    form.append('details', new Blob([stringifyJson(details)], { type: 'application/json' }), 'details.json');
-    if (url !== undefined) form.append('url', url);
-    for (const file of files) form.append('dataFile', await openAsBlob(file), basename(file));
+    const form = await formOf(details, files, url);
     const response = await this.#call('/datasets', { method: 'POST', body: form }, signal);
     return ((await bodyOf(response)) as { datasetId: string }).datasetId;
+  }
+
+  /** As {@link upload}, in the place of a dataset; returns the id of the new one. */
+  async revise(
+    dataset: string,
+    details: object,
+    files: readonly string[],
+    url: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const form = await formOf(details, files, url);
+    const response = await this.#call(pathOf(dataset), { method: 'PUT', body: form }, signal);
+    return ((await bodyOf(response)) as { datasetId: string }).datasetId;
+  }
+
+  async delete(dataset: string, signal: AbortSignal): Promise<void> {
+    await bodyOf(await this.#call(pathOf(dataset), { method: 'DELETE' }, withDeadline(signal)));
+  }
+
+  async undelete(dataset: string, signal: AbortSignal): Promise<void> {
+    await bodyOf(await this.#call(`${pathOf(dataset)}/undelete`, { method: 'POST' }, withDeadline(signal)));
+  }
+
+  /** Offers the dataset to another user, or takes the offer back. */
+  async offer(dataset: string, user: string, action: 'grant' | 'revoke', signal: AbortSignal): Promise<void> {
+    const path = `${pathOf(dataset)}/shares/${encodeURIComponent(user)}/offer`;
+    const init = { method: 'PUT', body: JSON.stringify({ action }), headers: { 'content-type': 'application/json' } };
+    await bodyOf(await this.#call(path, init, withDeadline(signal)));
   }
 
   async list(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly DatasetItem[]> {
@@ -64,8 +88,8 @@ export class InstallerClient {
   }
 
   async show(dataset: string, signal: AbortSignal): Promise<DatasetItem & Record<string, unknown>> {
-    const path = `/datasets/${encodeURIComponent(dataset)}`;
-    return (await bodyOf(await this.#call(path, {}, withDeadline(signal)))) as DatasetItem & Record<string, unknown>;
+    return (await bodyOf(await this.#call(pathOf(dataset), {}, withDeadline(signal)))) as DatasetItem &
+      Record<string, unknown>;
   }
 
   /** Streams one of the two archives or a document to `file`, which exists only when it is whole. */
@@ -76,7 +100,7 @@ export class InstallerClient {
     signal: AbortSignal,
   ): Promise<void> {
     const path = typeof which === 'string' ? which : `documents/${encodeURIComponent(which.document)}`;
-    const response = await this.#call(`/datasets/${encodeURIComponent(dataset)}/files/${path}`, {}, signal);
+    const response = await this.#call(`${pathOf(dataset)}/files/${path}`, {}, signal);
     if (!response.body) throw new Failure('transient', 'the server sent no body');
     const partial = `${file}.partial`;
     try {
@@ -88,8 +112,24 @@ export class InstallerClient {
     }
   }
 
-  #call(path: string, init: { method?: string; body?: FormData }, signal: AbortSignal): Promise<Response> {
+  #call(
+    path: string,
+    init: Partial<Pick<ApiCall, 'method' | 'headers' | 'body'>>,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const { server, token } = this.#options;
-    return callApi({ server, path, ...init, headers: { authorization: `Bearer ${token}` } }, signal);
+    const headers = { ...init.headers, authorization: `Bearer ${token}` };
+    return callApi({ server, path, ...init, headers }, signal);
   }
+}
+
+const pathOf = (dataset: string): string => `/datasets/${encodeURIComponent(dataset)}`;
+
+async function formOf(details: object, files: readonly string[], url: string | undefined): Promise<FormData> {
+  const form = new FormData();
+  // The description goes first, so that a server refuses bad metadata before any data are sent.
+  form.append('details', new Blob([stringifyJson(details)], { type: 'application/json' }), 'details.json');
+  if (url !== undefined) form.append('url', url);
+  for (const file of files) form.append('dataFile', await openAsBlob(file), basename(file));
+  return form;
 }

@@ -1,4 +1,4 @@
-// `longshore datasets list|show|download`.
+// `longshore datasets list|show|download|revise|delete|undelete|share`.
 
 import { basename } from 'node:path';
 import { stringifyJson } from '../../engine/model/json.ts';
@@ -8,9 +8,11 @@ import type { DatasetItem } from '../client/installer-client.ts';
 import { progressOf } from '../client/watch-dataset.ts';
 import { type Command, EXIT } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
+import { CHANGE_OPTIONS, CHANGE_USAGE, remove, revise, share, undelete } from './dataset-changes.ts';
 
 const OPTIONS = {
   ...CLIENT_OPTIONS,
+  ...CHANGE_OPTIONS,
   target: { type: 'string' },
   ownership: { type: 'string' },
   install: { type: 'boolean', default: false },
@@ -20,10 +22,10 @@ const OPTIONS = {
 
 export const datasets: Command = {
   name: 'datasets',
-  summary: 'list, show or download datasets',
+  summary: 'list, show, download, revise, delete or share datasets',
   usage:
     'longshore datasets list [--target ID] [--ownership any|owned|shared] | show ID | ' +
-    `download ID [--install | --document NAME] [--out FILE]  ${CLIENT_USAGE}`,
+    `download ID [--install | --document NAME] [--out FILE] | ${CHANGE_USAGE}  ${CLIENT_USAGE}`,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [action, ...rest] = positionals;
@@ -55,8 +57,20 @@ export const datasets: Command = {
         io.out(values.json ? `${JSON.stringify({ datasetId: id, file })}\n` : `${file}\n`);
         return EXIT.ok;
       }
+      case 'revise': {
+        const [id, ...files] = rest;
+        return revise(one(id === undefined ? [] : [id]), files, values, io);
+      }
+      case 'delete':
+        return remove(one(rest), values, io);
+      case 'undelete':
+        return undelete(one(rest), values, io);
+      case 'share':
+        return share(one(rest), values, io);
       default:
-        throw new UsageError(`'${action ?? ''}' is no action; one of: list, show, download`);
+        throw new UsageError(
+          `'${action ?? ''}' is no action; one of: list, show, download, revise, delete, undelete, share`,
+        );
     }
   },
 };

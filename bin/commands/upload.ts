@@ -1,10 +1,10 @@
 // `longshore upload`: sends files with their description and prints the dataset's id.
 
-import { readFile, stat } from 'node:fs/promises';
 import { systemClock } from '../../engine/time.ts';
 import { parse } from '../arguments.ts';
 import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
 import { progressTeller } from '../client/progress-line.ts';
+import { checkInputs, readDetails } from '../client/upload-inputs.ts';
 import { watchDataset } from '../client/watch-dataset.ts';
 import { type Command, EXIT } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
@@ -31,11 +31,7 @@ export const upload: Command = {
     `[--visibility private|protected|public|controlled] [--details FILE.json] [--url URL] [--watch] ${CLIENT_USAGE}`,
   async run(args, io) {
     const { values, positionals: files } = parse(args, OPTIONS);
-    if (files.length === 0 && values.url === undefined) throw new UsageError('a FILE or --url URL is needed');
-    for (const file of files) {
-      const found = await stat(file).catch(() => undefined);
-      if (!found?.isFile()) throw new UsageError(`'${file}' is no readable file`);
-    }
+    await checkInputs(files, values.url);
     const client = await openClient(values, io);
     const details = await detailsOf(values);
     const id = await client.upload(details, files, values.url, io.signal);
@@ -57,7 +53,7 @@ async function detailsOf(values: {
   readonly origin: string;
   readonly details?: string | undefined;
 }): Promise<object> {
-  const base = values.details === undefined ? {} : await readDetails(values.details);
+  const base = await readDetails(values.details);
   const given = {
     ...(values.type === undefined ? {} : { type: typeOf(values.type) }),
     ...(values.target === undefined ? {} : { installTargets: values.target }),
@@ -67,18 +63,6 @@ async function detailsOf(values: {
     ...(values.visibility === undefined ? {} : { visibility: values.visibility }),
   };
   return { origin: values.origin, dependencies: [], ...base, ...given };
-}
-
-async function readDetails(file: string): Promise<object> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(await readFile(file, 'utf8'));
-  } catch (cause) {
-    throw new UsageError(`--details '${file}': not readable as JSON`, { cause });
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new UsageError(`--details '${file}': a JSON object is needed`);
-  return parsed;
 }
 
 function typeOf(text: string): { name: string; version: string } {

@@ -50,7 +50,6 @@ export function patchRoute(options: PatchOptions): Route {
         413: 'The body is too large',
         415: 'The body is no JSON',
         422: 'The metadata would not be accepted',
-        503: 'The object store or the cache cannot be reached just now',
       }),
     },
     handler: async (context) =>

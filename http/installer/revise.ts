@@ -58,7 +58,6 @@ export function reviseRoute(options: ReviseOptions): Route {
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',
         429: 'Too many uploads at once',
-        503: 'The object store or the cache cannot be reached just now',
       }),
     },
     handler: (context) => revise(options, context),

@@ -1,0 +1,27 @@
+// What a client sends with an upload, read and checked before anything goes out.
+
+import { readFile, stat } from 'node:fs/promises';
+import { UsageError } from '../usage-error.ts';
+
+/** Throws a usage error when there is neither file nor URL, or a file that cannot be sent. */
+export async function checkInputs(files: readonly string[], url: string | undefined): Promise<void> {
+  if (files.length === 0 && url === undefined) throw new UsageError('a FILE or --url URL is needed');
+  for (const file of files) {
+    const found = await stat(file).catch(() => undefined);
+    if (!found?.isFile()) throw new UsageError(`'${file}' is no readable file`);
+  }
+}
+
+/** The JSON object of `--details`; empty without one. */
+export async function readDetails(file: string | undefined): Promise<object> {
+  if (file === undefined) return {};
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    throw new UsageError(`--details '${file}': not readable as JSON`, { cause });
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new UsageError(`--details '${file}': a JSON object is needed`);
+  return parsed;
+}

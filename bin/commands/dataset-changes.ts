@@ -1,0 +1,75 @@
+// `longshore datasets revise|delete|undelete|share`: what an owner does with a dataset that is there.
+
+import { systemClock } from '../../engine/time.ts';
+import { type ClientValues, openClient } from '../client/client-options.ts';
+import { progressTeller } from '../client/progress-line.ts';
+import { checkInputs, readDetails } from '../client/upload-inputs.ts';
+import { watchDataset } from '../client/watch-dataset.ts';
+import { type CommandIo, EXIT, type ExitCode } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const CHANGE_OPTIONS = {
+  note: { type: 'string' },
+  origin: { type: 'string', default: 'direct-upload' },
+  details: { type: 'string' },
+  url: { type: 'string' },
+  watch: { type: 'boolean', default: false },
+  with: { type: 'string' },
+  revoke: { type: 'boolean', default: false },
+} as const;
+
+export const CHANGE_USAGE =
+  'revise ID FILE.. --note TEXT [--details FILE.json] [--url URL] [--origin ..] [--watch] | delete ID | undelete ID | ' +
+  'share ID --with USER [--revoke]';
+
+export interface ChangeValues extends ClientValues {
+  readonly json?: boolean | undefined;
+  readonly note?: string | undefined;
+  readonly origin: string;
+  readonly details?: string | undefined;
+  readonly url?: string | undefined;
+  readonly watch: boolean;
+  readonly with?: string | undefined;
+  readonly revoke: boolean;
+}
+
+/** Sends a new revision and prints its id. `--details` holds what changes, as in a PATCH: `{"name": {"value": ..}}`. */
+export async function revise(
+  id: string,
+  files: readonly string[],
+  values: ChangeValues,
+  io: CommandIo,
+): Promise<ExitCode> {
+  if (values.note === undefined) throw new UsageError('--note TEXT is needed: what is new in this revision');
+  await checkInputs(files, values.url);
+  const changes = await readDetails(values.details);
+  const details = { origin: values.origin, ...changes, revisionNote: values.note };
+  const client = await openClient(values, io);
+  const revision = await client.revise(id, details, files, values.url, io.signal);
+  io.out(values.json ? `${JSON.stringify({ datasetId: revision })}\n` : `${revision}\n`);
+  if (!values.watch) return EXIT.ok;
+  const ending = await watchDataset(client, revision, [], progressTeller(io), systemClock, io.signal);
+  return ending === 'installed' ? EXIT.ok : EXIT.failed;
+}
+
+export async function remove(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
+  await (await openClient(values, io)).delete(id, io.signal);
+  return done(id, 'deleted', values, io);
+}
+
+export async function undelete(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
+  await (await openClient(values, io)).undelete(id, io.signal);
+  return done(id, 'taken back', values, io);
+}
+
+export async function share(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
+  const { with: user, revoke } = values;
+  if (user === undefined) throw new UsageError('--with USER is needed: the id of the other user');
+  await (await openClient(values, io)).offer(id, user, revoke ? 'revoke' : 'grant', io.signal);
+  return done(id, revoke ? `no longer offered to ${user}` : `offered to ${user}`, values, io);
+}
+
+function done(id: string, what: string, values: ChangeValues, io: CommandIo): ExitCode {
+  io.out(values.json ? `${JSON.stringify({ datasetId: id })}\n` : `${id} ${what}\n`);
+  return EXIT.ok;
+}
