@@ -170,7 +170,8 @@ async function filesBelow(folder: string): Promise<readonly string[]> {
   }
 }
 
-async function withCache<Result>(dir: string, work: (cache: pg.Client) => Promise<Result>): Promise<Result> {
+/** The cache database of the installation, with its schema in the path. */
+export async function withCache<Result>(dir: string, work: (cache: pg.Client) => Promise<Result>): Promise<Result> {
   const config = parse(await readFile(join(dir, 'config.yaml'), 'utf8')) as {
     installer: { cacheDb: { name: string; username: string; password: string } };
   };
