@@ -36,6 +36,19 @@ export class Api {
     });
   }
 
+  /** Puts a revision in the dataset's place and returns its id. */
+  async revise(dataset: string, details: object, files: readonly TestFile[]): Promise<string> {
+    const response = await fetch(`${this.#base}/datasets/${dataset}`, {
+      method: 'PUT',
+      body: formOf(details, files),
+      headers: { authorization: `Bearer ${this.#token}` },
+    });
+    const body = (await response.json()) as { datasetId?: string };
+    if (response.status !== 202 || body.datasetId === undefined)
+      throw new Error(`PUT /datasets/${dataset}: ${response.status} ${JSON.stringify(body)}`);
+    return body.datasetId;
+  }
+
   /** The status of a request with an optional JSON body. */
   async send(method: string, path: string, body?: object): Promise<number> {
     const response = await fetch(this.#base + path, {
