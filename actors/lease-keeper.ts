@@ -34,6 +34,8 @@ export class LeaseKeeper {
   readonly #bell = new Bell();
   /** When a lease was renewed last or, at the earliest, claimed: by `name token`. */
   #renewedAt = new Map<string, number>();
+  /** When the last round began, or the keeper: what was not seen in it was claimed after it. */
+  #roundAt = Number.POSITIVE_INFINITY;
 
   constructor(
     leases: Leases,
@@ -52,6 +54,7 @@ export class LeaseKeeper {
   /** Renews until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     let waitMs = this.#times.renewMs;
+    this.#roundAt = this.#clock.now();
     const ring = (): void => this.#bell.ring();
     signal.addEventListener('abort', ring, { once: true });
     while (!signal.aborted) {
@@ -73,8 +76,11 @@ export class LeaseKeeper {
     const now = this.#clock.now();
     const held = this.#holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
     // One seen first was claimed since the last round, perhaps at its beginning.
-    const seenFirst = now - this.#times.renewMs;
+    const seenFirst = Math.min(now - this.#times.renewMs, this.#roundAt);
+    this.#roundAt = now;
     this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? seenFirst]));
+    // Before anything is asked: a process that stood still must not go on with what has become somebody else's.
+    this.#stopOld(held);
     if (held.length === 0) return true;
     using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, () => transient('leases: no answer in time'));
     try {
@@ -89,10 +95,18 @@ export class LeaseKeeper {
     } catch (error) {
       if (signal.aborted) return false;
       this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
-      const oldest = this.#clock.now() - this.#times.giveUpMs;
-      for (const { job, holder } of held)
-        if ((this.#renewedAt.get(keyOf(job)) ?? seenFirst) < oldest) this.#stop(job, holder, 'not renewed in time');
+      this.#stopOld(held);
       return false;
+    }
+  }
+
+  #stopOld(held: readonly { readonly job: ClaimedJob; readonly holder: LeaseHolder }[]): void {
+    const oldest = this.#clock.now() - this.#times.giveUpMs;
+    for (const { job, holder } of held) {
+      if ((this.#renewedAt.get(keyOf(job)) ?? oldest) >= oldest) continue;
+      this.#stop(job, holder, 'not renewed in time');
+      // Once is enough.
+      this.#renewedAt.set(keyOf(job), Number.POSITIVE_INFINITY);
     }
   }
 

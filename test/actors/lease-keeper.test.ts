@@ -138,3 +138,35 @@ t.test('after a gap all leases are renewed at once', async (t) => {
   stop.abort();
   await running;
 });
+
+t.test('a process that stood still stops what it held before it asks for anything', async (t) => {
+  const clock = new VirtualClock();
+  const table = new LeaseTable(clock);
+  let asked = 0;
+  class Counting extends FakeLeases {
+    override renew(...args: Parameters<FakeLeases['renew']>): ReturnType<FakeLeases['renew']> {
+      asked++;
+      return super.renew(...args);
+    }
+  }
+  // Timers that fell due meanwhile fire when it goes on, not before.
+  const missed: (() => void)[] = [];
+  const after = clock.after.bind(clock);
+  const lease = table.take('d1', 1);
+  const job = { id: 1, lane: 'import', dataset: 'd1', lease } as unknown as ClaimedJob;
+  const aborts: (readonly [number, string])[] = [];
+  const lane: LeaseHolder = {
+    held: () => [job],
+    abortJob: (_id, reason) => aborts.push([asked, reason.message]) > 0,
+  };
+  const slow = { now: () => clock.now(), sleep: clock.sleep.bind(clock), after };
+  slow.after = (ms, fire) => after(ms, () => void missed.push(fire));
+  const stop = new AbortController();
+  const running = new LeaseKeeper(new Counting(table, 1), [lane], slow, silentLogger()).run(stop.signal);
+  await clock.advance(60_000);
+  for (const fire of missed) fire();
+  await clock.settle();
+  t.same(aborts, [[0, 'lease of d1 lost: not renewed in time']]);
+  stop.abort();
+  await running;
+});
