@@ -127,14 +127,12 @@ export class Gate {
 
   /**
    * A plugin knows of no leases: what keeps two processes from working with it on one dataset is that a process whose
-   * lease runs out stops its calls before. One that stood still meanwhile cannot; its connections are dead by then.
+   * lease runs out, or may have while it stood still, stops its calls before.
    */
   #refuseStale(name: string, dataset: DatasetId): void {
-    const { leases } = this.#world;
+    const { leases, violate } = this.#world;
     if (leases.holderOf(dataset) === this.#process.id) return;
-    if (!this.#process.everStalled)
-      this.#world.violate(`process ${this.#process.id} calls plugin.${name} for ${dataset} without its lease`);
-    throw transient(`plugin.${name}: connection reset`, { unanswered: true });
+    violate(`process ${this.#process.id} calls plugin.${name} for ${dataset} without its lease`);
   }
 }
 

@@ -39,8 +39,6 @@ export class SimProcess implements Caller {
   alive = true;
   stalled = false;
   stopping = false;
-  /** Stood still for so long that a lease may have been lost unnoticed. */
-  everStalled = false;
   readonly #ended = new AbortController();
   readonly clock: ProcessClock;
   readonly tree: Supervisor;
@@ -93,7 +91,6 @@ export class SimProcess implements Caller {
 
   stall(): void {
     this.stalled = true;
-    this.everStalled = true;
     this.clock.stall();
   }
 

@@ -12,7 +12,12 @@ export type SeedReport = SimulationResult;
 
 // Nobody reads the stacks of injected failures, and making them takes longer than anything else.
 Error.stackTraceLimit = 0;
-process.on('message', async (order: SeedOrder) => {
-  const report: SeedReport = await simulate(order);
-  process.send?.(report);
+
+// One after the other: a simulation takes over what chance there is in the process.
+let last = Promise.resolve();
+process.on('message', (order: SeedOrder) => {
+  last = last.then(async () => {
+    const report: SeedReport = await simulate(order);
+    process.send?.(report);
+  });
 });
