@@ -1,0 +1,392 @@
+// Contract 1 on the running program: datasets from upload to deletion, as their owner and others see them.
+
+import t, { type Test } from 'tap';
+import { type Answer, details, idOf, type Part } from '../contract/client.ts';
+import { FIELD_ROWS } from '../contract/fields.ts';
+import type { RowId } from '../contract/installer.ts';
+import { ended } from '../contract/watch.ts';
+import { FRIEND, OWNER, STRANGER, TARGETS, world } from '../contract/world.ts';
+import { longshore } from '../support/longshore.ts';
+import { remoteServer } from '../support/remote-server.ts';
+
+const at = await world(t);
+const { dir, owner, friend, stranger, guest, row } = at;
+
+const OLD = { 'api-version': '1.7.0' };
+const GENES: Part = ['dataFile', 'PF3D7_0100100\n', 'genes.txt'];
+const DOCUMENT: Part = ['docFile', 'a text', 'notes.pdf'];
+const part = (body: object): Part => ['details', JSON.stringify(body)];
+const bodyOf = async (answer: Promise<Answer>): Promise<Record<string, unknown>> =>
+  (await answer).body as Record<string, unknown>;
+const owned = (answer: Promise<Answer>): Promise<readonly Record<string, unknown>[]> =>
+  answer.then(({ body }) => body as readonly Record<string, unknown>[]);
+const share = async (id: string, recipient: string, accept = true): Promise<void> => {
+  await owner.send('PUT', `/datasets/${id}/shares/${recipient}/offer`, { action: 'grant' });
+  if (accept) await friend.send('PUT', `/datasets/${id}/shares/${recipient}/receipt`, { action: 'accept' });
+};
+
+const STUDY = { studyDesign: 'cohort', studyType: 'observational', countries: ['Kenya'] };
+const SOURCES = [{ url: 'https://data.example/', version: '7' }];
+const remote = await remoteServer(t, (_request, response) => void response.end('A1\nA2\n'));
+const sourceUrl = remote.url('/genes.txt').href;
+
+const first = idOf(
+  await owner.form([
+    part(
+      details({
+        installTargets: [TARGETS.other, TARGETS.second],
+        description: 'At length',
+        projectName: 'The project',
+        datasetCharacteristics: STUDY,
+        daysForApproval: 14,
+        dataDisclaimer: 'As is',
+        datasetSources: SOURCES,
+      }),
+    ),
+    GENES,
+    ['dataFile', 'PF3D7_0100200\n', 'more.txt'],
+    DOCUMENT,
+  ]),
+);
+const second = idOf(await owner.form([part(details({ projectName: 'The project' })), ['url', sourceUrl]]));
+const table = idOf(
+  await owner.form([
+    part(details({ type: { name: 'tables', version: '1.0' }, installTargets: [TARGETS.second] })),
+    GENES,
+    ['dataPropertiesFile', 'a\tb\n', 'p.tsv'],
+  ]),
+);
+for (const id of [first, second, table]) await ended(dir, id);
+await share(first, FRIEND);
+await share(table, FRIEND, false);
+
+const OWNER_VIEW = {
+  userId: Number(OWNER),
+  firstName: `First${OWNER}`,
+  lastName: `Last${OWNER}`,
+  email: `user${OWNER}@example.org`,
+  affiliation: '',
+};
+const TYPE = { name: 'genes', version: '1.0', category: 'The genes' };
+const complete = { status: 'complete' };
+const STATUS = (...targets: readonly string[]) => ({
+  upload: { status: 'success' },
+  import: { status: 'complete' },
+  install: targets.map((installTarget) => ({ installTarget, meta: complete, data: complete })),
+});
+
+/** A test of each field of a table: whole values, except for what only the program knows. */
+const fieldRows = (group: string, record: () => Promise<Record<string, unknown>>, fields: Record<string, unknown>) => {
+  for (const [field, wanted] of Object.entries(fields)) {
+    const id = `${group}/${field}`;
+    if (!(id in FIELD_ROWS)) throw new Error(`${id} is no row`);
+    row(id as RowId, async (t) => {
+      const value = (await record())[field];
+      if (wanted instanceof RegExp) t.match(value, wanted);
+      else t.same(value, wanted);
+    });
+  }
+};
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const listed = async (id: string): Promise<Record<string, unknown>> =>
+  (await owned(owner.get('/datasets'))).find((item) => item.datasetId === id) ?? {};
+fieldRows('listing', () => listed(first), {
+  datasetId: first,
+  owner: OWNER_VIEW,
+  type: TYPE,
+  visibility: 'private',
+  name: 'My genes',
+  origin: 'direct-upload',
+  installTargets: [TARGETS.other, TARGETS.second],
+  status: STATUS(TARGETS.other, TARGETS.second),
+  shares: [
+    { userId: Number(FRIEND), firstName: `First${FRIEND}`, lastName: `Last${FRIEND}`, affiliation: '', accepted: true },
+  ],
+  fileCount: 2,
+  fileSizeTotal: 28,
+  created: INSTANT,
+  summary: 'Genes that I like',
+  description: 'At length',
+});
+
+const shown = (id: string, headers = {}): Promise<Record<string, unknown>> =>
+  bodyOf(owner.get(`/datasets/${id}`, headers));
+fieldRows('dataset', () => shown(second), {
+  datasetId: second,
+  visibility: 'private',
+  owner: OWNER_VIEW,
+  created: INSTANT,
+  sourceUrl,
+  shortName: 'My genes',
+});
+row('dataset/revisionHistory', async (t) => {
+  const { revisionHistory, created } = await shown(first);
+  t.match(revisionHistory, {
+    originalId: first,
+    revisions: [
+      {
+        action: 'create',
+        timestamp: created,
+        revisionId: first,
+        revisionNote: /^.{10,4096}$/,
+        fileListUrl: new RegExp(`^http://127\\.0\\.0\\.1:\\d+/datasets/${first}/files$`),
+      },
+    ],
+  });
+});
+row('dataset/relatedDatasets', async (t) => {
+  t.match((await shown(first)).relatedDatasets, [
+    { datasetId: second, type: TYPE, relatedBy: { relationType: 'project-name', identifier: 'The project' } },
+  ]);
+});
+
+const files = (id: string, headers = {}): Promise<Record<string, unknown>> =>
+  bodyOf(owner.get(`/datasets/${id}/files`, headers));
+const TWO_FILES = [
+  { fileName: 'genes.txt', fileSize: 14 },
+  { fileName: 'more.txt', fileSize: 14 },
+];
+for (const kind of ['upload', 'install'] as const)
+  row(`files/${kind}`, async (t) => {
+    const archive = await owner.get(`/datasets/${first}/files/${kind}`);
+    t.same((await files(first))[kind], { zipSize: archive.bytes.length, contents: TWO_FILES });
+  });
+row('files/documents', async (t) => {
+  t.same((await files(first)).documents, [{ fileName: 'notes.pdf', fileSize: 6 }]);
+});
+for (const id of ['files/datasetProperties', 'versions/file listing key'] as const)
+  row(id, async (t) => {
+    const [current, older] = [await files(table), await files(table, OLD)];
+    t.same(current.datasetProperties, [{ fileName: 'p.tsv', fileSize: 4 }]);
+    t.same(older.variableProperties, current.datasetProperties);
+    t.notOk('variableProperties' in current || 'datasetProperties' in older);
+  });
+
+const offered = async (query = ''): Promise<readonly Record<string, unknown>[]> =>
+  owned(friend.get(`/users/self/share-offers${query}`));
+fieldRows('offer', async () => (await offered())[0] ?? {}, {
+  datasetId: table,
+  owner: OWNER_VIEW,
+  type: { name: 'tables', version: '1.0', category: 'The tables' },
+  installTargets: [TARGETS.second],
+});
+const answered = async (t: Test): Promise<void> => {
+  const states = async (query: string) =>
+    (await offered(query)).map(({ datasetId, shareStatus }) => [datasetId, shareStatus]);
+  const [open, accepted] = [
+    [table, 'open'],
+    [first, 'accepted'],
+  ];
+  for (const query of ['', '?status=open', '?status=OPEN']) t.same(await states(query), [open], query);
+  t.same(await states('?status=accepted'), [accepted]);
+  t.same(await states('?status=rejected'), []);
+  t.same(await states('?status=all'), [open, accepted]);
+};
+row('offer/shareStatus', async (t) => {
+  await answered(t);
+  await friend.send('PUT', `/datasets/${table}/shares/${FRIEND}/receipt`, { action: 'reject' });
+  t.match(await offered('?status=rejected'), [{ datasetId: table, shareStatus: 'rejected' }]);
+  await owner.send('PUT', `/datasets/${table}/shares/${STRANGER}/offer`, { action: 'grant' });
+});
+row('endpoints/GET /users/self/share-offers', async (t) => {
+  const { status, body } = await stranger.get('/users/self/share-offers');
+  t.match([status, body], [200, [{ datasetId: table, shareStatus: 'open' }]]);
+});
+
+row('endpoints/GET /datasets', async (t) => {
+  const names = async (query: string, who = owner) =>
+    (await owned(who.get(`/datasets${query}`))).map(({ datasetId }) => datasetId);
+  t.same(await names(''), [table, second, first], 'newest first');
+  t.same(await names('?ownership=any', friend), [first]);
+  t.same(await names('?ownership=owned', friend), []);
+  t.same(await names('?ownership=shared', friend), [first]);
+  t.same(await names('?ownership=owned'), [table, second, first]);
+  const [newest, oldest] = await owned(owner.get(`/datasets?install_target=${TARGETS.second}`));
+  t.same([newest?.datasetId, oldest?.datasetId], [table, first]);
+  t.same(oldest?.status, STATUS(TARGETS.second), 'the status of that project alone');
+});
+row('endpoints/POST /datasets', async (t) => {
+  const { status, headers, body } = await owner.form([part(details()), GENES]);
+  const { datasetId } = body as { datasetId: string };
+  t.equal(status, 202);
+  t.match(headers.get('location'), new RegExp(`^http://127\\.0\\.0\\.1:\\d+/datasets/${datasetId}$`));
+  t.same(body, { datasetId });
+});
+row('endpoints/GET /datasets/{vdi-id}', async (t) => {
+  const { status, headers } = await owner.get(`/datasets/${first}`);
+  t.equal(status, 200);
+  t.equal((await owner.get(`/datasets/${first}`, { 'if-none-match': headers.get('etag') ?? '' })).status, 304);
+});
+
+row('versions/study information', async (t) => {
+  const [current, older] = [await shown(first), await shown(first, OLD)];
+  t.same([current.datasetCharacteristics, older.studyCharacteristics], [STUDY, STUDY]);
+  t.notOk('studyCharacteristics' in current || 'datasetCharacteristics' in older);
+  const id = idOf(await owner.form([part(details({ studyCharacteristics: STUDY })), GENES], '/datasets', 'POST', OLD));
+  t.same((await shown(id)).datasetCharacteristics, STUDY, 'given in the older spelling');
+});
+row('versions/new metadata', async (t) => {
+  const [current, older] = [await shown(first), await shown(first, OLD)];
+  t.match(current, { daysForApproval: 14, dataDisclaimer: 'As is', datasetSources: SOURCES });
+  t.same(
+    ['daysForApproval', 'dataDisclaimer', 'datasetSources'].filter((field) => field in older),
+    [],
+  );
+});
+row('versions/sourceUrl', async (t) => {
+  t.same([(await shown(second)).sourceUrl, (await shown(second, OLD)).sourceUrl], [sourceUrl, sourceUrl]);
+});
+
+const plugins = async (query = ''): Promise<readonly Record<string, unknown>[]> => owned(owner.get(`/plugins${query}`));
+row('endpoints/GET /plugins', async (t) => {
+  const names = async (query: string) => (await plugins(query)).map(({ pluginName }) => pluginName);
+  t.same(await names(''), ['genes', 'tables', 'vectors']);
+  t.same(await names(`?install-target=${TARGETS.other}`), ['genes', 'tables']);
+  t.equal((await guest.get('/plugins')).status, 200);
+});
+row('plugin/pluginName', async (t) => {
+  t.match(await plugins(), [{ pluginName: 'genes' }, { pluginName: 'tables' }, { pluginName: 'vectors' }]);
+});
+row('plugin/dataTypes', async (t) => {
+  const [genes, tables] = (await plugins()) as readonly { dataTypes: readonly object[] }[];
+  t.same(genes?.dataTypes[0], {
+    ...TYPE,
+    maxFileSize: 10_000,
+    usesDataProperties: false,
+    allowedFileExtensions: ['.txt', '.fifo'],
+  });
+  t.match(tables?.dataTypes, [{ name: 'tables', usesDataProperties: true, allowedFileExtensions: [] }]);
+});
+row('plugin/installTargets', async (t) => {
+  t.same(
+    (await plugins()).map(({ installTargets }) => installTargets),
+    [undefined, undefined, [TARGETS.vector]],
+  );
+});
+
+row('ours/GET /datasets/community', async (t) => {
+  const id = idOf(await owner.form([part(details({ visibility: 'public' })), GENES]));
+  t.match(await owned(guest.get('/datasets/community')), [{ datasetId: id, visibility: 'public', shares: [] }]);
+});
+row('ours/GET /users/self/meta', async (t) => {
+  t.match((await friend.get('/users/self/meta')).body, { quota: { limit: 10_737_418_240, usage: 0 } });
+});
+row('ours/GET /service-meta', async (t) => {
+  t.match((await at.nobody.get('/service-meta')).body, { configuration: { installTargets: Array } });
+});
+row('ours/PUT offer and receipt', async (t) => {
+  t.equal((await owner.send('PUT', `/datasets/${second}/shares/77/offer`, { action: 'grant' })).status, 204);
+  t.equal((await at.admin.send('PUT', `/datasets/${second}/shares/77/receipt`, { action: 'accept' })).status, 204);
+});
+row('ours/PATCH /datasets/{id}', async (t) => {
+  t.equal((await owner.send('PATCH', `/datasets/${second}`, { name: { value: 'Renamed' } })).status, 204);
+  t.equal((await shown(second)).name, 'Renamed');
+});
+
+const NOTE = 'A second measurement';
+const revise = (id: string, body: object, ...parts: readonly Part[]): Promise<Answer> =>
+  owner.form([part(body), ...(parts.length > 0 ? parts : [GENES])], `/datasets/${id}`, 'PUT');
+const revision = { origin: 'direct-upload', revisionNote: NOTE };
+const faultKeys = async (answer: Promise<Answer>): Promise<readonly string[]> => {
+  const { status, body } = await answer;
+  return status === 422 ? Object.keys((body as { errors: { byKey: object } }).errors.byKey) : [String(status)];
+};
+for (const [field, low, high] of [
+  ['origin', 3, 256],
+  ['revisionNote', 10, 4096],
+] as const)
+  row(`revision/${field}`, async (t) => {
+    const { [field]: _absent, ...rest } = revision;
+    t.same(await faultKeys(revise(second, rest)), [field], 'required');
+    for (const length of [low - 1, high + 1])
+      t.same(await faultKeys(revise(second, { ...rest, [field]: 'x'.repeat(length) })), [field], `${length}`);
+    // Nothing is made of it: there is no file.
+    for (const length of [low, high])
+      t.same(await faultKeys(revise(second, { ...rest, [field]: 'x'.repeat(length) }, DOCUMENT)), ['400'], `${length}`);
+  });
+row('revision/url', async (t) => {
+  t.equal((await revise(second, revision, GENES, ['url', sourceUrl])).status, 400);
+});
+
+const WRAPPED = {
+  externalIdentifiers: {
+    dois: { value: [{ doi: '10.1/abc' }] },
+    hyperlinks: { value: [{ url: 'https://example.org/' }] },
+    bioprojectIds: { value: [{ id: 'PRJNA1' }] },
+  },
+  funding: { value: [{ agency: 'Agency', awardNumber: '123' }] },
+  shortAttribution: { value: 'Ada L.' },
+  daysForApproval: { value: 7 },
+  dataDisclaimer: { value: 'None' },
+  datasetSources: { value: [{ url: 'https://data.example/', version: '1' }] },
+};
+let revised = '';
+row('endpoints/revision', async (t) => {
+  await ended(dir, first);
+  const answer = await revise(first, { ...revision, ...WRAPPED }, ['url', sourceUrl], ['docFile', 'x', 'new.pdf']);
+  revised = idOf(answer);
+  t.match(answer.headers.get('location'), new RegExp(`/datasets/${revised}$`));
+  await ended(dir, revised);
+  t.same((await shown(revised)).status, STATUS(TARGETS.other, TARGETS.second));
+});
+row('revision/wrappers', async (t) => {
+  const { externalIdentifiers, ...plain } = WRAPPED;
+  const unwrapped = (fields: object): object =>
+    Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value]));
+  t.match(await shown(revised), { ...unwrapped(plain), externalIdentifiers: unwrapped(externalIdentifiers) });
+});
+row('revision/docFile', async (t) => {
+  t.same((await files(revised)).documents, [{ fileName: 'new.pdf', fileSize: 1 }]);
+});
+row('listing/originalId', async (t) => {
+  t.equal((await listed(revised)).originalId, first);
+});
+row('ours/301', async (t) => {
+  const { status, headers } = await owner.get(`/datasets/${first}`);
+  t.equal(status, 301);
+  t.match(headers.get('location'), new RegExp(`/datasets/${revised}$`));
+});
+row('revision/dataFile', async (t) => {
+  const id = idOf(await revise(revised, revision, ['dataFile', 'X1\n', 'x.txt']));
+  await ended(dir, id);
+  t.match((await files(id)).upload, { contents: [{ fileName: 'x.txt', fileSize: 3 }] });
+  t.match((await shown(id)).revisionHistory, {
+    originalId: first,
+    revisions: [{ action: 'create' }, { action: 'revise' }, { action: 'revise', revisionId: id, revisionNote: NOTE }],
+  });
+});
+
+row('endpoints/DELETE /datasets/{vdi-id}', async (t) => {
+  t.equal((await owner.send('DELETE', `/datasets/${table}`)).status, 204);
+  t.equal((await owner.get(`/datasets/${table}`)).status, 410);
+  t.match((await at.admin.get(`/admin/reports/datasets/${table}`)).body, { isDeleted: true });
+});
+row('ours/POST /datasets/{id}/undelete', async (t) => {
+  t.equal((await owner.send('POST', `/datasets/${table}/undelete`)).status, 204);
+  t.equal((await owner.get(`/datasets/${table}`)).status, 200);
+});
+row('lifecycle/delete', async (t) => {
+  const id = idOf(await owner.form([part(details({ visibility: 'public' })), GENES]));
+  await ended(dir, id);
+  t.equal((await friend.send('DELETE', `/datasets/${id}`)).status, 403);
+  t.equal((await owner.send('DELETE', `/datasets/${id}`)).status, 204);
+  await ended(dir, id);
+  t.equal((await owner.send('POST', `/datasets/${id}/undelete`)).status, 204, 'recoverable');
+  await ended(dir, id);
+  t.same((await shown(id)).status, STATUS(TARGETS.other));
+});
+row('lifecycle/prune', async (t) => {
+  const prune = async (...args: readonly string[]): Promise<string> => {
+    const { code, stderr } = await longshore(['prune', '--data', dir, ...args, '--wait']);
+    if (code !== 0) throw new Error(stderr);
+    return `${(await at.admin.get(`/admin/reports/datasets/${second}`)).status}`;
+  };
+  await owner.send('DELETE', `/datasets/${second}`);
+  await ended(dir, second);
+  t.equal(await prune(), '200', 'within the retention window');
+  await longshore(['prune', '--data', dir, '--age-cutoff', '0s', '--wait']);
+  await ended(dir, second);
+  t.equal((await at.admin.get(`/admin/reports/datasets/${second}`)).status, 404);
+  t.equal((await owner.get(`/datasets/${second}`)).status, 404);
+});
