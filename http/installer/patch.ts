@@ -15,6 +15,7 @@ import type { PatchCheck } from './checks/patch-check.ts';
 import { publishingRules } from './checks/publishing-rules.ts';
 import { requireMetadataMatch } from './dataset-tag.ts';
 import { demandNewest } from './demand-newest.ts';
+import { type MetadataSource, withNewestMetadata } from './newest-metadata.ts';
 import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 import { refusals } from './responses.ts';
 import { datasetParam } from './schema/dataset-param.ts';
@@ -22,7 +23,7 @@ import { ifMatch } from './schema/if-match.ts';
 import { PatchDetails } from './schema/patch-details.ts';
 
 export interface PatchOptions extends OwnerEditOptions {
-  readonly store: Pick<ObjectStore, 'put'>;
+  readonly store: MetadataSource & Pick<ObjectStore, 'put'>;
   readonly queries: Pick<DatasetQueries, 'view'>;
   readonly patches: Pick<PatchCheck, 'check'>;
   readonly dataTypes: DataTypes;
@@ -50,6 +51,7 @@ export function patchRoute(options: PatchOptions): Route {
         413: 'The body is too large',
         415: 'The body is no JSON',
         422: 'The metadata would not be accepted',
+        425: 'The metadata are not in the object store yet',
       }),
     },
     handler: async (context) =>
@@ -59,9 +61,10 @@ export function patchRoute(options: PatchOptions): Route {
 
 async function patch(options: PatchOptions, context: RequestContext, wanted: DetailsPatch): Promise<void> {
   const { store, queries, patches, clock, dataTypes } = options;
-  const at = await ownerEdit(options, context, 404, async (now, signal) => {
-    const { owner, dataset } = now;
-    await demandNewest(now, queries, signal);
+  const at = await ownerEdit(options, context, 404, async (cached, signal) => {
+    const { owner, dataset } = cached;
+    await demandNewest(cached, queries, signal);
+    const now = await withNewestMetadata(cached, store, signal);
     requireMetadataMatch(context.request.headers, now.sync.meta);
     const rules = publishingRules(now, dataTypes);
     const metadata = patches.check(now.metadata, wanted, new Date(clock.now()), rules);

@@ -32,7 +32,7 @@ export interface ReviseOptions extends RevisionBaseOptions {
   readonly intake: UploadIntake;
   readonly patches: Pick<PatchCheck, 'check'>;
   readonly dataTypes: DataTypes;
-  readonly store: Pick<ObjectStore, 'put' | 'head'>;
+  readonly store: Pick<ObjectStore, 'put' | 'get' | 'head'>;
 }
 
 export function reviseRoute(options: ReviseOptions): Route {
@@ -57,6 +57,7 @@ export function reviseRoute(options: ReviseOptions): Route {
         415: 'The body is not multipart/form-data',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',
+        425: 'The metadata of the dataset are not in the object store yet',
         429: 'Too many uploads at once',
       }),
     },

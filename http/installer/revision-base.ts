@@ -8,10 +8,12 @@ import type { RequestContext } from '../context.ts';
 import { forbidden } from '../errors.ts';
 import { requireMetadataMatch } from './dataset-tag.ts';
 import { demandNewest } from './demand-newest.ts';
+import { type MetadataSource, withNewestMetadata } from './newest-metadata.ts';
 import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 
 export interface RevisionBaseOptions extends OwnerEditOptions {
   readonly queries: Pick<DatasetQueries, 'view' | 'family'>;
+  readonly store: MetadataSource;
 }
 
 export interface RevisionBase {
@@ -27,8 +29,9 @@ export interface RevisionBase {
  * revision is under way. Throws what the contract answers otherwise.
  */
 export async function revisionBase(options: RevisionBaseOptions, context: RequestContext): Promise<RevisionBase> {
-  const dataset = await ownerEdit(options, context, 404, async (now) => ({ changes: [], result: now }));
-  await demandNewest(dataset, options.queries, context.signal);
+  const cached = await ownerEdit(options, context, 404, async (now) => ({ changes: [], result: now }));
+  await demandNewest(cached, options.queries, context.signal);
+  const dataset = await withNewestMetadata(cached, options.store, context.signal);
   requireMetadataMatch(context.request.headers, dataset.sync.meta);
   demandImported(dataset);
   const family = await options.queries.family(dataset.dataset, context.signal);

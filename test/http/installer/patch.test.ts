@@ -6,6 +6,7 @@ import { objectKey } from '../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newDataset, newUser } from '../../support/dataset-samples.ts';
 import { ADMIN_TOKEN, type App, type AppOptions, type CallInit, installerApp } from './installer-app.ts';
+import { responseFaults, schemaOf } from './response-check.ts';
 import { type Added, add, IMPORTED, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
 
 const signal = new AbortController().signal;
@@ -105,6 +106,7 @@ t.test('bodies that are no patch', async (t) => {
       },
     },
   });
+  t.strictSame(responseFaults(schemaOf(app.routes, 'patchDataset', 422), refused.text), []);
   t.equal((await metadataOf(t, app, at)).name, 'Genes of interest');
 });
 
@@ -141,6 +143,40 @@ t.test('two patches at once both survive', async (t) => {
     fields.map(() => 204),
   );
   t.match(await metadataOf(t, app, at), Object.fromEntries(fields.map((field) => [field, `my ${field}`])));
+});
+
+t.test('a cache that is behind the store costs no change', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  const [row] = await db.query<{ metadata: string; etag: string; modified: Date }>(
+    `select d.metadata::text as metadata, s.etag, s.modified from dataset d join dataset_sync s using (dataset_id)
+     where dataset_id = $1 and part = 'meta'`,
+    [at.dataset],
+  );
+  t.equal(await statusOf(app, owner, at, { name: value('Other genes') }), 204);
+  // As a lane writes it that read the document before the patch.
+  await db.query('update dataset set metadata = $2::jsonb where dataset_id = $1', [at.dataset, row?.metadata]);
+  await db.query(`update dataset_sync set etag = $2, modified = $3 where dataset_id = $1 and part = 'meta'`, [
+    at.dataset,
+    row?.etag,
+    row?.modified,
+  ]);
+  t.equal(await statusOf(app, owner, at, { summary: value('Better') }), 204);
+  t.match(await metadataOf(t, app, at), { name: 'Other genes', summary: 'Better' });
+});
+
+t.test('metadata that the store lacks, or that nobody can read, are not patched', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  const key = objectKey(at, 'vdi-meta.json');
+  await app.store.put(key, Buffer.from('{"type": 1}'), {}, signal);
+  t.match(await patch(app, owner, at, { name: value('Other') }), { status: 500, body: { message: 'internal error' } });
+  t.equal(app.store.text(key), '{"type": 1}');
+  await app.store.remove([key], signal);
+  const early = await patch(app, owner, at, { name: value('Other') });
+  t.match([early.status, early.body], [425, { status: 'too-early' }]);
 });
 
 t.test('of two patches that name the same version, one is refused', async (t) => {

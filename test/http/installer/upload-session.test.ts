@@ -61,7 +61,7 @@ function setup(_t: Test, options: Options = {}) {
       { metadata: metadata(), source: { kind: 'files', files: [{ name: 'a', size }] }, documents: [], properties: [] },
       signal,
     );
-  return { session, store, catalog, clock, put, accept, usage: () => uploads.usage(owner, signal) };
+  return { session, store, catalog, clock, uploads, put, accept, usage: () => uploads.usage(owner, signal) };
 }
 
 t.test('reserves what the request announced', async (t) => {
@@ -109,6 +109,26 @@ t.test('an abandoned upload leaves no object, no row, no reservation', async (t)
   await session.abandon();
   await session.abandon();
   t.strictSame([store.keys(), catalog.receiving.size, await usage()], [[], 0, 0]);
+});
+
+t.test('a document that is kept counts nothing, and goes with the upload that is given up', async (t) => {
+  const { session, store, catalog, usage } = setup(t, { announcedBytes: 1234 });
+  await session.keep(`${prefix}/shares/8/share-offer.json`, Buffer.from('{}'), signal);
+  t.strictSame([store.keys(), await usage()], [[`${prefix}/shares/8/share-offer.json`], 1234]);
+  await session.abandon();
+  t.strictSame([store.keys(), catalog.receiving.size], [[], 0]);
+});
+
+t.test('an id that another upload has is not ours to give up', async (t) => {
+  const { session, store, catalog, put, uploads } = setup(t);
+  await uploads.begin({ owner, dataset }, 10, 1000, signal);
+  await store.put(`${prefix}/raw/theirs`, Buffer.from('x'), {}, signal);
+  const taken = { code: 409, message: `another upload as dataset ${dataset} is under way` };
+  await t.rejects(put('a', 1), taken);
+  await session.abandon();
+  t.strictSame([store.keys(), [...catalog.receiving]], [[`${prefix}/raw/theirs`], [dataset]]);
+  await t.rejects(put('b', 1), { code: 409 }, 'nothing more is taken in');
+  t.strictSame(store.keys(), [`${prefix}/raw/theirs`]);
 });
 
 t.test('abandoning removes the objects before the row that leads to them', async (t) => {

@@ -1,12 +1,15 @@
 // Every bound of every field that can be changed, tried at, below and above, in the wrapper that it comes in. The cases
 // are generated from the schema of a create request, whose bounds another test holds against the contract.
 
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
 import { readDetailsPatch } from '../../../../http/installer/checks/details-patch.ts';
 import { PatchCheck } from '../../../../http/installer/checks/patch-check.ts';
+import { readRevisionPatch } from '../../../../http/installer/checks/revision-patch.ts';
 import { CreateDetails } from '../../../../http/installer/schema/details.ts';
 import { PATCHABLE_FIELDS, PatchDetails } from '../../../../http/installer/schema/patch-details.ts';
+import { RevisionDetails } from '../../../../http/installer/schema/revision-details.ts';
 import { metadata } from '../datasets.ts';
 import { dataTypes, installTargets } from '../installation.ts';
 import { keyOf, type Leaf, nodes, type Path, type Schema, sample } from './schema-cases.ts';
@@ -139,5 +142,42 @@ t.test('every unique list refuses equal items', async (t) => {
       'holds the same item at 0 and 1; each item may stand once',
       wrappedKey(path),
     );
+  }
+});
+
+t.test('the documented schema takes what is taken, and refuses what is refused', async (t) => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+  const documented = ajv.compile(JSON.parse(JSON.stringify(PatchDetails)) as object);
+  for (const { path, schema } of all.filter(wrapperOf)) {
+    const value = path[0] === 'type' ? { name: 'genelist', version: '1.0' } : sample(schema);
+    for (const wrapper of [{ value }, { value: null }, {}, { value, more: 1 }, value]) {
+      const [field, member] = path as [string, string | undefined];
+      const body = { [field]: member === undefined ? wrapper : { [member]: wrapper } };
+      t.equal(documented(body), Object.keys(faultsOf(body)).length === 0, JSON.stringify(body));
+    }
+  }
+  for (const field of [...FIXED, 'owner', 'nonsense']) t.equal(documented({ [field]: { value: 'x' } }), false, field);
+});
+
+t.test('the documented schema of a revision asks for origin and note, plain or wrapped', async (t) => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+  const documented = ajv.compile(JSON.parse(JSON.stringify(RevisionDetails)) as object);
+  const sound = { origin: 'a tool', revisionNote: '0123456789' };
+  for (const more of [{}, { origin: { value: 'a tool' } }, { revisionNote: { value: '0123456789' } }]) {
+    const body = { ...sound, ...more, name: { value: 'Genes' } };
+    t.equal(documented(body), true, JSON.stringify(body));
+    t.strictSame(readRevisionPatch(body, '1.8.0').faults.errors().byKey, {});
+  }
+  for (const wrong of [
+    { origin: undefined },
+    { revisionNote: undefined },
+    { revisionNote: 'too short' },
+    { more: 1 },
+  ]) {
+    const body = JSON.parse(JSON.stringify({ ...sound, ...wrong })) as object;
+    t.equal(documented(body), false, JSON.stringify(body));
+    const patch = readRevisionPatch(body, '1.8.0');
+    patches.check(stored, patch, new Date(0), () => undefined);
+    t.equal(patch.faults.empty, false, JSON.stringify(body));
   }
 });
