@@ -10,6 +10,9 @@ import { firstRepeat } from './repeats.ts';
 /** Adds the faults of `value`, each below `path`. */
 export type SchemaCheck = (value: unknown, faults: Pick<Faults, 'add'>) => void;
 
+/** More than {@link Faults} shows. */
+const MAX_WORDED = 1_000;
+
 /** Compiles one of our own schemas. */
 export function compileSchema(schema: object): SchemaCheck {
   const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: true, strictRequired: false });
@@ -41,7 +44,11 @@ function compileWith(ajv: Ajv, schema: object): SchemaCheck {
   const validate = ajv.compile(schema);
   return (value, faults) => {
     if (validate(value)) return;
-    for (const error of validate.errors ?? []) report(error, value, faults);
+    const errors = validate.errors ?? [];
+    for (const error of errors.slice(0, MAX_WORDED)) report(error, value, faults);
+    // Nobody is shown these, they only count; wording them would hold up every other request.
+    for (const { instancePath } of errors.slice(MAX_WORDED))
+      faults.add(instancePath.split('/', 2).slice(1), 'is wrong');
   };
 }
 
