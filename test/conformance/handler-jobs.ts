@@ -1,0 +1,219 @@
+// What every HandlerJobs and HandlerStatistics does.
+
+import { randomUUID } from 'node:crypto';
+import type { Test } from 'tap';
+import { parseUserId } from '../../engine/model/ids.ts';
+import type { HandlerJobs, HandlerMove, NewHandlerJob } from '../../engine/ports/handler-jobs.ts';
+import { type HandlerStatistics, NO_COUNTS } from '../../engine/ports/handler-statistics.ts';
+
+export interface HandlerJobsWorld {
+  readonly first: HandlerJobs;
+  /** Of another process on the same records. */
+  readonly second: HandlerJobs;
+  killSecond(): Promise<void>;
+}
+
+const signal = new AbortController().signal;
+/** Seconds after some instant. */
+const at = (seconds: number): Date => new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
+const owner = parseUserId('9223372036854775807');
+
+const FAILED = { to: 'failed', ended: at(30), message: 'it broke', expires: at(300) } as const;
+const COMPLETED: HandlerMove = {
+  to: 'completed',
+  ended: at(30),
+  result: { fileName: 'dataset_u5_x.tgz', bytes: 77, expires: at(100) },
+  expires: at(300),
+};
+
+export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<HandlerJobsWorld>): void {
+  const newJob = (jobId: string): NewHandlerJob => {
+    if (!owner) throw new Error('no user id');
+    return {
+      id: randomUUID(),
+      jobId,
+      registration: {
+        projects: ['AlphaDB', 'BetaDB'],
+        owner,
+        name: 'Zoë <<cwd>>',
+        description: 'a\nb',
+        summary: '',
+        origin: 'galaxy',
+        handlerParams: { k: '1' },
+      },
+      created: at(0),
+      expires: at(86_400),
+    };
+  };
+  /** Moves a new job as far as the state; the record then. */
+  const reach = async (jobs: HandlerJobs, jobId: string, moves: readonly HandlerMove[]): Promise<NewHandlerJob> => {
+    const job = newJob(jobId);
+    if (!(await jobs.register(job, signal))) throw new Error('not registered');
+    for (const move of moves) if (!(await jobs.move(job.id, move, signal))) throw new Error(`not moved to ${move.to}`);
+    return job;
+  };
+  const UPLOADING: HandlerMove = { to: 'uploading', started: at(10) };
+  const UNPACKING: HandlerMove = { to: 'unpacking', size: 2 ** 40 };
+  const PROCESSING: HandlerMove = { to: 'processing' };
+
+  t.test('a registered job is found under any id until it expires', async (t) => {
+    const { first, second } = await setup(t);
+    for (const jobId of ['a', '../../etc/passwd', "x'; drop table job --", '💩 ☃', 'A']) {
+      const job = newJob(jobId);
+      t.equal(await first.register(job, signal), true);
+      const { expires: _expires, ...rest } = job;
+      const none = { started: undefined, ended: undefined, result: undefined, message: undefined };
+      t.strictSame(await second.find(jobId, at(86_399), signal), { ...rest, ...none, state: 'awaiting', size: 0 });
+      t.equal(await second.find(jobId, at(86_400), signal), undefined);
+    }
+    t.equal(await first.find('b', at(0), signal), undefined);
+  });
+
+  t.test('a job goes through its states, and every state is told', async (t) => {
+    const { first, second } = await setup(t);
+    const job = await reach(first, 'walk', [UPLOADING]);
+    t.match(await second.find('walk', at(10 ** 9), signal), { state: 'uploading', started: at(10), size: 0 });
+    t.equal(await first.move(job.id, UNPACKING, signal), true);
+    t.match(await second.find('walk', at(20), signal), { state: 'unpacking', size: 2 ** 40 });
+    t.equal(await first.move(job.id, PROCESSING, signal), true);
+    t.equal(await first.move(job.id, COMPLETED, signal), true);
+    t.match(await second.find('walk', at(299), signal), {
+      state: 'completed',
+      started: at(10),
+      ended: at(30),
+      result: { fileName: 'dataset_u5_x.tgz', bytes: 77, expires: at(100) },
+      message: undefined,
+    });
+    t.equal(await second.find('walk', at(300), signal), undefined);
+  });
+
+  t.test('moves that the states do not allow change nothing', async (t) => {
+    const { first } = await setup(t);
+    const job = await reach(first, 'no', []);
+    for (const move of [UNPACKING, PROCESSING, COMPLETED, FAILED] as const)
+      t.equal(await first.move(job.id, move, signal), false, move.to);
+    t.equal(await first.move(randomUUID(), UPLOADING, signal), false);
+    t.match(await first.find('no', at(1), signal), { state: 'awaiting', size: 0 });
+    t.equal(await first.move(job.id, UPLOADING, signal), true);
+    t.equal(await first.move(job.id, UPLOADING, signal), false, 'the second of two uploads');
+    t.equal(await first.move(job.id, FAILED, signal), true);
+    t.equal(await first.move(job.id, COMPLETED, signal), false, 'an end is an end');
+    t.match(await first.find('no', at(31), signal), { state: 'failed', message: 'it broke', ended: at(30) });
+  });
+
+  t.test('a refused upload leaves the job as it was, with the reason', async (t) => {
+    const { first } = await setup(t);
+    const refused: HandlerMove = { to: 'awaiting', message: 'no zip \0', expires: at(500) };
+    const job = await reach(first, 'refused', [UPLOADING, UNPACKING, refused]);
+    t.match(await first.find('refused', at(499), signal), { state: 'awaiting', size: 0, started: undefined });
+    t.match((await first.find('refused', at(499), signal))?.message, /^no zip .$/);
+    t.equal(await first.find('refused', at(500), signal), undefined);
+    t.equal(await first.move(job.id, UPLOADING, signal), true);
+    t.equal((await first.find('refused', at(499), signal))?.message, undefined);
+  });
+
+  t.test('of two uploads at once one wins', async (t) => {
+    const { first, second } = await setup(t);
+    const job = await reach(first, 'race', []);
+    const won = await Promise.all([first, second, first, second].map((jobs) => jobs.move(job.id, UPLOADING, signal)));
+    t.equal(won.filter(Boolean).length, 1);
+  });
+
+  t.test('a registration takes the place of any job that does not run', async (t) => {
+    const { first, second } = await setup(t);
+    const ends: readonly (readonly HandlerMove[])[] = [
+      [],
+      [UPLOADING, FAILED],
+      [UPLOADING, UNPACKING, PROCESSING, COMPLETED],
+    ];
+    for (const [i, moves] of ends.entries()) {
+      const before = await reach(first, `again ${i}`, moves);
+      const next = newJob(`again ${i}`);
+      t.equal(await second.register({ ...next, created: at(40) }, signal), true);
+      t.match(await first.find(`again ${i}`, at(41), signal), { id: next.id, state: 'awaiting', result: undefined });
+      t.strictSame(await first.due(at(40), 10, signal), [{ id: before.id, what: 'job' }]);
+      t.equal(await first.move(before.id, UPLOADING, signal), false, 'the one before takes no upload any more');
+      await first.forget({ id: before.id, what: 'job' }, signal);
+      t.strictSame(await first.due(at(40), 10, signal), []);
+    }
+    for (const moves of [[UPLOADING], [UPLOADING, UNPACKING], [UPLOADING, UNPACKING, PROCESSING]]) {
+      const running = await reach(first, `running ${moves.length}`, moves);
+      t.equal(await second.register(newJob(running.jobId), signal), false);
+      t.match(await first.find(running.jobId, at(20), signal), { id: running.id });
+    }
+  });
+
+  t.test('of two registrations at once the last counts, and neither fails', async (t) => {
+    const { first, second } = await setup(t);
+    const jobs = Array.from({ length: 6 }, () => newJob('busy'));
+    const done = await Promise.all(jobs.map((job, i) => (i % 2 ? first : second).register(job, signal)));
+    t.strictSame(done, [true, true, true, true, true, true]);
+    t.equal((await first.due(at(0), 10, signal)).length, 5);
+  });
+
+  t.test('what is due comes in the order of its time, and is forgotten by part', async (t) => {
+    const { first } = await setup(t);
+    const waiting = await reach(first, 'waiting', []);
+    const done = await reach(first, 'done', [UPLOADING, UNPACKING, PROCESSING, COMPLETED]);
+    const failed = await reach(first, 'failed', [UPLOADING, { ...FAILED, expires: at(90) }]);
+    await reach(first, 'running', [UPLOADING]);
+    t.strictSame(await first.due(at(89), 10, signal), []);
+    const early = [
+      { id: failed.id, what: 'job' },
+      { id: done.id, what: 'result' },
+    ] as const;
+    t.strictSame(await first.due(at(100), 10, signal), early);
+    t.strictSame(await first.due(at(100), 1, signal), early.slice(0, 1));
+    await first.forget(early[1], signal);
+    t.match(await first.find('done', at(100), signal), { state: 'completed', result: undefined });
+    await first.forget(early[0], signal);
+    t.strictSame(await first.due(at(299), 10, signal), []);
+    t.strictSame(await first.due(at(10 ** 9), 10, signal), [
+      { id: done.id, what: 'job' },
+      { id: waiting.id, what: 'job' },
+    ]);
+  });
+
+  t.test('jobs of a dead process fail, those of living ones go on', async (t) => {
+    const { first, second, killSecond } = await setup(t);
+    const ours = await reach(first, 'ours', [UPLOADING]);
+    const theirs = await reach(second, 'theirs', [UPLOADING, UNPACKING]);
+    t.equal(await first.move(theirs.id, PROCESSING, signal), false, "another process's");
+    const end = { ended: at(30), message: 'the process died', expires: at(300) };
+    t.strictSame(await first.failOrphans(end, signal), []);
+    await killSecond();
+    t.strictSame(await first.failOrphans(end, signal), [theirs.id]);
+    t.strictSame(await first.failOrphans(end, signal), []);
+    t.match(await first.find('theirs', at(31), signal), { state: 'failed', message: 'the process died' });
+    t.match(await first.find('ours', at(31), signal), { id: ours.id, state: 'uploading' });
+  });
+
+  t.test('an aborted signal is heeded', async (t) => {
+    const { first } = await setup(t);
+    await t.rejects(first.find('a', at(0), AbortSignal.abort(new Error('over'))), { message: 'over' });
+  });
+}
+
+export function handlerStatisticsConformance(t: Test, setup: (t: Test) => Promise<HandlerStatistics>): void {
+  t.test('counts are added up and maxima kept', async (t) => {
+    const statistics = await setup(t);
+    t.strictSame(await statistics.read(signal), NO_COUNTS);
+    const some = { uploads: 2, uploadedBytes: 2 ** 45, largest: 2 ** 44, runs: 1, runMs: 1500, longestMs: 1500 };
+    await statistics.add({ ...some, byStatus: { 200: 3, 404: 1 } }, signal);
+    await statistics.add({ ...NO_COUNTS, byStatus: { 500: 1, 200: 1 }, runs: 1, runMs: 500, longestMs: 500 }, signal);
+    await statistics.add(NO_COUNTS, signal);
+    t.strictSame(await statistics.read(signal), {
+      ...some,
+      byStatus: { 200: 4, 404: 1, 500: 1 },
+      runs: 2,
+      runMs: 2000,
+    });
+  });
+
+  t.test('adds at once lose nothing', async (t) => {
+    const statistics = await setup(t);
+    const one = { ...NO_COUNTS, byStatus: { 500: 1, 200: 1 }, uploads: 1 };
+    await Promise.all(Array.from({ length: 8 }, () => statistics.add(one, signal)));
+    t.strictSame(await statistics.read(signal), { ...NO_COUNTS, byStatus: { 200: 8, 500: 8 }, uploads: 8 });
+  });
+}

@@ -1,0 +1,156 @@
+// Handler jobs in memory, shared by several "processes".
+
+import { HANDLER_MOVES, type HandlerState, isRunning } from '../../engine/model/handler-job.ts';
+import type {
+  DueHandlerJob,
+  HandlerJob,
+  HandlerJobs,
+  HandlerMove,
+  NewHandlerJob,
+} from '../../engine/ports/handler-jobs.ts';
+import { type HandlerCounts, type HandlerStatistics, NO_COUNTS, sumOf } from '../../engine/ports/handler-statistics.ts';
+
+interface Row {
+  job: HandlerJob;
+  replaced: boolean;
+  holder: number | undefined;
+  expires: Date | undefined;
+}
+
+/** What all processes see. */
+export class HandlerTable {
+  readonly rows = new Map<string, Row>();
+  readonly dead = new Set<number>();
+}
+
+export class FakeHandlerJobs implements HandlerJobs {
+  readonly #table: HandlerTable;
+  readonly #process: number;
+
+  constructor(table = new HandlerTable(), process = 1) {
+    this.#table = table;
+    this.#process = process;
+  }
+
+  async register(job: NewHandlerJob, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const before = [...this.#table.rows.values()].find((row) => row.job.jobId === job.jobId && !row.replaced);
+    if (before && before.holder !== undefined) return false;
+    if (before) {
+      before.replaced = true;
+      if (before.expires === undefined || before.expires > job.created) before.expires = job.created;
+    }
+    const { expires, ...rest } = job;
+    this.#table.rows.set(job.id, {
+      job: {
+        ...rest,
+        state: 'awaiting',
+        started: undefined,
+        ended: undefined,
+        size: 0,
+        result: undefined,
+        message: undefined,
+      },
+      replaced: false,
+      holder: undefined,
+      expires,
+    });
+    return true;
+  }
+
+  async find(jobId: string, now: Date, signal: AbortSignal): Promise<HandlerJob | undefined> {
+    signal.throwIfAborted();
+    const row = [...this.#table.rows.values()].find((one) => one.job.jobId === jobId && !one.replaced);
+    return row && (row.expires === undefined || row.expires > now) ? row.job : undefined;
+  }
+
+  async move(id: string, move: HandlerMove, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const row = this.#table.rows.get(id);
+    const from: readonly HandlerState[] = HANDLER_MOVES[move.to];
+    if (!row || !from.includes(row.job.state)) return false;
+    if (row.holder === undefined ? row.replaced : row.holder !== this.#process) return false;
+    apply(row, move);
+    row.holder = isRunning(move.to) ? this.#process : undefined;
+    return true;
+  }
+
+  async failOrphans(end: Omit<HandlerMove & { to: 'failed' }, 'to'>, signal: AbortSignal): Promise<readonly string[]> {
+    signal.throwIfAborted();
+    const orphans = [...this.#table.rows].filter(
+      ([, row]) => row.holder !== undefined && this.#table.dead.has(row.holder),
+    );
+    for (const [, row] of orphans) {
+      apply(row, { to: 'failed', ...end });
+      row.holder = undefined;
+    }
+    return orphans.map(([id]) => id);
+  }
+
+  async due(now: Date, limit: number, signal: AbortSignal): Promise<readonly DueHandlerJob[]> {
+    signal.throwIfAborted();
+    const found = [...this.#table.rows].flatMap(([id, { expires, job }]): (DueHandlerJob & { at: Date })[] => {
+      const times = [expires, job.result?.expires].filter((time) => time !== undefined);
+      const at = times.sort((a, b) => a.getTime() - b.getTime())[0];
+      if (at === undefined || at > now) return [];
+      return [{ id, what: expires !== undefined && expires <= now ? 'job' : 'result', at }];
+    });
+    return found
+      .sort((a, b) => a.at.getTime() - b.at.getTime() || (a.id < b.id ? -1 : 1))
+      .slice(0, limit)
+      .map(({ id, what }) => ({ id, what }));
+  }
+
+  async forget({ id, what }: DueHandlerJob, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const row = this.#table.rows.get(id);
+    if (!row) return;
+    if (what === 'result') row.job = { ...row.job, result: undefined };
+    else if (row.holder === undefined) this.#table.rows.delete(id);
+  }
+}
+
+function apply(row: Row, move: HandlerMove): void {
+  row.expires = 'expires' in move ? move.expires : undefined;
+  const state = move.to;
+  switch (move.to) {
+    case 'uploading':
+      row.job = { ...row.job, state, started: move.started, message: undefined };
+      break;
+    case 'awaiting':
+      row.job = { ...row.job, state, started: undefined, size: 0, message: move.message };
+      break;
+    case 'unpacking':
+      row.job = { ...row.job, state, size: move.size };
+      break;
+    case 'processing':
+      row.job = { ...row.job, state };
+      break;
+    case 'completed':
+      row.job = { ...row.job, state, ended: move.ended, result: move.result };
+      break;
+    case 'failed':
+      row.job = { ...row.job, state, ended: move.ended, message: move.message };
+      break;
+    default:
+      move satisfies never;
+  }
+}
+
+export class FakeHandlerStatistics implements HandlerStatistics {
+  #counts = NO_COUNTS;
+  /** Thrown by every call, when set. */
+  fault: Error | undefined;
+
+  async add(counts: HandlerCounts, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.fault) throw this.fault;
+    this.#counts = sumOf(this.#counts, counts);
+  }
+
+  async read(signal: AbortSignal): Promise<HandlerCounts> {
+    signal.throwIfAborted();
+    if (this.fault) throw this.fault;
+    return this.#counts;
+  }
+}
