@@ -5,12 +5,14 @@
 //   running --clear--> refused
 //   not served (the process starts or stops) --clear--> `transient`; a run under way ends at the next dataset
 
+import type { ChildSpec } from '../engine/child.ts';
 import { kindOf, messageOf, transient } from '../engine/failure.ts';
 import type { DatasetId, TargetId } from '../engine/model/ids.ts';
 import type { DatasetReports, StuckStatus } from '../engine/ports/dataset-reports.ts';
 import type { ClearOrder, ClearReport, ClearRun, ClearSkip, FailedInstalls } from '../engine/ports/failed-installs.ts';
 import { settledUnless } from '../engine/wait.ts';
 import { type ClearedDataset, type ClearPorts, clearDataset } from './clear-dataset.ts';
+import { Pump } from './pump.ts';
 
 export interface ClearFailedPorts extends ClearPorts {
   readonly reports: Pick<DatasetReports, 'stuckInstalls'>;
@@ -54,6 +56,12 @@ export class ClearFailed implements FailedInstalls {
     };
     this.#ordered.resolve(order);
     return 'started';
+  }
+
+  spec(): ChildSpec {
+    const { clock, log } = this.#ports;
+    const consume = (signal: AbortSignal): Promise<void> => this.serve(signal);
+    return { name: 'clearFailed', create: () => new Pump({ name: 'clearFailed', clock, log, consume }) };
   }
 
   /** Follows orders until the signal aborts; never rejects. */

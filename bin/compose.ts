@@ -1,6 +1,7 @@
 // From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
 
 import { join } from 'node:path';
+import { ClearFailed } from '../actors/clear-failed.ts';
 import { Daemons } from '../actors/daemons.ts';
 import type { LaneTuning } from '../actors/job-lane.ts';
 import { PluginBreakers } from '../actors/plugin-breakers.ts';
@@ -61,6 +62,8 @@ export async function compose(
     settings: installer.daemons,
   });
 
+  const failedInstalls = new ClearFailed({ ...core, clock, log });
+
   let ready = false;
   const frontEndParts = { clock, log, metrics, ready: () => ready };
   const auth = await authSettings(containerCore, core.accounts, clock, log);
@@ -81,7 +84,14 @@ export async function compose(
           scope,
         )
       : undefined;
-  const api = await installerFrontEnd(configuration, core, types, { breakers, daemons }, auth, frontEndParts);
+  const api = await installerFrontEnd(
+    configuration,
+    core,
+    types,
+    { breakers, daemons, failedInstalls },
+    auth,
+    frontEndParts,
+  );
   return {
     children: [
       threads.spec,
@@ -102,6 +112,7 @@ export async function compose(
         metrics,
         random: Math.random,
       }),
+      failedInstalls.spec(),
       api.spec,
     ],
     ready: {

@@ -4,9 +4,9 @@ import { webcrypto } from 'node:crypto';
 import type { Daemons } from '../actors/daemons.ts';
 import type { PluginBreakers } from '../actors/plugin-breakers.ts';
 import type { Configuration } from '../config/configuration.ts';
-import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
 import { formatDuration } from '../engine/duration.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
+import type { FailedInstalls } from '../engine/ports/failed-installs.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { liveInstallStatus } from '../http/installer/live-status.ts';
 import { installerRoutes } from '../http/installer/routes.ts';
@@ -19,6 +19,7 @@ import { VERSION } from './version.ts';
 export interface InstallerActors {
   readonly breakers: PluginBreakers;
   readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
+  readonly failedInstalls: FailedInstalls;
 }
 
 export function installerFrontEnd(
@@ -42,9 +43,10 @@ export function installerFrontEnd(
       routes: installerRoutes({
         ...core,
         eventLog: core.events,
-        jobAdmin: new PostgresJobAdmin(core.db),
         reconciler: actors.daemons.reconciler,
         pruner: actors.daemons.pruner,
+        failedInstalls: actors.failedInstalls,
+        sites: [...core.targets.values()],
         log: parts.log.child({ actor: 'installer' }),
         dataTypes: types,
         installStatus: liveInstallStatus(core.targets, parts.clock),

@@ -10,6 +10,7 @@ import { PostgresDatasetQueries } from '../engine/adapters/dataset-queries-postg
 import { PostgresDatasetReports } from '../engine/adapters/dataset-reports-postgres.ts';
 import { type DirectoryStore, openDirectoryStore } from '../engine/adapters/directory-store.ts';
 import { PostgresInstallTarget } from '../engine/adapters/install-target-postgres.ts';
+import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
 import { enqueueJobs, PostgresJobs } from '../engine/adapters/jobs-postgres.ts';
 import { PostgresLeases } from '../engine/adapters/leases-postgres.ts';
 import { cacheMigrations } from '../engine/adapters/migrations/cache.ts';
@@ -44,6 +45,7 @@ export interface Core {
   readonly index: PostgresDatasetIndex;
   readonly uploads: PostgresUploads;
   readonly jobs: PostgresJobs;
+  readonly jobAdmin: PostgresJobAdmin;
   readonly leases: PostgresLeases;
   readonly events: PostgresEventLog;
   readonly changes: PostgresChangeQueue;
@@ -108,6 +110,7 @@ export async function openCore(
     index: new PostgresDatasetIndex(db),
     uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
     jobs: new PostgresJobs(db, instance, clock),
+    jobAdmin: new PostgresJobAdmin(db),
     leases: new PostgresLeases(db, instance),
     events: new PostgresEventLog(db, instance, { onDropped }, clock, log),
     changes,

@@ -6,11 +6,14 @@ import type { PrunerControl, ReconcilerControl } from '../../engine/ports/daemon
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
 import type { DatasetReports } from '../../engine/ports/dataset-reports.ts';
+import type { FailedInstalls } from '../../engine/ports/failed-installs.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Route } from '../route.ts';
 import { allDatasetsRoute } from './admin/all-datasets.ts';
+import { clearFailedRoutes } from './admin/clear-failed.ts';
 import { datasetReportRoute } from './admin/dataset-report.ts';
 import { failedImportsRoute } from './admin/failed-imports.ts';
 import { failedInstallsRoute } from './admin/failed-installs.ts';
@@ -19,6 +22,7 @@ import { jobsReportRoute } from './admin/jobs-report.ts';
 import { objectListingRoute } from './admin/object-listing.ts';
 import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { pruneRoutes } from './admin/prune.ts';
+import { purgeDatasetRoute } from './admin/purge-dataset.ts';
 import { reconcileRoutes } from './admin/reconcile.ts';
 import { DetailsCheck } from './checks/details-check.ts';
 import { PatchCheck } from './checks/patch-check.ts';
@@ -59,9 +63,12 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
   readonly queries: DatasetQueries;
   readonly edits: DatasetEdits;
   readonly accounts: Pick<Accounts, 'find'>;
-  readonly jobs: Pick<Jobs, 'depths'>;
+  readonly jobs: Pick<Jobs, 'depths' | 'enqueue'>;
   readonly jobAdmin: JobAdmin;
   readonly reports: DatasetReports;
+  readonly failedInstalls: FailedInstalls;
+  /** Control databases of the enabled install targets. */
+  readonly sites: readonly Pick<InstallTarget, 'state'>[];
   readonly reconciler: ReconcilerControl;
   readonly pruner: PrunerControl;
   readonly dataTypes: DataTypes;
@@ -100,6 +107,8 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     failedInstallsRoute(options),
     objectListingRoute(options),
     proxyUploadRoute(creation),
+    ...clearFailedRoutes(options),
+    purgeDatasetRoute(options),
     jobsReportRoute(options),
     jobRetryRoute(options),
     ...reconcileRoutes(options),

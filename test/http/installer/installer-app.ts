@@ -23,6 +23,7 @@ import { RequestPipeline } from '../../../http/request-pipeline.ts';
 import type { Route } from '../../../http/route.ts';
 import { HttpServer } from '../../../http/server.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
+import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
 import { dataTypes, SETTINGS } from './installation.ts';
@@ -106,9 +107,11 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     queries,
     edits: new PostgresDatasetEdits(db),
     reports: new PostgresDatasetReports(db),
+    failedInstalls: new FakeFailedInstalls(),
+    sites: [],
     accounts,
     eventLog: { nextEventId: async () => ++events },
-    jobs: options.jobs ?? { depths: async () => [] },
+    jobs: options.jobs ?? { depths: async () => [], enqueue: async (more) => void jobs.push(...more) },
     jobAdmin: new PostgresJobAdmin(db),
     reconciler: new FakeReconcilerControl(RECONCILER_REPORT),
     pruner: new FakePrunerControl(PRUNER_REPORT),

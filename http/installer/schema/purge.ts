@@ -1,0 +1,31 @@
+// POST /admin/rpc/object-store/purge-dataset.
+
+import { type Static, Type } from 'typebox';
+import { type DatasetId, parseUserId, type UserId } from '../../../engine/model/ids.ts';
+import type { DatasetAddress } from '../../../engine/model/object-key.ts';
+import { Faults } from '../checks/faults.ts';
+import { VdiId } from './dataset-terms.ts';
+import { CLOSED } from './details.ts';
+import { UserIdOutput } from './people.ts';
+
+/** As it is documented. */
+export const PurgeBody = Type.Object({ userId: UserIdOutput, datasetId: VdiId }, CLOSED);
+
+/** As it is checked: the number of a user has become text, which keeps its digits (model/json.ts). */
+export const PurgeInput = Type.Object(
+  {
+    userId: Type.Unsafe<UserId>({ type: 'string', pattern: '^[1-9][0-9]{0,18}$' }),
+    datasetId: Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' }),
+  },
+  CLOSED,
+);
+export type PurgeInput = Static<typeof PurgeInput>;
+
+/** Throws 422 for a user whom the contract has no number for. */
+export function purgedAddress({ userId, datasetId }: PurgeInput): DatasetAddress {
+  const owner = parseUserId(userId);
+  if (owner) return { owner, dataset: datasetId };
+  const faults = new Faults();
+  faults.add(['userId'], 'is higher than the id of any user');
+  throw faults.refusal();
+}
