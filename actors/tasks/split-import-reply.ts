@@ -1,8 +1,7 @@
 // Thread side of the import lane: takes a plugin's import reply apart (vdi-manifest.json, warnings.json, data.zip).
 
-import { createWriteStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { type ArchiveEntry, MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
@@ -48,7 +47,8 @@ export async function splitImportReply(
       if (entry.path === 'vdi-manifest.json') manifest = parseManifest(await readText(entry), entry.path);
       else if (entry.path === 'warnings.json') validation = parseWarnings(await readText(entry));
       else if (entry.path === 'data.zip') {
-        await pipeline(entry.body, createWriteStream(dataFile), { signal });
+        // Waits for each write before it asks for the next chunk.
+        await writeFile(dataFile, entry.body, { signal });
         dataBytes = entry.size;
       }
     }
@@ -66,7 +66,7 @@ async function readText(entry: ArchiveEntry): Promise<string> {
   if (entry.size > MAX_JSON_BYTES)
     throw broken(`${entry.path} has ${entry.size} bytes; at most ${MAX_JSON_BYTES} are read`);
   const chunks: Uint8Array[] = [];
-  for await (const chunk of entry.body) chunks.push(chunk);
+  for await (const chunk of entry.body) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString();
 }
 

@@ -11,7 +11,8 @@ import { walkObjects } from './directory-store-walk.ts';
 export type ObjectReader = Pick<ObjectStore, 'get' | 'head' | 'list'>;
 
 const MAX_KEY_BYTES = 1024;
-const READ_BYTES = 256 * 1024;
+/** A stream takes a new buffer for every chunk: larger ones pile up further before the collector feels them. */
+const READ_BYTES = 64 * 1024;
 /** Stat calls under way at once while listing. */
 const STATS_AT_ONCE = 32;
 

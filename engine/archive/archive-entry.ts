@@ -6,7 +6,10 @@ export interface ArchiveEntry {
   readonly path: string;
   /** Bytes before compression; the body has exactly as many, else it fails. */
   readonly size: number;
-  /** To be read once, whole, before the next entry is asked for; or not at all. */
+  /**
+   * To be read once, whole, before the next entry is asked for; or not at all. A chunk holds until the next one is asked
+   * for: its memory is used again.
+   */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -15,6 +18,7 @@ export interface ArchiveSource {
   readonly path: string;
   /** Bytes of the body; one that has more or fewer fails the archive. */
   readonly size: number;
+  /** A writer is done with a chunk when it asks for the next one. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
   /** Absent = 1980-01-01, so that equal content makes equal archives. */
   readonly modified?: Date;

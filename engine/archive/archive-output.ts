@@ -1,4 +1,5 @@
-// The file that an archive is written to: buffered, positioned, removed when the archive fails.
+// The file that an archive is written to: buffered, positioned, removed when the archive fails. One buffer serves the
+// whole archive, so what is appended leaves nothing for the collector, which is slow to see memory outside its heap.
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Failure, transient } from '../failure.ts';
@@ -8,7 +9,7 @@ const BUFFER_BYTES = 1024 * 1024;
 export class ArchiveOutput {
   readonly #handle: FileHandle;
   readonly #file: string;
-  #pending: Uint8Array[] = [];
+  readonly #pending = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #pendingBytes = 0;
   #flushedBytes = 0;
 
@@ -27,25 +28,32 @@ export class ArchiveOutput {
     return this.#flushedBytes + this.#pendingBytes;
   }
 
-  /** Keeps the bytes until there are enough for one write; the caller must not change them any more. */
+  /** Copies the bytes until there are enough for one write; they are the caller's again when it resolves. */
   async append(bytes: Uint8Array): Promise<void> {
-    this.#pending.push(bytes);
-    this.#pendingBytes += bytes.length;
-    if (this.#pendingBytes >= BUFFER_BYTES) await this.flush();
+    for (let rest = bytes; rest.length > 0; ) {
+      if (this.#pendingBytes === 0 && rest.length >= BUFFER_BYTES) {
+        await this.#write(rest, this.#flushedBytes);
+        this.#flushedBytes += rest.length;
+        return;
+      }
+      const part = rest.subarray(0, BUFFER_BYTES - this.#pendingBytes);
+      this.#pending.set(part, this.#pendingBytes);
+      this.#pendingBytes += part.length;
+      rest = rest.subarray(part.length);
+      if (this.#pendingBytes === BUFFER_BYTES) await this.flush();
+    }
   }
 
   /** Overwrites bytes that were appended before. */
   async patch(position: number, bytes: Uint8Array): Promise<void> {
     await this.flush();
-    await this.#write([bytes], position);
+    await this.#write(bytes, position);
   }
 
   async flush(): Promise<void> {
-    const pending = this.#pending;
-    this.#pending = [];
+    await this.#write(this.#pending.subarray(0, this.#pendingBytes), this.#flushedBytes);
+    this.#flushedBytes += this.#pendingBytes;
     this.#pendingBytes = 0;
-    await this.#write(pending, this.#flushedBytes);
-    for (const bytes of pending) this.#flushedBytes += bytes.length;
   }
 
   async close(): Promise<void> {
@@ -58,11 +66,10 @@ export class ArchiveOutput {
     await rm(this.#file, { force: true });
   }
 
-  async #write(pieces: readonly Uint8Array[], position: number): Promise<void> {
-    const all = pieces.length === 1 ? (pieces[0] ?? new Uint8Array()) : Buffer.concat(pieces);
+  async #write(bytes: Uint8Array, position: number): Promise<void> {
     let written = 0;
-    while (written < all.length) {
-      const { bytesWritten } = await this.#handle.write(all, written, all.length - written, position + written);
+    while (written < bytes.length) {
+      const { bytesWritten } = await this.#handle.write(bytes, written, bytes.length - written, position + written);
       written += bytesWritten;
     }
   }

@@ -9,7 +9,7 @@ import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { writeArchive } from './archive-output.ts';
 import { quoteEntry } from './entry-path.ts';
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Creates or replaces `target`, which is gone again when anything fails. Files only, mode 0644; readers make the folders.

@@ -2,20 +2,20 @@
 // compared with what the directory said. For worker threads: small entries are read and inflated in one blocking go.
 
 import { type FileHandle, open } from 'node:fs/promises';
-import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import { rejected } from '../failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';
 import { detectArchive, MAGIC_BYTES } from './archive-kind.ts';
 import { EntryNames, quoteEntry } from './entry-path.ts';
+import { FILE_CHUNK_BYTES, fileChunks } from './file-chunks.ts';
 import { FileWindow } from './file-window.ts';
 import { InflateBudget } from './inflate-budget.ts';
 import { type ZipMember, zipMembers } from './zip-directory.ts';
+import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
 
 /** Entries up to this size, packed and unpacked, are held whole: one read, one inflate call. */
 const WHOLE_BYTES = 4 * 1024 * 1024;
-const CHUNK_BYTES = 256 * 1024;
 const LOCAL_SIGNATURE = 0x04034b50;
 const LOCAL_HEADER_BYTES = 30;
 
@@ -33,7 +33,8 @@ export async function* readZip(file: string, options: ReadOptions, signal: Abort
   await inspectDirectory(directory, options, signal);
   const budget = new InflateBudget(options.limits);
   const members = zipMembers(directory, budget, options.limits.maxEntries, signal);
-  const archive: OpenArchive = { handle, window: new FileWindow(handle.fd), budget };
+  const buffer = Buffer.allocUnsafeSlow(FILE_CHUNK_BYTES);
+  const archive: OpenArchive = { handle, window: new FileWindow(handle.fd), buffer, budget };
   for await (const member of members)
     yield { path: member.path, size: member.size, body: readBody(archive, member, signal) };
 }
@@ -63,6 +64,8 @@ async function inspectDirectory(window: FileWindow, options: ReadOptions, signal
 interface OpenArchive {
   readonly handle: FileHandle;
   readonly window: FileWindow;
+  /** For the chunks of large entries; only one is read at a time. */
+  readonly buffer: Buffer;
   readonly budget: InflateBudget;
 }
 
@@ -105,7 +108,7 @@ function findData(window: FileWindow, member: ZipMember): number {
 async function* readWhole(archive: OpenArchive, member: ZipMember, start: number): AsyncGenerator<Uint8Array> {
   const packed = archive.window.read(start, member.compressedSize);
   if (packed.length < member.compressedSize) throw lies(member, 'is cut off: the archive ends before it');
-  // The window is reused by the next entry, the consumer may keep what it got: stored bytes are copied.
+  // The window is reused by the next entry: stored bytes are copied.
   if (!member.deflated) {
     if (packed.length > 0) yield Buffer.from(packed);
     return;
@@ -125,24 +128,17 @@ function inflateWhole(packed: Buffer, member: ZipMember): Buffer {
   }
 }
 
-async function* readStream(archive: OpenArchive, member: ZipMember, start: number): AsyncGenerator<Uint8Array> {
-  const packed = readRange(archive.handle, start, member.compressedSize);
-  if (!member.deflated) {
-    yield* packed;
-    return;
-  }
-  const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES });
-  // A failure of either side destroys the other; the loop below is where it surfaces.
-  pipeline(Readable.from(packed, { objectMode: false, highWaterMark: CHUNK_BYTES }), inflate, () => {});
-  yield* inflate;
+function readStream(archive: OpenArchive, member: ZipMember, start: number): AsyncIterable<Uint8Array> {
+  const packed = readPacked(archive, member, start);
+  return member.deflated ? zlibChunks(createInflateRaw({ chunkSize: ZLIB_CHUNK_BYTES }), packed) : packed;
 }
 
-async function* readRange(handle: FileHandle, start: number, length: number): AsyncGenerator<Uint8Array> {
-  for (let done = 0; done < length; ) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, length - done));
-    const { bytesRead } = await handle.read(chunk, 0, chunk.length, start + done);
-    if (bytesRead === 0) throw rejected('the archive became shorter while it was read');
-    done += bytesRead;
-    yield chunk.subarray(0, bytesRead);
+async function* readPacked(archive: OpenArchive, member: ZipMember, start: number): AsyncGenerator<Uint8Array> {
+  const range = { from: start, length: member.compressedSize };
+  let bytes = 0;
+  for await (const chunk of fileChunks(archive.handle, range, archive.buffer)) {
+    bytes += chunk.length;
+    yield chunk;
   }
+  if (bytes < range.length) throw rejected('the archive became shorter while it was read');
 }

@@ -2,13 +2,13 @@
 // complete and no data descriptors are needed: readers that stream can read stored entries too. Large and numerous
 // entries switch to zip64. For worker threads: small entries are deflated in one blocking call.
 
-import { pipeline, Readable } from 'node:stream';
 import { crc32, createDeflateRaw, deflateRawSync } from 'node:zlib';
 import { defect } from '../failure.ts';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { type ArchiveOutput, writeArchive } from './archive-output.ts';
 import { quoteEntry } from './entry-path.ts';
 import { centralRecord, endRecords, localHeader, type ZipRecord } from './zip-records.ts';
+import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
 
 export interface ZipWriteOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
@@ -19,7 +19,6 @@ export interface ZipWriteOptions {
 
 /** Entries up to this size are held whole. */
 const WHOLE_BYTES = 4 * 1024 * 1024;
-const CHUNK_BYTES = 256 * 1024;
 /** Deflating may add a little: from here on a packed size might not fit 32 bits. */
 const ZIP64_FROM_BYTES = 0xf0000000;
 
@@ -65,7 +64,8 @@ async function writeEntry(
   await output.append(localHeader(draft));
   const start = output.position;
   const checked = new CheckedBody(source, signal);
-  for await (const chunk of draft.deflated ? deflated(checked, options.level) : checked) await output.append(chunk);
+  const packed = draft.deflated ? deflated(checked, options.level) : checked;
+  for await (const chunk of packed) await output.append(chunk);
   const record = { ...draft, crc: checked.crc, packedSize: output.position - start };
   await output.patch(record.offset, localHeader(record));
   return record;
@@ -79,9 +79,7 @@ async function writeWhole(
   signal: AbortSignal,
 ): Promise<ZipRecord> {
   const checked = new CheckedBody(source, signal);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of checked) chunks.push(chunk);
-  const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  const whole = await readWhole(source, checked);
   const packed = level > 0 && whole.length > 0 ? deflateRawSync(whole, { level }) : whole;
   // What deflate cannot shrink is stored: it is read back faster.
   const shrunk = packed.length < whole.length;
@@ -92,12 +90,19 @@ async function writeWhole(
   return record;
 }
 
-async function* deflated(body: AsyncIterable<Uint8Array>, level: number): AsyncGenerator<Uint8Array> {
-  const deflate = createDeflateRaw({ level, chunkSize: CHUNK_BYTES });
-  // A failing body destroys the deflater with its own error; the loop is where it surfaces.
-  pipeline(Readable.from(body, { objectMode: false, highWaterMark: CHUNK_BYTES }), deflate, () => {});
-  yield* deflate;
+/** Copied together, since the body uses the memory of its chunks again. */
+async function readWhole({ size, body }: ArchiveSource, checked: CheckedBody): Promise<Uint8Array> {
+  const whole = body instanceof Uint8Array ? body : Buffer.allocUnsafe(size);
+  let held = 0;
+  for await (const chunk of checked) {
+    if (chunk !== body) whole.set(chunk, held);
+    held += chunk.length;
+  }
+  return whole;
 }
+
+const deflated = (body: AsyncIterable<Uint8Array>, level: number): AsyncIterable<Uint8Array> =>
+  zlibChunks(createDeflateRaw({ level, chunkSize: ZLIB_CHUNK_BYTES }), body);
 
 /** The body with its checksum taken and its size held to what was promised. */
 class CheckedBody {

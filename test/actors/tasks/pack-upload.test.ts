@@ -229,7 +229,7 @@ async function pack(
   const output = await packUpload(input, { store, signal });
   const contents: Record<string, string> = {};
   for await (const { path, body } of readZip(output.zipFile, { limits }, signal))
-    contents[path] = Buffer.concat(await Array.fromAsync(body)).toString('latin1');
+    contents[path] = Buffer.concat(await Array.fromAsync(body, (chunk) => Buffer.from(chunk))).toString('latin1');
   return { output, contents };
 }
 

@@ -280,7 +280,7 @@ async function readAll(t: Test, archive: Buffer, limits: Partial<ArchiveLimits> 
   await writeFile(file, archive);
   const found: Record<string, string> = {};
   for await (const entry of readZip(file, { limits: { ...LIMITS, ...limits } }, signal))
-    found[entry.path] = Buffer.concat(await Array.fromAsync(entry.body)).toString();
+    found[entry.path] = Buffer.concat(await Array.fromAsync(entry.body, copied)).toString();
   return found;
 }
 
@@ -294,3 +294,6 @@ async function drain(file: string): Promise<number> {
     for await (const chunk of entry.body) bytes += chunk.length;
   return bytes;
 }
+
+/** A body uses the memory of its chunks again. */
+const copied = (chunk: Uint8Array): Buffer => Buffer.from(chunk);

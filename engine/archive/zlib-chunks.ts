@@ -1,0 +1,58 @@
+// A body through deflate or inflate, chunk by chunk. Memory is given back as soon as a chunk is done with: left to the
+// collector, which does not feel what lies outside its heap, the buffers of a large body pile up by tens of MiB.
+
+import type { Transform } from 'node:stream';
+
+/** For `chunkSize` of what node:zlib creates. Not the size of a pool that Node cuts small buffers from. */
+export const ZLIB_CHUNK_BYTES = 128 * 1024;
+
+/**
+ * What comes out of `zlib`, which must be new. It is done with a chunk of the body when it asks for the next one, and its
+ * own chunks hold until the next one is asked for. A failure of the body is passed on as it is; leaving early ends both.
+ */
+export async function* zlibChunks(zlib: Transform, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const fed = feed(zlib, body);
+  try {
+    for await (const chunk of zlib as AsyncIterable<Uint8Array>) {
+      yield chunk;
+      release(chunk);
+    }
+  } finally {
+    zlib.destroy();
+    await fed;
+  }
+}
+
+/** Never rejects: what goes wrong destroys `zlib`, whose reader is told. */
+async function feed(zlib: Transform, body: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const chunk of body) {
+      await taken(zlib, chunk);
+      if (zlib.destroyed) return;
+    }
+    zlib.end();
+  } catch (error) {
+    zlib.destroy(error as Error);
+  }
+}
+
+/** Resolves when the chunk has gone in whole and what came of it has room, or when `zlib` was destroyed. */
+function taken(zlib: Transform, chunk: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      zlib.off('close', done);
+      resolve();
+    };
+    zlib.on('close', done);
+    zlib.write(chunk, done);
+  });
+}
+
+/**
+ * Chunks are cut from one buffer after the other, in order: the one that reaches a buffer's end is its last. Those that
+ * the stream has put together from several are copies of other sizes, and the collector's.
+ */
+function release({ buffer, byteOffset, byteLength }: Uint8Array): void {
+  const isLast = byteOffset + byteLength === ZLIB_CHUNK_BYTES && buffer.byteLength === ZLIB_CHUNK_BYTES;
+  if (isLast && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
