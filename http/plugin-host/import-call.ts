@@ -98,6 +98,8 @@ async function packReply(
   ];
   const file = workspace.path('output.zip');
   const { bytes } = await archives.zip(file, parts, { level: STORED }, signal);
+  // The caller may take its time: the disk holds the data once meanwhile.
+  await rm(data.file);
   return { kind: 'zip', file, bytes };
 }
 
