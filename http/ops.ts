@@ -22,6 +22,7 @@ export interface OpsOptions {
 }
 
 const PROBE_MS = 2_000;
+const READINESS = { type: 'object', properties: { ready: { type: 'boolean' } }, required: ['ready'] } as const;
 
 export function opsRoutes(options: OpsOptions): readonly Route[] {
   const health = sharedHealth(options);
@@ -41,7 +42,10 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
       access: 'open',
       operationId: 'getReady',
       summary: 'Whether requests are taken',
-      responses: { 200: { description: 'they are' }, 503: { description: 'starting or stopping' } },
+      responses: {
+        200: { description: 'they are', schema: READINESS },
+        503: { description: 'starting or stopping', schema: READINESS },
+      },
       handler: async (context) => {
         const ready = options.ready();
         await context.json(ready ? 200 : 503, { ready });

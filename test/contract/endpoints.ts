@@ -120,5 +120,7 @@ export const ENDPOINT_ROWS = {
   'ours/301': 'a superseded revision leads to the newest',
   'ours/jobs': 'report and retry',
   'ours/reconcile and prune': 'ordered, and reported',
+  'ours/clear-failed': 'failed installs are tried again, and what became of that',
+  'ours/purge-dataset': 'removed for good; 204',
   'ours/api and operators': 'documentation, health, metrics',
 } as const;

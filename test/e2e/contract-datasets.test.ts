@@ -363,6 +363,7 @@ row('endpoints/DELETE /datasets/{vdi-id}', async (t) => {
   t.match((await at.admin.get(`/admin/reports/datasets/${table}`)).body, { isDeleted: true });
 });
 row('ours/POST /datasets/{id}/undelete', async (t) => {
+  await ended(dir, table);
   t.equal((await owner.send('POST', `/datasets/${table}/undelete`)).status, 204);
   t.equal((await owner.get(`/datasets/${table}`)).status, 200);
 });

@@ -1,5 +1,5 @@
 // Runs one suite under tap with one PostgreSQL server for all of it; the last line is `N passed, N failed`.
-//   node test/support/run.ts [--suite unit|e2e|contract|browser] [--results FILE] [FILE ..]
+//   node test/support/run.ts [--suite unit|e2e|contract|memory|browser] [--results FILE] [FILE ..]
 // Files are given their own databases on that server by support/database.ts.
 
 import { spawn } from 'node:child_process';
@@ -15,10 +15,12 @@ import { systemClock } from '../../engine/time.ts';
 import { freePort } from './ports.ts';
 
 const CONTRACT = 'test/e2e/contract-';
+const MEMORY = 'test/e2e/memory.test.ts';
 const SUITES = {
   unit: { tests: 'test', exclude: ['test/e2e/', 'test/browser/'], timeoutSeconds: 60, jobs: 4 },
-  e2e: { tests: 'test/e2e/', exclude: [CONTRACT], timeoutSeconds: 300, jobs: 1 },
-  contract: { tests: CONTRACT, exclude: [], timeoutSeconds: 300, jobs: 1 },
+  e2e: { tests: 'test/e2e/', exclude: [CONTRACT, MEMORY], timeoutSeconds: 300, jobs: 1 },
+  contract: { tests: CONTRACT, exclude: [], timeoutSeconds: 300, jobs: 2 },
+  memory: { tests: MEMORY, exclude: [], timeoutSeconds: 900, jobs: 1 },
   browser: { tests: 'test/browser/', exclude: [], timeoutSeconds: 120, jobs: 1 },
 } as const;
 

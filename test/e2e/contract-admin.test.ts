@@ -1,0 +1,304 @@
+// Contract 1 on the running program: reports and operations of administrators, authentication, and what errors look like.
+
+import { rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { type Answer, details, idOf, type Part } from '../contract/client.ts';
+import { held } from '../contract/held.ts';
+import { ended, inCache } from '../contract/watch.ts';
+import { GUEST, OWNER, TARGETS, world } from '../contract/world.ts';
+import { queryTarget } from '../support/sites.ts';
+
+const at = await world(t);
+const { dir, owner, friend, guest, nobody, admin, row } = at;
+
+const part = (body: object): Part => ['details', JSON.stringify(body)];
+const GENES: Part = ['dataFile', 'PF3D7_0100100\n', 'genes.txt'];
+const make = async (file: string, more: object = {}): Promise<string> => {
+  const id = await owner.upload(details(more), file);
+  await ended(dir, id);
+  return id;
+};
+const FULL = { description: 'At length', programName: 'Program', projectName: 'Project' };
+const sound = await make('genes.txt', { ...FULL, installTargets: [TARGETS.other, TARGETS.second] });
+const invalid = await make('invalid-import.txt');
+const brokenImport = await make('broken-import.txt');
+const brokenInstall = await make('broken-install.txt');
+const deleted = await make('genes.txt');
+await owner.send('DELETE', `/datasets/${deleted}`);
+await ended(dir, deleted);
+
+type Entry = Readonly<Record<string, unknown>>;
+interface Page {
+  readonly meta: Entry;
+  readonly results: readonly Entry[];
+}
+const page = async (path: string): Promise<Page> => (await admin.get(`/admin/reports/${path}`)).body as Page;
+const ids = ({ results }: Page): readonly unknown[] => results.map(({ datasetId }) => datasetId);
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const TYPE = { name: 'genes', version: '1.0', category: 'The genes' };
+const done = { status: 'complete' };
+const BASE = {
+  owner: Number(OWNER),
+  datasetType: TYPE,
+  visibility: 'private',
+  name: 'My genes',
+  origin: 'direct-upload',
+  installTargets: [TARGETS.other, TARGETS.second],
+  created: INSTANT,
+  isDeleted: false,
+  summary: 'Genes that I like',
+  description: 'At length',
+};
+
+const LIST = 'datasets/list-all';
+row('endpoints/GET /admin/reports/datasets/list-all', async (t) => {
+  t.same(ids(await page(LIST)), [sound, invalid, brokenImport, brokenInstall]);
+  t.same(ids(await page(`${LIST}?include_deleted=true`)), [sound, invalid, brokenImport, brokenInstall, deleted]);
+  t.same(ids(await page(`${LIST}?install_target=${TARGETS.second.toLowerCase()}`)), [sound], 'in any case');
+  const { meta, results } = await page(`${LIST}?limit=2&offset=1`);
+  t.same(meta, { count: 2, offset: 1, limit: 2, total: 4 });
+  t.same(ids({ meta, results }), [invalid, brokenImport]);
+});
+row('admin/all-datasets entry', async (t) => {
+  const [entry] = (await page(LIST)).results;
+  const status = {
+    upload: { status: 'success' },
+    import: done,
+    install: BASE.installTargets.map((installTarget) => ({ installTarget, meta: done, data: done })),
+  };
+  const { programName, projectName } = FULL;
+  t.match(entry, { ...BASE, datasetId: sound, status, programName, projectName });
+});
+row('endpoints/GET /admin/reports/datasets/{vdi-id}', async (t) => {
+  t.equal((await admin.get(`/admin/reports/datasets/${sound}`)).status, 200);
+  t.match((await admin.get(`/admin/reports/datasets/${deleted}`)).body, { isDeleted: true });
+});
+row('admin/internal dataset details', async (t) => {
+  t.match((await admin.get(`/admin/reports/datasets/${sound}`)).body, {
+    ...BASE,
+    inserted: INSTANT,
+    status: 'complete',
+    importMessages: [],
+    syncControl: { sharesUpdateTime: INSTANT, dataUpdateTime: INSTANT, metaUpdateTime: INSTANT },
+    uploadFiles: ['genes.txt'],
+    installFiles: ['genes.txt'],
+  });
+});
+
+const FAILED = 'imports/failed';
+row('endpoints/GET /admin/reports/imports/failed', async (t) => {
+  const later = await make('broken-import-again.txt');
+  t.same(ids(await page(FAILED)), [later, brokenImport], 'newest first');
+  t.same(ids(await page(`${FAILED}?sort=date&order=asc`)), [brokenImport, later]);
+  t.same(ids(await page(`${FAILED}?user=${OWNER}&limit=1&offset=1`)), [brokenImport]);
+  t.same(ids(await page(`${FAILED}?user=77`)), []);
+  t.match((await page(`${FAILED}?after=2020-01-01&before=2999-12-31T23:59:59&user=${OWNER}`)).meta, {
+    count: 2,
+    before: '2999-12-31T23:59:59',
+    after: '2020-01-01',
+    user: Number(OWNER),
+    limit: 100,
+    offset: 0,
+  });
+  for (const query of ['before=2020-01-01', 'after=2999-12-31T23']) t.same(ids(await page(`${FAILED}?${query}`)), []);
+  for (const query of ['before=2020', 'sort=name', 'order=up', 'limit=x'])
+    t.equal((await admin.get(`/admin/reports/${FAILED}?${query}`)).status, 400, query);
+});
+row('admin/broken import entry', async (t) => {
+  const { results } = await page(`${FAILED}?order=asc`);
+  t.match(results[0], {
+    datasetId: brokenImport,
+    owner: Number(OWNER),
+    datasetType: TYPE,
+    installTargets: [TARGETS.other],
+    messages: [/exit code 3/],
+  });
+});
+row('admin/failed is not invalid', async (t) => {
+  t.notOk(ids(await page(FAILED)).includes(invalid));
+  t.match((await owner.get(`/datasets/${invalid}`)).body, { status: { import: { status: 'invalid' } } });
+});
+row('endpoints/GET /admin/reports/installs/failed', async (t) => {
+  const report = async (query: string) => (await admin.get(`/admin/reports/installs/failed${query}`)).body;
+  t.match(await report(''), { details: [{ datasetId: brokenInstall }] });
+  t.match(await report('?expanded=true'), { details: [{ datasetId: brokenInstall }] });
+  t.same(await report('?expanded=false'), { ids: [brokenInstall] });
+});
+row('admin/broken install report', async (t) => {
+  const { body } = await admin.get('/admin/reports/installs/failed');
+  t.match((body as { details: readonly Entry[] }).details[0], {
+    datasetId: brokenInstall,
+    owner: Number(OWNER),
+    datasetType: TYPE,
+    installTargets: [TARGETS.other],
+    status: { install: [{ installTarget: TARGETS.other, data: { status: 'failed-installation' } }] },
+  });
+});
+row('endpoints/GET /admin/reports/object-store/list-all', async (t) => {
+  const { status, headers, text } = await admin.get('/admin/reports/object-store/list-all');
+  t.same([status, headers.get('content-type')?.split(';')[0]], [200, 'text/plain']);
+  const lines = text.trimEnd().split('\n');
+  for (const line of lines) t.match(line, /^[^\t]+\t\d+\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+  t.ok(lines.some((line) => line.startsWith(`${OWNER}/${sound}/vdi-meta.json\t`)));
+});
+row('limits/limit', async (t) => {
+  for (const path of [LIST, FAILED]) {
+    t.match((await page(path)).meta, { limit: 100, offset: 0 }, path);
+    const { meta, results } = await page(`${path}?limit=-1&offset=1`);
+    t.match(meta, { limit: -1, offset: 0, count: results.length });
+    t.same(ids({ meta, results }), ids(await page(path)), 'the offset is ignored');
+  }
+});
+
+const CREATED = '2020-02-03T04:05:06.000Z';
+const proxy = (headers: Readonly<Record<string, string>>, who = admin): Promise<Answer> =>
+  who.form([part(details({ createdOn: CREATED })), GENES], '/admin/rpc/datasets/proxy-upload', 'POST', headers);
+row('endpoints/POST /admin/rpc/datasets/proxy-upload', async (t) => {
+  const id = idOf(await proxy({ 'user-id': '22' }));
+  t.match((await friend.get(`/datasets/${id}`)).body, { owner: { userId: 22 }, created: CREATED });
+});
+row('authentication/administrator', async (t) => {
+  t.same([(await proxy({})).status, (await proxy({ 'user-id': 'me' })).status], [400, 400]);
+  const wrong = at.as({ 'admin-token': 'x'.repeat(64) });
+  for (const [who, code] of [
+    [nobody, 401],
+    [owner, 401],
+    [wrong, 403],
+  ] as const) {
+    t.equal((await who.get(`/admin/reports/${LIST}`)).status, code);
+    t.equal((await proxy({ 'user-id': '22' }, who)).status, code);
+  }
+});
+row('authentication/user', async (t) => {
+  const tokens = {
+    expired: await at.token(OWNER, { lifetimeSeconds: -3_600 }),
+    'of another issuer': await at.token(OWNER, { issuer: 'somebody' }),
+    'signed by another key': await at.token(OWNER, { foreignKey: true }),
+  };
+  for (const [what, token] of Object.entries(tokens)) {
+    const answer = await at.as({ authorization: `Bearer ${token}` }).get('/datasets');
+    t.match([answer.status, answer.body], [401, { status: 'unauthorized' }], what);
+  }
+  const shared = await make('genes.txt', { visibility: 'public' });
+  for (const [method, path, body] of [
+    ['DELETE', '', undefined],
+    ['PATCH', '', {}],
+    ['DELETE', '/files/dataset-properties/p.tsv', undefined],
+  ] as const)
+    t.equal((await friend.send(method, `/datasets/${shared}${path}`, body)).status, 403, `${method} ${path}`);
+  const note = part({ origin: 'direct-upload', revisionNote: 'Measured again' });
+  t.equal((await friend.form([note, GENES], `/datasets/${shared}`, 'PUT')).status, 403);
+});
+
+const WORDS = {
+  400: ['bad-request', () => owner.get('/datasets?limit=x')],
+  401: ['unauthorized', () => nobody.get('/datasets')],
+  403: ['forbidden', () => guest.get('/datasets')],
+  404: ['not-found', () => owner.get('/datasets/NoSuchDataset000')],
+  410: ['gone', () => owner.get(`/datasets/${deleted}`)],
+} as const;
+for (const code of [400, 401, 403, 404, 410] as const)
+  row(`errors/${code}`, async (t) => {
+    const [word, call] = WORDS[code];
+    const { status, body } = await call();
+    t.match([status, body], [code, { status: word, message: /\w/ }]);
+    t.same(Object.keys(body as object), ['status', 'message']);
+  });
+row('errors/body', async (t) => {
+  const schema = JSON.stringify(at.recorder.document.paths['/datasets']?.get?.responses['401']);
+  for (const word of [
+    ...['bad-request', 'unauthorized', 'forbidden', 'not-found', 'bad-method', 'conflict', 'gone', 'invalid-input'],
+    ...['failed-dependency', 'too-early', 'server-error'],
+  ])
+    t.match(schema, `"${word}"`);
+  const broken = await owner.call('POST', '/datasets', { headers: { 'content-type': 'text/plain' }, body: 'x' });
+  t.match([broken.status, broken.body], [415, { status: 'bad-request', message: /multipart/ }]);
+});
+row('errors/bad-method', async (t) => {
+  const { status, headers, body } = await owner.send('DELETE', '/plugins');
+  t.match([status, headers.get('allow'), body], [405, /GET/, { status: 'bad-method', message: String }]);
+});
+row('errors/too-early', async (t) => {
+  const id = await make('genes.txt');
+  const file = join(dir, 'objects', 'objects', OWNER, id, 'vdi-meta.json');
+  await rename(file, `${file}.away`);
+  const { status, body } = await owner.send('PATCH', `/datasets/${id}`, { name: { value: 'Renamed' } });
+  await rename(`${file}.away`, file);
+  t.match([status, body], [425, { status: 'too-early', message: /not stored yet/ }]);
+});
+
+interface Job {
+  readonly id: number;
+  readonly datasetId: string;
+  readonly state: string;
+}
+const jobs = async (query: string): Promise<readonly Job[]> =>
+  ((await admin.get(`/admin/reports/jobs?${query}`)).body as { results: readonly Job[] }).results;
+row('errors/conflict', async (t) => {
+  const pipe = held(dir, 'conflict');
+  const id = await owner.upload(details(), 'held-import.fifo', pipe.content);
+  await pipe.reached();
+  const running = (await jobs('lane=import&state=running')).find(({ datasetId }) => datasetId === id);
+  const { status, body } = await admin.send('POST', `/admin/rpc/jobs/${running?.id}/retry`);
+  t.match([status, body], [409, { status: 'conflict', message: /is running/ }]);
+  await pipe.release();
+  await ended(dir, id);
+});
+row('ours/jobs', async (t) => {
+  await inCache(
+    dir,
+    `insert into job (lane, dataset_id, rank, owner, event_id, source, state, failure, message)
+     values ('sharing', '${sound}', 0, ${OWNER}, 1, 'test', 'dead', 'rejected', 'it was in vain')`,
+  );
+  const [dead] = await jobs('state=dead&lane=sharing');
+  t.match(dead, { datasetId: sound, state: 'dead', message: 'it was in vain' });
+  t.match(await admin.send('POST', `/admin/rpc/jobs/${dead?.id}/retry`), { status: 202, body: { state: 'queued' } });
+  await ended(dir, sound);
+  t.same(await jobs('state=dead&lane=sharing'), []);
+});
+row('ours/reconcile and prune', async (t) => {
+  for (const daemon of ['reconcile', 'prune']) {
+    const path = `/admin/rpc/datasets/${daemon}`;
+    t.match(await admin.send('POST', path), { status: 202, body: { state: 'started' } }, daemon);
+    const { body } = await admin.get(path);
+    t.ok(Object.keys(body as object).length > 0, `${daemon}: under way, or over`);
+  }
+});
+row('ours/clear-failed', async (t) => {
+  const path = '/admin/rpc/installs/clear-failed';
+  const targets = [{ datasetId: brokenInstall, installTarget: TARGETS.other }];
+  t.match(await admin.send('POST', `${path}?skip-run=true`, { targets }), { status: 202, body: { state: 'started' } });
+  t.ok(Object.keys((await admin.get(path)).body as object).length > 0);
+});
+row('ours/purge-dataset', async (t) => {
+  const { status } = await admin.call('POST', '/admin/rpc/object-store/purge-dataset', {
+    headers: { 'content-type': 'application/json' },
+    body: `{"userId":${OWNER},"datasetId":"${invalid}"}`,
+  });
+  t.equal(status, 204);
+  await ended(dir, invalid);
+  t.equal((await owner.get(`/datasets/${invalid}`)).status, 404);
+  t.same(
+    await queryTarget(dir, TARGETS.other, 'controlDb', 'select 1 from dataset_install where dataset_id = $1', [
+      invalid,
+    ]),
+    [],
+  );
+});
+row('ours/api and operators', async (t) => {
+  for (const path of ['/api', '/api/openapi.json', '/health', '/ready', '/metrics'])
+    t.equal((await nobody.get(path)).status, 200, path);
+  t.equal((await guest.get('/users/self/meta')).status, 403, `guest ${GUEST} has no quota`);
+});
+
+/** Where the store was is a link to itself. */
+row('codes/GET object-store 500', async (t) => {
+  const folder = join(dir, 'objects', 'objects');
+  await rename(folder, `${folder}-away`);
+  await symlink(folder, folder);
+  const { status, body } = await admin.get('/admin/reports/object-store/list-all');
+  await rm(folder);
+  await rename(`${folder}-away`, folder);
+  t.match([status, body], [500, { status: 'server-error' }]);
+});
