@@ -1,35 +1,58 @@
 // The documentation of a front end as one HTML page: nothing to load, no script, readable without a network.
 
 import type { OpenApiDocument, Operation, Parameter } from './openapi.ts';
+import { membersOf, schemaWords, type WordedSchema } from './schema-words.ts';
 
 /** What the page may do: show itself. */
 export const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 const STYLE = `
-  body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1b1f24 }
-  h1 { font-size: 1.6rem } h2 { font-size: 1.05rem; margin: 2.2rem 0 .3rem; font-family: ui-monospace, monospace }
-  h2 b { display: inline-block; min-width: 4.5rem; color: #0b5c8a } p { margin: .2rem 0 }
-  nav a { display: block; font-family: ui-monospace, monospace; color: inherit; text-decoration: none }
-  nav a:hover { text-decoration: underline } table { border-collapse: collapse; margin: .5rem 0; width: 100% }
-  th, td { text-align: left; vertical-align: top; border-top: 1px solid #d8dee4; padding: .25rem .6rem .25rem 0 }
-  code, pre { font: 13px/1.45 ui-monospace, monospace } pre { background: #f6f8fa; padding: .6rem; overflow: auto }
-  summary { cursor: pointer } .who { color: #57606a }
-  @media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3 } pre { background: #161b22 }
-    h2 b { color: #79c0ff } th, td { border-color: #30363d } .who { color: #8d96a0 } }`;
+  :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #57606a; --line: #d8dee4; --link: #0b5c8a }
+  body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
+    color: var(--ink); background: var(--paper); overflow-wrap: anywhere }
+  a { color: var(--link) } p { margin: .2rem 0 } h1 { font-size: 1.6rem }
+  h2, nav, code { font-family: ui-monospace, monospace } code { font-size: 13px }
+  h2 { font-size: 1.05rem; margin: 0 0 .3rem } b { display: inline-block; min-width: 4.5rem; color: var(--link) }
+  nav { margin: 1rem 0; font-size: 14px } nav a { display: block; color: inherit; text-decoration: none }
+  nav a:hover, nav a:focus { text-decoration: underline }
+  section { border-top: 1px solid var(--line); margin-top: 1.6rem; padding-top: 1.2rem }
+  h3 { font-size: .8rem; text-transform: uppercase; letter-spacing: .04em; color: var(--soft); margin: .9rem 0 .1rem }
+  dl { margin: 0; display: grid; grid-template-columns: minmax(4rem, max-content) 1fr; gap: .15rem 1rem }
+  dd { margin: 0 } dt { font-family: ui-monospace, monospace; font-size: 13px; line-height: 1.7 }
+  ul { margin: .1rem 0; padding-left: 1.2rem } summary { cursor: pointer } .soft { color: var(--soft) }
+  @media (max-width: 40rem) { dl { grid-template-columns: 1fr } dd { padding-left: 1rem } }
+  @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9ea7b1; --line: #30363d;
+    --link: #79c0ff } }`;
+
+/** From here on the body is that of every error, which is described once. */
+const FIRST_ERROR = 400;
+const ERRORS = 'errors';
+
+interface Media {
+  readonly schema: WordedSchema;
+}
+interface Body {
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, Media>>;
+}
 
 export function apiPage({ info, paths }: OpenApiDocument, documentUrl: string): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
   const title = text(`${info.title} ${info.version}`);
+  const links = operations.map(
+    ({ path, method, operation }) => `<a href="#${text(operation.operationId)}"><b>${method}</b> ${text(path)}</a>`,
+  );
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title><style>${STYLE}</style></head><body>
 <h1>${title}</h1>
-<p>Machine-readable: <a href="${text(documentUrl)}">OpenAPI 3.1</a>. Errors are JSON with <code>status</code> and
-<code>message</code>; every answer carries <code>X-Request-Id</code>.</p>
-<nav>${operations.map(({ path, method, operation }) => `<a href="#${text(operation.operationId)}">${method} ${text(path)}</a>`).join('\n')}</nav>
+<p>Machine-readable: <a href="${text(documentUrl)}">OpenAPI 3.1</a>. Every answer carries <code>X-Request-Id</code>.
+All errors have <a href="#${ERRORS}">one form</a>. A star marks what is required.</p>
+<nav>${links.join('\n')}</nav>
 ${operations.map(({ path, method, operation }) => section(path, method, operation)).join('\n')}
+${errorSection(operations.map(({ operation }) => operation))}
 </body></html>
 `;
 }
@@ -37,33 +60,53 @@ ${operations.map(({ path, method, operation }) => section(path, method, operatio
 function section(path: string, method: string, operation: Operation): string {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   return `<section id="${text(operationId)}"><h2><b>${method}</b> ${text(path)}</h2>
-<p>${text(summary)} <span class="who">${text(description)}</span></p>
-${parameters.length > 0 ? parameterTable(parameters) : ''}
-${requestBody ? `<details><summary>Request body</summary>${code(requestBody)}</details>` : ''}
-<table><tr><th>Code</th><th>Answer</th></tr>
-${Object.entries(responses).map(responseRow).join('\n')}</table></section>`;
+<p>${text(summary)}. <span class="soft">${text(description)}</span></p>
+${parameters.length > 0 ? `<h3>Parameters</h3><dl>${parameters.map(parameterRow).join('\n')}</dl>` : ''}
+${requestBody ? `<h3>Body</h3>${bodyText(requestBody)}` : ''}
+<h3>Answers</h3><dl>${Object.entries(responses).map(responseRow).join('\n')}</dl></section>`;
 }
 
-function parameterTable(parameters: readonly Parameter[]): string {
-  const rows = parameters.map(
-    ({ name, in: place, required, description, schema }) =>
-      `<tr><td><code>${text(name)}</code></td><td>${place}${required ? ', required' : ''}</td>
-<td>${text(description)}</td><td><code>${text(JSON.stringify(schema))}</code></td></tr>`,
-  );
-  return `<table><tr><th>Parameter</th><th>In</th><th>Meaning</th><th>Values</th></tr>${rows.join('\n')}</table>`;
-}
+const parameterRow = ({ name, in: place, required, description, schema }: Parameter): string =>
+  `<dt>${text(name)}${required ? '*' : ''}</dt><dd>${text(description)}
+<span class="soft">(${place}: ${text(schemaWords(schema))})</span></dd>`;
 
 function responseRow([status, response]: [string, object]): string {
-  const { description, content } = response as { description: string; content?: Record<string, { schema: object }> };
-  const bodies = Object.entries(content ?? {}).map(([type, { schema }]) =>
-    Object.keys(schema).length === 0
-      ? ` <code>${text(type)}</code>`
-      : `<details><summary><code>${text(type)}</code></summary>${code(schema)}</details>`,
-  );
-  return `<tr><td>${text(status)}</td><td>${text(description)}${bodies.join('')}</td></tr>`;
+  const { description = '', content } = response as Body;
+  const shown = Number(status) < FIRST_ERROR ? contentText(content ?? {}) : '';
+  return `<dt>${text(status)}</dt><dd>${text(description)} ${shown}</dd>`;
 }
 
-const code = (value: object): string => `<pre>${text(JSON.stringify(value, null, 2))}</pre>`;
+function bodyText(body: object): string {
+  const { description = '', content = {} } = body as Body;
+  return `<p>${text(description)}</p>${contentText(content)}`;
+}
+
+const contentText = (content: Readonly<Record<string, Media>>): string =>
+  Object.entries(content)
+    .map(([type, { schema }]) => {
+      const about = `<code>${text(type)}</code>`;
+      if (membersOf(schema).length === 0) return about;
+      return `<details><summary>${about} <span class="soft">${text(schemaWords(schema))}</span></summary>${memberList(schema)}</details>`;
+    })
+    .join('');
+
+function memberList(schema: WordedSchema): string {
+  const items = membersOf(schema).map(({ name, required, schema: member }) => {
+    const about = member.description === undefined ? '' : `. ${text(member.description)}`;
+    return `<li><code>${text(name)}</code>${required ? '*' : ''}
+<span class="soft">${text(schemaWords(member))}${about}</span>${memberList(member)}</li>`;
+  });
+  return items.length === 0 ? '' : `<ul>${items.join('\n')}</ul>`;
+}
+
+function errorSection(operations: readonly Operation[]): string {
+  const bodies = operations.flatMap(({ responses }) =>
+    Object.entries(responses).flatMap(([status, response]) =>
+      Number(status) >= FIRST_ERROR ? Object.values((response as Body).content ?? {}) : [],
+    ),
+  );
+  return `<section id="${ERRORS}"><h2>Errors</h2>${bodies[0] ? memberList(bodies[0].schema) : ''}</section>`;
+}
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
