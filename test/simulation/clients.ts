@@ -2,8 +2,12 @@
 // process ends under a call hears nothing and goes on with what it wanted to do next.
 
 import { Readable } from 'node:stream';
+import { versionOf } from '../../actors/dataset-versions.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
-import { fileKey, objectKey } from '../../engine/model/object-key.ts';
+import { fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
+import { serialiseShare } from '../../engine/model/share.ts';
+import { isDeleted } from '../../engine/model/status.ts';
+import type { DatasetEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import { settledUnless } from '../../engine/wait.ts';
 import { UploadSession } from '../../http/installer/upload-session.ts';
 import type { DatasetPlan, Edit } from './plan.ts';
@@ -22,6 +26,11 @@ interface GivenName {
   promised: boolean;
 }
 
+interface Wish {
+  readonly deleted: boolean;
+  promised: boolean;
+}
+
 export class Clients {
   /** Datasets whose upload was answered with 202. */
   readonly accepted = new Set<string>();
@@ -30,6 +39,7 @@ export class Clients {
   /** Datasets that their owners are not done with. */
   #busy = 0;
   readonly #names = new Map<string, GivenName[]>();
+  readonly #wishes = new Map<string, Wish[]>();
 
   constructor(world: World) {
     this.#world = world;
@@ -39,6 +49,7 @@ export class Clients {
   begin(plans: readonly DatasetPlan[]): void {
     for (const plan of plans) {
       this.#world.plugin.settle(plan.dataset, plan.verdicts);
+      this.#wishes.set(plan.dataset, [{ deleted: false, promised: true }]);
       this.#names.set(plan.dataset, [{ name: plan.metadata.name, promised: true }]);
       void this.#live(plan);
     }
@@ -52,6 +63,12 @@ export class Clients {
 
   get idle(): boolean {
     return this.#busy === 0;
+  }
+
+  /** Whether the dataset may be deleted in the end, and whether it may not. */
+  possiblyDeleted({ dataset }: DatasetPlan): readonly boolean[] {
+    const wishes = this.#wishes.get(dataset) ?? [];
+    return wishes.slice(wishes.findLastIndex(({ promised }) => promised)).map(({ deleted }) => deleted);
   }
 
   async #live(plan: DatasetPlan): Promise<void> {
@@ -116,18 +133,71 @@ export class Clients {
     trace.note(`client: ${dataset} is accepted`);
   }
 
-  async #edit({ ports: { store } }: SimProcess, plan: DatasetPlan, edit: Edit): Promise<void> {
-    if (edit.kind === 'property') {
-      const key = fileKey(plan, 'datasetProperties', edit.name);
-      const { content } = edit;
-      if (content === undefined) await store.remove([key], never);
-      else await store.put(key, Buffer.from(content), {}, never);
-      return;
+  async #edit(process: SimProcess, plan: DatasetPlan, edit: Edit): Promise<void> {
+    const { store } = process.ports;
+    switch (edit.kind) {
+      case 'property': {
+        const key = fileKey(plan, 'datasetProperties', edit.name);
+        if (edit.content === undefined) return store.remove([key], never);
+        await store.put(key, Buffer.from(edit.content), {}, never);
+        return;
+      }
+      case 'offer':
+      case 'receipt': {
+        const key = shareKey(plan, edit.recipient, `share-${edit.kind}.json`);
+        await store.put(key, Buffer.from(serialiseShare(edit.action)), {}, never);
+        return;
+      }
+      case 'patch':
+        return this.#patch(process, plan, edit.name);
+      case 'delete':
+      case 'undelete':
+        return this.#setDeleted(process, plan, edit.kind === 'delete');
+      default:
+        return edit satisfies never;
     }
-    const given = { name: edit.name, promised: false };
-    this.#names.get(plan.dataset)?.push(given);
-    const document = Buffer.from(serialiseMetadata({ ...plan.metadata, name: edit.name }));
-    await store.put(objectKey(plan, 'vdi-meta.json'), document, {}, never);
-    given.promised = true;
+  }
+
+  async #patch(process: SimProcess, plan: DatasetPlan, name: string): Promise<void> {
+    const given = { name, promised: false };
+    const promised = await this.#change(process, plan, async (now, signal) => {
+      if (isDeleted(now.state)) return undefined;
+      this.#names.get(plan.dataset)?.push(given);
+      const metadata = { ...plan.metadata, name };
+      const document = Buffer.from(serialiseMetadata(metadata));
+      const info = await process.ports.store.put(objectKey(plan, 'vdi-meta.json'), document, {}, signal);
+      return [
+        { set: 'metadata', metadata },
+        { set: 'sync', part: 'meta', version: versionOf(info) },
+      ];
+    });
+    given.promised = promised;
+  }
+
+  /** As the front end does it: the flag in the store and the state in the cache under one lock. */
+  async #setDeleted({ ports }: SimProcess, plan: DatasetPlan, deleted: boolean): Promise<void> {
+    const wish = { deleted, promised: false };
+    const key = objectKey(plan, 'delete-flag');
+    const promised = await this.#change({ ports }, plan, async (now, signal) => {
+      if (isDeleted(now.state) === deleted || now.state === 'pruning') return undefined;
+      this.#wishes.get(plan.dataset)?.push(wish);
+      if (deleted) await ports.store.put(key, new Uint8Array(), {}, signal);
+      else await ports.store.remove([key], signal);
+      return [{ set: 'state', state: deleted ? 'deleting' : 'live' }];
+    });
+    wish.promised = promised;
+  }
+
+  /** True when it was carried out and confirmed; nothing changes when `decide` says undefined. */
+  async #change(
+    { ports }: Pick<SimProcess, 'ports'>,
+    { dataset }: DatasetPlan,
+    decide: (now: EditableDataset, signal: AbortSignal) => Promise<readonly DatasetEdit[] | undefined>,
+  ): Promise<boolean> {
+    const act = async (now: EditableDataset | undefined, signal: AbortSignal) => {
+      const changes = now && (await decide(now, signal));
+      return { changes: changes ?? [], result: changes !== undefined };
+    };
+    return ports.edits.edit(dataset, act, never);
   }
 }

@@ -12,6 +12,8 @@ import type { World } from './world.ts';
 /** Methods that change nothing. */
 const READS =
   /^(find|source|get|head|state|attempts|orphans|usage|view|files|page|retired|list|probe|read|acquireable)$/;
+/** What waits for a dataset's row. */
+const ROW_WRITES = /^(catalog\.(write|register|remove)|index\.beginPruning)$/;
 const never = new AbortController().signal;
 
 type Method = (...args: unknown[]) => unknown;
@@ -100,6 +102,7 @@ export class Gate {
       about: port === 'target' ? `${datasetOf(args[0])} ${ofTarget} ${aboutOf(args.slice(1))}` : aboutOf(args),
       nature,
       signal,
+      row: ROW_WRITES.test(`${port}.${method}`) ? String(datasetOf(args[0])) : undefined,
       act,
       actPartly: partOf(port, method, call, own, this.#world),
     });

@@ -1,12 +1,20 @@
 // How a simulation must end: told from what the clients did and what the plugin says, not from the code.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { TargetId } from '../../engine/model/ids.ts';
+import type { TargetId, UserId } from '../../engine/model/ids.ts';
 import { parseMetadata } from '../../engine/model/metadata.ts';
-import { type DatasetAddress, datasetPrefix, fileKey, objectKey } from '../../engine/model/object-key.ts';
+import {
+  type DatasetAddress,
+  datasetPrefix,
+  fileKey,
+  objectKey,
+  type ShareObject,
+  shareKey,
+} from '../../engine/model/object-key.ts';
+import { serialiseShare } from '../../engine/model/share.ts';
 import { controlView, recordView } from '../support/dataset-views.ts';
 import type { Clients } from './clients.ts';
-import type { DatasetPlan } from './plan.ts';
+import { type DatasetPlan, RECIPIENTS } from './plan.ts';
 import type { Verdict } from './sim-plugin.ts';
 import type { World } from './world.ts';
 
@@ -23,6 +31,7 @@ export async function judge(world: World, clients: Clients, plans: readonly Data
   const there = plans.filter(({ dataset }) => world.catalog.datasets.has(dataset));
   for (const plan of plans) {
     if (there.includes(plan)) await judgeDataset(world, clients, plan, expect);
+    else if (clients.possiblyDeleted(plan).includes(true)) judgeAbsent(world, plan, expect);
     else if (clients.accepted.has(plan.dataset)) faults.push(`${plan.dataset} was accepted and is lost`);
     else judgeAbsent(world, plan, expect);
   }
@@ -36,7 +45,7 @@ export async function judge(world: World, clients: Clients, plans: readonly Data
   const poisoned = there.filter(isPoisoned).map(({ dataset }) => `import ${dataset} dead`);
   expect('jobs', world.jobs.rows.map((row) => `${row.lane} ${row.dataset} ${row.state}`).sort(), poisoned.sort());
   for (const owner of new Set(plans.map((plan) => plan.owner))) {
-    const owned = there.filter((plan) => plan.owner === owner);
+    const owned = there.filter((plan) => plan.owner === owner && !isFlagged(world, plan));
     const bytes = owned.flatMap(({ files }) => Object.values(files)).reduce((sum, text) => sum + text.length, 0);
     expect(`usage of ${owner}`, await world.uploads.usage(owner, never), bytes);
   }
@@ -64,14 +73,19 @@ async function judgeDataset(world: World, clients: Clients, plan: DatasetPlan, e
   const metadata = parseMetadata(text, dataset);
   const possible = clients.possibleNames(plan);
   if (!possible.includes(metadata.name)) expect(`${dataset}: name`, metadata.name, possible);
+  const deleted = isFlagged(world, plan);
+  const wished = clients.possiblyDeleted(plan);
+  if (!wished.includes(deleted)) expect(`${dataset}: deleted`, deleted, wished);
+  expect(`${dataset}: attempts`, await world.catalog.attempts(dataset, never), []);
+  if (deleted) return judgeDeleted(world, plan, expect);
   expect(`${dataset}: metadata in the cache`, known.metadata, metadata);
   const imported = plan.refusal === undefined && plan.verdicts.import.kind === 'success';
   const properties = propertiesOf(world, plan);
-  expect(`${dataset}: keys`, keysOf(world, plan), expectedKeys(plan, imported, properties));
+  expect(`${dataset}: keys`, keysOf(world, plan), expectedKeys(world, plan, imported, properties));
   expect(`${dataset}: record`, await recordOf(world, plan), expectedRecord(plan, imported));
   expect(`${dataset}: control`, await controlOf(world, plan), imported ? expectedControl(plan, metadata.name) : {});
-  expect(`${dataset}: attempts`, await world.catalog.attempts(dataset, never), []);
   expect(`${dataset}: source`, await world.uploads.source(dataset, never), undefined);
+  judgeShares(world, plan, imported, expect);
   const installations = imported ? expectedInstallations(plan, metadata, properties) : {};
   const found = installedOf(world, dataset);
   expect(`${dataset}: installed on`, Object.keys(found).sort(), Object.keys(installations).sort());
@@ -80,6 +94,43 @@ async function judgeDataset(world: World, clients: Clients, plan: DatasetPlan, e
     const { content, ...rest } = found[target] ?? {};
     expect(`${dataset}: content on ${target}`, content, expected.content);
     if (expected.meta) expect(`${dataset}: metadata on ${target}`, rest, expected.meta);
+  }
+}
+
+const isFlagged = (world: World, at: DatasetAddress): boolean =>
+  world.store.keys().includes(objectKey(at, 'delete-flag'));
+
+/** How far it came before it was deleted is nobody's business, as long as nothing is left of it on the targets. */
+function judgeDeleted(world: World, { dataset }: DatasetPlan, expect: Expect): void {
+  const state = world.catalog.datasets.get(dataset)?.state;
+  // The pruner had no occasion yet to hand it over again.
+  if (state !== 'pruning') expect(`${dataset}: state`, state, 'deleted');
+  expect(`${dataset}: installed`, installedOf(world, dataset), {});
+  const rows = [...(world.schema.rows.get(dataset)?.targets ?? [])];
+  const shown = rows.filter(([, { state }]) => state.deletedStatus !== 1).map(([target]) => target);
+  expect(`${dataset}: not uninstalled from`, shown, []);
+}
+
+/** Recipients whose offer stands and who accepted it, as the store says. */
+function recipientsOf(world: World, plan: DatasetPlan): readonly UserId[] {
+  const says = (recipient: UserId, document: ShareObject, action: string): boolean =>
+    world.store.text(shareKey(plan, recipient, document)) === serialiseShare(action as 'grant' | 'accept');
+  return RECIPIENTS.filter(
+    (recipient) => says(recipient, 'share-offer.json', 'grant') && says(recipient, 'share-receipt.json', 'accept'),
+  );
+}
+
+function judgeShares(world: World, plan: DatasetPlan, imported: boolean, expect: Expect): void {
+  const recipients = recipientsOf(world, plan);
+  const words = world.catalog.datasets.get(plan.dataset)?.shares ?? [];
+  const cached = words.flatMap(({ recipient, offer, receipt }) =>
+    offer === 'grant' && receipt === 'accept' ? [recipient] : [],
+  );
+  expect(`${plan.dataset}: recipients in the cache`, cached, recipients);
+  for (const [id, data] of plan.verdicts.data) {
+    const installed = imported && data.kind === 'success' && plan.verdicts.meta.get(id)?.kind === 'success';
+    const seen = installed ? [...recipients, plan.owner].sort() : [];
+    expect(`${plan.dataset}: seen on ${id} by`, world.visibleTo(id, plan.dataset), seen);
   }
 }
 
@@ -97,10 +148,16 @@ const propertiesOf = (world: World, plan: DatasetPlan): readonly string[] =>
     return text === undefined ? [] : [`${name}=${text}`];
   });
 
-function expectedKeys(plan: DatasetPlan, imported: boolean, properties: readonly string[]): readonly string[] {
+function expectedKeys(
+  world: World,
+  plan: DatasetPlan,
+  imported: boolean,
+  properties: readonly string[],
+): readonly string[] {
   const objects = plan.refusal === undefined ? ['import-ready.zip', 'vdi-manifest.json'] : ['upload-error.json'];
   const files = properties.map((property) => `datasetProperties/${property.split('=')[0]}`);
-  return ['vdi-meta.json', ...objects, ...(imported ? ['install-ready.zip'] : []), ...files].sort();
+  const shares = keysOf(world, plan).filter((key) => key.startsWith('shares/'));
+  return ['vdi-meta.json', ...objects, ...(imported ? ['install-ready.zip'] : []), ...files, ...shares].sort();
 }
 
 /** As recordView gives it, without the lists of what the user put beside the data. */
@@ -108,7 +165,8 @@ async function recordOf(world: World, { dataset }: DatasetPlan): Promise<object>
   const known = world.catalog.datasets.get(dataset);
   if (!known) return {};
   const { upload, install } = known.files;
-  return { ...(await recordView(known, world.store)), files: { upload, install } };
+  const { shares: _shares, ...view } = withoutShares((await recordView(known, world.store)) as View);
+  return { ...view, files: { upload, install } };
 }
 
 function expectedRecord(plan: DatasetPlan, imported: boolean): object {
@@ -169,11 +227,20 @@ const asOneText = ([status, ...messages]: readonly string[]): readonly (string |
 /** What is not installed there is not shown, under whatever name: an update does not wait for a target that is away. */
 async function controlOf(world: World, plan: DatasetPlan): Promise<object> {
   const views = await controlView(world.schema, plan, world.store);
-  const entries = Object.entries(views).map(([target, view]) => {
+  const entries = Object.entries(views).map(([target, whole]) => {
+    const { visibleTo: _recipients, ...view } = withoutShares(whole as View);
     const installed = plan.verdicts.data.get(target as TargetId)?.kind === 'success';
-    return [target, installed ? view : { ...view, name: undefined }] as const;
+    const state = world.schema.rows.get(plan.dataset)?.targets.get(target as TargetId)?.state;
+    return [target, { ...view, ...(installed ? {} : { name: undefined }), deleted: state?.deletedStatus }] as const;
   });
   return Object.fromEntries(entries);
+}
+
+type View = Readonly<Record<string, unknown>> & { readonly sync: Readonly<Record<string, unknown>> };
+
+/** Shares are judged by who sees the dataset. */
+function withoutShares({ sync: { shares: _version, ...sync }, ...view }: View): View {
+  return { ...view, sync };
 }
 
 function expectedControl({ verdicts }: DatasetPlan, name: string): object {
@@ -186,6 +253,7 @@ function expectedControl({ verdicts }: DatasetPlan, name: string): object {
       shown: due?.kind === 'success',
       name: due ? name : undefined,
       sync: { data: 'current', meta: due ? 'current' : 'none' },
+      deleted: 0,
     };
     return [target, row] as const;
   });

@@ -7,9 +7,12 @@ import { metadataOf, PLASMO, TOXO } from '../support/dataset-samples.ts';
 import type { SeededRandom } from './random.ts';
 import type { Verdict, Verdicts } from './sim-plugin.ts';
 
-/** After the upload was accepted: the metadata get another name, a property file is put or removed. */
+/** What people do with a dataset that was accepted. */
 export type Edit = { readonly atMs: number } & (
   | { readonly kind: 'patch'; readonly name: string }
+  | { readonly kind: 'offer'; readonly recipient: UserId; readonly action: 'grant' | 'revoke' }
+  | { readonly kind: 'receipt'; readonly recipient: UserId; readonly action: 'accept' | 'reject' }
+  | { readonly kind: 'delete' | 'undelete' }
   | { readonly kind: 'property'; readonly name: string; readonly content: string | undefined }
 );
 
@@ -33,6 +36,7 @@ export interface Plan {
 }
 
 const OWNERS = ['1001', '9007199254740995'] as const;
+export const RECIPIENTS = ['2001', '2002'] as readonly string[] as readonly UserId[];
 
 export function planOf(random: SeededRandom): Plan {
   const processes = random.pick([1, 2, 2, 3]);
@@ -53,6 +57,7 @@ function planDataset(index: number, random: SeededRandom): DatasetPlan {
   if (random.chance(0.3)) files['more.txt'] = 'x'.repeat(random.between(0, 200));
   if (bad) files['genes.exe'] = 'no gene';
   const atMs = random.between(0, 15_000);
+  const verdict = verdictOf(random, ['invalid', 'script-error', 'poison']);
   return {
     owner,
     dataset,
@@ -62,24 +67,52 @@ function planDataset(index: number, random: SeededRandom): DatasetPlan {
     properties: random.chance(0.3) ? { 'p.tsv': 'first' } : {},
     refusal: bad ? "'genes.exe' has a file extension that this data type does not allow" : undefined,
     verdicts: {
-      import: verdictOf(random, ['invalid', 'script-error', 'poison']),
+      import: verdict,
       data: new Map(
         installTargets.map((id) => [id, verdictOf(random, ['invalid', 'script-error', 'missing-dependency'])]),
       ),
       meta: new Map(installTargets.map((id) => [id, verdictOf(random, ['invalid', 'script-error'])])),
     },
-    edits: planEdits(random, atMs),
+    edits: planEdits(random, atMs, verdict.kind !== 'poison'),
   };
 }
 
-function planEdits(random: SeededRandom, uploadMs: number): readonly Edit[] {
+function planEdits(random: SeededRandom, uploadMs: number, mayDelete: boolean): readonly Edit[] {
   let atMs = uploadMs;
-  return Array.from({ length: random.pick([0, 0, 1, 2, 4]) }, (_, i): Edit => {
+  return Array.from({ length: random.pick([0, 0, 1, 2, 4, 6]) }, (_, i): Edit => {
     atMs += random.between(0, random.pick([100, 5_000, 40_000]));
-    if (random.chance(0.6)) return { atMs, kind: 'patch', name: `name ${i}` };
-    const content = random.chance(0.7) ? `property ${i}` : undefined;
-    return { atMs, kind: 'property', name: random.pick(['p.tsv', 'q.tsv']), content };
+    const kinds = [
+      'patch',
+      'patch',
+      'property',
+      'offer',
+      'receipt',
+      ...(mayDelete ? (['delete', 'undelete'] as const) : []),
+    ];
+    return { atMs, ...planEdit(i, random.pick(kinds as readonly Edit['kind'][]), random) };
   });
+}
+
+function planEdit(i: number, kind: Edit['kind'], random: SeededRandom) {
+  switch (kind) {
+    case 'patch':
+      return { kind, name: `name ${i}` };
+    case 'property':
+      return {
+        kind,
+        name: random.pick(['p.tsv', 'q.tsv']),
+        content: random.chance(0.7) ? `property ${i}` : undefined,
+      };
+    case 'offer':
+      return { kind, recipient: random.pick(RECIPIENTS), action: random.pick(['grant', 'grant', 'revoke'] as const) };
+    case 'receipt':
+      return { kind, recipient: random.pick(RECIPIENTS), action: random.pick(['accept', 'accept', 'reject'] as const) };
+    case 'delete':
+    case 'undelete':
+      return { kind };
+    default:
+      return kind satisfies never;
+  }
 }
 
 function verdictOf(random: SeededRandom, others: readonly Verdict['kind'][]): Verdict {

@@ -4,8 +4,8 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 54,
-  'dropped-event': 27,
-  'double-install': 18,
-  unfenced: 37,
+  'lost-ack': 15,
+  'dropped-event': 409,
+  'double-install': 6,
+  unfenced: 65,
 };

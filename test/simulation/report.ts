@@ -11,6 +11,7 @@ export class Tally {
   readonly #counts: FaultCounts = noFaults();
   readonly #begunMs: number;
   readonly #now: () => number;
+  readonly #ends: Record<string, number> = {};
   #steps = 0;
   #virtualMs = 0;
   passed = 0;
@@ -21,7 +22,8 @@ export class Tally {
     this.#begunMs = now();
   }
 
-  add({ counts, steps, virtualMs, violations }: SimulationResult): void {
+  add({ counts, steps, ends, virtualMs, violations }: SimulationResult): void {
+    for (const [state, datasets] of Object.entries(ends)) this.#ends[state] = (this.#ends[state] ?? 0) + datasets;
     for (const fault of FAULTS) this.#counts[fault] += counts[fault];
     this.#steps += steps;
     this.#virtualMs += virtualMs;

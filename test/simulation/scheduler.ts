@@ -30,6 +30,8 @@ export interface Call {
   readonly nature: Nature;
   readonly signal: AbortSignal | undefined;
   readonly act: () => Promise<unknown>;
+  /** Waits for as long as the dataset's row is locked. */
+  readonly row?: string | undefined;
   /** Carries out a part of it; absent when it has no parts. */
   readonly actPartly?: (() => Promise<unknown>) | undefined;
 }
@@ -66,6 +68,8 @@ export interface SchedulerOptions {
   readonly clock: VirtualClock;
   readonly random: SeededRandom;
   readonly trace: Trace;
+  /** Somebody else has the dataset's row. */
+  readonly isLocked: (dataset: string) => boolean;
   /** The process ends; called before any of its waiting calls is taken away. */
   readonly crash: (caller: Caller) => void;
 }
@@ -139,7 +143,7 @@ export class Scheduler {
     const { clock, random } = this.#options;
     this.steps++;
     const now = clock.now();
-    const open = this.#waiting.filter((waiting) => waiting.notBefore <= now && !waiting.caller.stalled);
+    const open = this.#waiting.filter((waiting) => waiting.notBefore <= now && this.#mayGo(waiting));
     if (open.length === 0) {
       if (!(await clock.advanceToNext())) return false;
     } else {
@@ -161,6 +165,10 @@ export class Scheduler {
       this.#note(waiting, 'happens while its process ends');
       this.#actQuietly(waiting, this.random.chance(this.weather['change untold']));
     }
+  }
+
+  #mayGo({ caller, row }: Waiting): boolean {
+    return !caller.stalled && !(row !== undefined && this.#options.isLocked(row));
   }
 
   #release(waiting: Waiting): void {

@@ -1,5 +1,6 @@
 // One process of the simulation: the real supervisor over the real tree, on ports that stand behind the scheduler.
 
+import { Daemons } from '../../actors/daemons.ts';
 import type { LaneChannels } from '../../actors/event-router.ts';
 import { PluginBreakers } from '../../actors/plugin-breakers.ts';
 import { topology } from '../../actors/topology.ts';
@@ -13,6 +14,7 @@ import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { Leases } from '../../engine/ports/leases.ts';
 import { Supervisor } from '../../engine/supervisor.ts';
 import { FakeChangeQueue } from '../fakes/fake-change-queue.ts';
+import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { FakeEventLog } from '../fakes/fake-event-log.ts';
 import { FakeJobs } from '../fakes/fake-jobs.ts';
 import { FakeLeases } from '../fakes/fake-leases.ts';
@@ -20,6 +22,7 @@ import { LIMITS, TYPES } from '../support/lane-settings.ts';
 import { Gate } from './gate.ts';
 import { ProcessClock } from './process-clock.ts';
 import type { Caller } from './scheduler.ts';
+import { SimEdits } from './sim-edits.ts';
 import { SimScratch } from './sim-scratch.ts';
 import { SimTasks } from './sim-tasks.ts';
 import type { World } from './world.ts';
@@ -105,10 +108,14 @@ export class SimProcess implements Caller {
     const world = this.#world;
     const log = world.log.child({ process: id });
     const metrics = new Metrics();
-    const { gate, scratch, settler, queries: _ofFrontEnds, ...rest } = ports;
+    const { gate, scratch, settler, queries: _queries, edits: _edits, ...rest } = ports;
     const tasks = new SimTasks({ ...gate.taskParts(), store: ports.store, scratch, plugin: world.plugin });
+    const { index, targetIndexes, ...lanes } = rest;
+    const parts = { types: TYPES, clock, log, metrics, random: Math.random };
+    const daemons = new Daemons({ ...lanes, index, targetIndexes, ...parts, settings: world.daemons });
     const children = topology({
-      ...rest,
+      ...lanes,
+      daemons,
       scratch,
       tasks,
       breakers: new PluginBreakers(TYPES, { clock, log, metrics }),
@@ -142,6 +149,11 @@ function openPorts(process: SimProcess, world: World) {
     targets: new Map([...world.targets].map(([name, target]) => [name, gate.wrap('target', target)])),
     queries: gate.wrap<Pick<DatasetQueries, 'view'>>('queries', { view }),
     settler: gate.wrap('store', { settle: async (_signal: AbortSignal) => world.settle() }),
+    index: gate.wrap('index', new FakeDatasetIndex(world.catalog)),
+    targetIndexes: new Map(
+      [...world.targets.keys()].map((name) => [name, gate.wrap('index', new FakeTargetIndex(name, world.schema))]),
+    ),
+    edits: new SimEdits(world.catalog, world.rows, gate, process),
     scratch: new SimScratch(),
     gate,
   };

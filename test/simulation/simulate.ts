@@ -25,6 +25,8 @@ export interface SimulationResult {
   readonly violations: readonly string[];
   readonly counts: FaultCounts;
   readonly steps: number;
+  /** How many datasets ended in which state; `none` are those that were never accepted, or pruned. */
+  readonly ends: Readonly<Record<string, number>>;
   /** Milliseconds of virtual time. */
   readonly virtualMs: number;
   /** Of the whole trace. */
@@ -79,7 +81,12 @@ class Simulation {
     for (const process of this.#world.alive) process.kill();
     const { counts, steps } = scheduler;
     const virtualMs = clock.now() - begun;
-    return { seed: this.#seed, violations, counts, steps, virtualMs, digest: trace.digest(), tail: trace.tail };
+    const ends: Record<string, number> = {};
+    for (const { dataset } of this.#plan.datasets) {
+      const state = this.#world.catalog.datasets.get(dataset)?.state ?? 'none';
+      ends[state] = (ends[state] ?? 0) + 1;
+    }
+    return { seed: this.#seed, violations, counts, steps, ends, virtualMs, digest: trace.digest(), tail: trace.tail };
   }
 
   async #calmDown(): Promise<void> {

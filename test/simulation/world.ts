@@ -2,10 +2,11 @@
 // come and go around them.
 
 import pino from 'pino';
+import type { DaemonSettings } from '../../actors/daemons.ts';
 import type { Logger } from '../../engine/log.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
-import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import type { ObjectInfo, ObjectSource, PutOptions } from '../../engine/ports/object-store.ts';
@@ -23,6 +24,7 @@ import type { Bug } from './bugs.ts';
 import { Fences } from './fences.ts';
 import { SeededRandom } from './random.ts';
 import { Scheduler } from './scheduler.ts';
+import { RowLocks } from './sim-edits.ts';
 import { SimPlugin } from './sim-plugin.ts';
 import { SimProcess } from './sim-process.ts';
 import { SimJobs, SimLeases } from './sim-tables.ts';
@@ -30,6 +32,8 @@ import { Trace } from './trace.ts';
 
 /** pino's number. */
 const ERROR = 50;
+/** In a site of three datasets one that is about to go is too many for the reconciler. */
+const BRAKED = /^datasets are absent/;
 
 export interface WorldOptions {
   readonly seed: number;
@@ -59,6 +63,8 @@ export class World {
   readonly fences = new Fences(this.leases, this.schema, this.violate);
   readonly changes = new ChangeTable(this.clock);
   readonly events = new EventLogTable(this.clock);
+  readonly daemons: DaemonSettings;
+  readonly rows = new RowLocks();
   readonly processes: SimProcess[] = [];
   /** Changes on their way from the store, and those that a settling must tell. */
   late = 0;
@@ -70,12 +76,14 @@ export class World {
 
   constructor({ seed, bug, print = false }: WorldOptions) {
     this.bug = bug;
+    this.daemons = daemonSettings(new SeededRandom(seed, 'daemons'));
     this.trace = new Trace(() => this.clock.now(), print);
     this.log = this.#logger(print);
     this.scheduler = new Scheduler({
       clock: this.clock,
       random: new SeededRandom(seed, 'scheduler'),
       trace: this.trace,
+      isLocked: (dataset) => this.rows.isLocked(dataset),
       crash: (caller) => this.crash(caller as SimProcess),
     });
     this.leases.violate = this.violate;
@@ -133,6 +141,11 @@ export class World {
         return typeof member === 'function' ? member.bind(target) : member;
       },
     });
+  }
+
+  /** Who sees the dataset on the target's site. */
+  visibleTo(target: TargetId, dataset: DatasetId): readonly UserId[] {
+    return new FakeInstallTarget(target, this.clock, this.schema).visibleTo(dataset);
   }
 
   /** Tells the changes that dead processes made and did not tell. */
@@ -253,6 +266,7 @@ export class World {
     const write = (line: string): void => {
       if (print) console.log(`    ${line.trim()}`);
       const { level, process, msg, dataset, err } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+      if (BRAKED.test(String(msg))) return;
       if (Number(level) < ERROR || this.plugin.isPoison(dataset as DatasetId)) return;
       // The tables' loops come to an end with their process, which nobody is there to see.
       if (!this.leases.alive(Number(process))) return;
@@ -275,4 +289,14 @@ class SimStore extends FakeObjectStore {
     const bytes = 'file' in source ? this.#fileOf(source.file) : source;
     return super.put(key, bytes, options, signal);
   }
+}
+
+/** Minutes instead of hours and days, so that runs meet with everything else. */
+function daemonSettings(random: SeededRandom): DaemonSettings {
+  const fullRunIntervalMs = random.pick([70_000, 150_000, 3_600_000]);
+  const slimRunIntervalMs = random.pick([30_000, 80_000, 3_600_000]);
+  return {
+    pruner: { retentionWindowMs: random.pick([0, 30_000, 86_400_000]), pruneIntervalMs: random.pick([20_000, 60_000]) },
+    reconciler: { enabled: true, fullRunIntervalMs, slimRunIntervalMs, performDeletes: true },
+  };
 }
