@@ -1,0 +1,260 @@
+// Who may call what: every route of the installer, every kind of caller, on a private dataset, a public one and one that
+// is not there, against one table. A route without a row fails. Whoever may not see a dataset cannot tell it from one
+// that is not there.
+
+import t from 'tap';
+import { FormData, fetch } from 'undici';
+import { targetId } from '../../../engine/model/ids.ts';
+import { fileKey, objectKey } from '../../../engine/model/object-key.ts';
+import { newKeyPair } from '../../../http/local-issuer.ts';
+import type { Route } from '../../../http/route.ts';
+import { cacheDatabase } from '../../support/cache-database.ts';
+import { newDataset, newUser } from '../../support/dataset-samples.ts';
+import { ADMIN, bearer, httpApp } from '../http-app.ts';
+import { soundDetails } from './installation.ts';
+import { installerApp } from './installer-app.ts';
+import { type Added, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
+
+const db = await cacheDatabase(t);
+const app = await installerApp(t, db, { settings: { installTargets: INSTALL_TARGETS, uploadsPerUser: 10 } });
+// The same routes behind the verification of tokens that runs in production.
+const { url } = await httpApp(t, app.routes);
+
+const [owner, recipient, stranger] = [newUser(), newUser(), newUser()];
+const as = async (subject: string, claims = {}, more = {}): Promise<Readonly<Record<string, string>>> => ({
+  authorization: `Bearer ${await bearer({ given_name: 'Ada', ...claims }, { subject, ...more })}`,
+});
+const { privateKeyPem } = await newKeyPair();
+const ROLES = {
+  anonymous: {},
+  expired: await as(owner, {}, { lifetimeSeconds: -60 }),
+  'other issuer': await as(owner, {}, { issuer: 'somebody else' }),
+  'other key': await as(owner, {}, { privateKeyPem }),
+  'wrong admin token': { 'admin-token': 'b'.repeat(40) },
+  guest: await as(newUser(), { guest: true }),
+  stranger: await as(stranger),
+  recipient: await as(recipient),
+  owner: await as(owner),
+  admin: { 'admin-token': ADMIN },
+} as const;
+type Role = keyof typeof ROLES;
+const ROLE_NAMES = Object.keys(ROLES) as Role[];
+
+/** `in` = answered with what was asked for. */
+type Verdict = 'in' | 401 | 403 | 404;
+type Row = Readonly<Record<Role, Verdict>>;
+/** One verdict for a route without a dataset, else one for each kind of dataset. */
+type Rule = { readonly any: Row } | Readonly<Record<Kind, Row>>;
+const KINDS = ['private', 'public', 'missing'] as const;
+type Kind = (typeof KINDS)[number];
+
+const row = (
+  strange: Verdict,
+  [wrongAdmin, guest, stranger, recipient, owner, admin]: readonly [
+    Verdict,
+    Verdict,
+    Verdict,
+    Verdict,
+    Verdict,
+    Verdict,
+  ],
+): Row => ({
+  anonymous: strange,
+  expired: strange,
+  'other issuer': strange,
+  'other key': strange,
+  'wrong admin token': wrongAdmin,
+  guest,
+  stranger,
+  recipient,
+  owner,
+  admin,
+});
+
+// Columns: wrong admin token, guest, stranger, recipient, owner, admin.
+const OPEN: Rule = { any: row('in', ['in', 'in', 'in', 'in', 'in', 'in']) };
+const USERS: Rule = { any: row(401, [401, 403, 'in', 'in', 'in', 401]) };
+const USERS_AND_GUESTS: Rule = { any: row(401, [401, 'in', 'in', 'in', 'in', 401]) };
+const ADMINS: Rule = { any: row(401, [403, 401, 401, 401, 401, 'in']) };
+const SEE_DETAILS: Rule = {
+  private: row(401, [403, 403, 404, 'in', 'in', 'in']),
+  public: row(401, [403, 403, 'in', 'in', 'in', 'in']),
+  missing: row(401, [403, 403, 404, 404, 404, 404]),
+};
+const SEE_FILES: Rule = {
+  private: row(401, [403, 404, 404, 'in', 'in', 'in']),
+  public: row(401, [403, 'in', 'in', 'in', 'in', 'in']),
+  missing: row(401, [403, 404, 404, 404, 404, 404]),
+};
+const OWNER: Rule = {
+  private: row(401, [401, 403, 404, 403, 'in', 401]),
+  public: row(401, [401, 403, 403, 403, 'in', 401]),
+  missing: row(401, [401, 403, 404, 404, 404, 401]),
+};
+const OWNER_OR_ADMIN: Rule = {
+  private: row(401, [403, 403, 404, 403, 'in', 'in']),
+  public: row(401, [403, 403, 403, 403, 'in', 'in']),
+  missing: row(401, [403, 403, 404, 404, 404, 404]),
+};
+const RECIPIENT_OR_ADMIN: Rule = {
+  private: row(401, [403, 403, 404, 'in', 403, 'in']),
+  public: row(401, [403, 403, 403, 'in', 403, 'in']),
+  missing: row(401, [403, 403, 404, 404, 404, 404]),
+};
+const ADMINS_ON_DATASETS: Rule = {
+  private: row(401, [403, 401, 401, 401, 401, 'in']),
+  public: row(401, [403, 401, 401, 401, 401, 'in']),
+  missing: row(401, [403, 401, 401, 401, 401, 404]),
+};
+
+const TABLE: Readonly<Record<string, Rule>> = {
+  listDatasets: USERS,
+  listCommunityDatasets: USERS_AND_GUESTS,
+  createDataset: USERS,
+  getDataset: SEE_DETAILS,
+  reviseDataset: OWNER,
+  patchDataset: OWNER,
+  deleteDataset: OWNER_OR_ADMIN,
+  undeleteDataset: OWNER_OR_ADMIN,
+  putShareOffer: OWNER_OR_ADMIN,
+  putShareReceipt: RECIPIENT_OR_ADMIN,
+  listShareOffers: USERS,
+  getSelfMeta: USERS,
+  listDatasetFiles: SEE_FILES,
+  downloadUpload: SEE_FILES,
+  downloadInstall: SEE_FILES,
+  getDocument: SEE_FILES,
+  putDocument: OWNER,
+  deleteDocument: OWNER,
+  getPropertyFile: SEE_FILES,
+  putPropertyFile: OWNER,
+  deletePropertyFile: OWNER,
+  getVariablePropertyFile: SEE_FILES,
+  putVariablePropertyFile: OWNER,
+  deleteVariablePropertyFile: OWNER,
+  getStoredMetadata: SEE_FILES,
+  getUploadError: SEE_FILES,
+  listPlugins: USERS_AND_GUESTS,
+  getServiceMeta: OPEN,
+  reportDatasets: ADMINS,
+  reportDataset: ADMINS_ON_DATASETS,
+  reportFailedImports: ADMINS,
+  reportFailedInstalls: ADMINS,
+  reportObjects: ADMINS,
+  uploadForUser: ADMINS,
+  reportJobs: ADMINS,
+  // There is no such job.
+  retryJob: { any: row(401, [403, 401, 401, 401, 401, 404]) },
+  reconcileDatasets: ADMINS,
+  reportReconciliation: ADMINS,
+  pruneDatasets: ADMINS,
+  reportPruning: ADMINS,
+  clearFailedInstalls: ADMINS,
+  reportClearedInstalls: ADMINS,
+  purgeDataset: ADMINS_ON_DATASETS,
+};
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const form = (body: object, ...files: readonly string[]): { readonly body: FormData } => {
+  const made = new FormData();
+  made.append('details', JSON.stringify(body));
+  for (const part of ['dataFile', ...files]) made.append(part, new Blob(['A1\n']), 'genes.txt');
+  return { body: made };
+};
+const json = (body: object) => ({ headers: JSON_TYPE, body: JSON.stringify(body) });
+const file = (type: string) => ({ headers: { 'content-type': type }, body: 'a\tb\n' });
+type Sent = { readonly headers?: Readonly<Record<string, string>>; readonly body?: FormData | string };
+/** A sound request, of the operations that need a body or a header. */
+const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
+  createDataset: () => form(soundDetails()),
+  uploadForUser: () => ({ ...form(soundDetails()), headers: { 'user-id': owner } }),
+  reviseDataset: () => form({ origin: 'direct-upload', revisionNote: 'Measured again' }, 'dataPropertiesFile'),
+  patchDataset: () => json({ summary: { value: 'Another summary' } }),
+  putShareOffer: () => json({ action: 'grant' }),
+  putShareReceipt: () => json({ action: 'accept' }),
+  putDocument: () => file('application/octet-stream'),
+  putPropertyFile: () => file('text/tab-separated-values'),
+  putVariablePropertyFile: () => file('text/tab-separated-values'),
+  clearFailedInstalls: () => json({ all: true }),
+  purgeDataset: (dataset) => ({ headers: JSON_TYPE, body: `{"userId":${owner},"datasetId":"${dataset}"}` }),
+};
+
+async function dataset(kind: Kind): Promise<Added> {
+  if (kind === 'missing') return { owner, dataset: newDataset() };
+  const at = await imported(app, db, owner, {
+    type: { name: 'rnaseq', version: '1.0' },
+    installTargets: [targetId('PlainSite')],
+    ...(kind === 'public' ? { visibility: 'public' } : {}),
+  });
+  await share(db, at, recipient, 'grant', 'accept');
+  const signal = new AbortController().signal;
+  for (const key of [
+    fileKey(at, 'documents', 'notes.pdf'),
+    fileKey(at, 'datasetProperties', 'p.tsv'),
+    objectKey(at, 'upload-error.json'),
+  ])
+    await app.store.put(key, Buffer.from('{"status":"failed","message":"x"}'), {}, signal);
+  return at;
+}
+
+/** Differ from call to call: the last two are of the connection, and say how much of the body came before the answer. */
+const INCIDENTAL = new Set(['date', 'x-request-id', 'connection', 'keep-alive']);
+
+async function call(route: Route, at: Added, role: Role) {
+  const { method, path, operationId } = route;
+  const { body, headers = {} }: Sent = SENT[operationId]?.(at.dataset) ?? {};
+  const target = path
+    .replace('/jobs/:id', '/jobs/12345')
+    .replace(':id', at.dataset)
+    .replace(':recipient', recipient)
+    .replace(':fileName', path.includes('documents') ? 'notes.pdf' : 'p.tsv');
+  const response = await fetch(url + target, {
+    method,
+    redirect: 'manual',
+    headers: { ...headers, ...ROLES[role] },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  const shown = Object.fromEntries([...response.headers].filter(([name]) => !INCIDENTAL.has(name)));
+  return { status: response.status, text: text.replaceAll(at.dataset, 'ID'), headers: shown };
+}
+
+const verdictOf = (status: number): Verdict => (status < 400 ? 'in' : (status as Verdict));
+
+for (const route of app.routes)
+  t.test(`${route.operationId}: ${route.method} ${route.path}`, async (t) => {
+    const rule = TABLE[route.operationId];
+    if (!rule) throw new Error(`${route.operationId} is not in the table`);
+    const kinds = 'any' in rule ? (['missing'] as const) : KINDS;
+    const refusals = new Map<string, object>();
+    for (const kind of kinds) {
+      const wanted = 'any' in rule ? rule.any : rule[kind];
+      const at = await dataset(kind);
+      const before = app.store.keys();
+      // Those who are refused come first, and must leave everything as it is.
+      const order = [...ROLE_NAMES].sort((a, b) => Number(wanted[a] === 'in') - Number(wanted[b] === 'in'));
+      const found: Partial<Record<Role, Verdict>> = {};
+      for (const role of order) {
+        const answer = await call(route, at, role);
+        found[role] = verdictOf(answer.status);
+        if (wanted[role] !== 'in') {
+          t.strictSame(app.store.keys(), before, `${role} changes nothing`);
+          refusals.set(`${role} ${kind}`, answer);
+        }
+      }
+      t.strictSame(found, { ...wanted }, kind);
+    }
+    if ('any' in rule) return;
+    for (const kind of ['private', 'public'] as const)
+      for (const role of ROLE_NAMES)
+        if (rule[kind][role] !== 'in' && rule[kind][role] === rule.missing[role])
+          t.strictSame(
+            refusals.get(`${role} ${kind}`),
+            refusals.get(`${role} missing`),
+            `${role} cannot tell a ${kind} dataset from none`,
+          );
+  });
+
+t.test('the table has no row of a route that is not there', async (t) => {
+  t.strictSame(Object.keys(TABLE).sort(), app.routes.map(({ operationId }) => operationId).sort());
+});
