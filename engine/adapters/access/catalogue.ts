@@ -1,0 +1,140 @@
+// The catalogue of curated datasets, and people's parts in them.
+
+import { type CuratedId, parseCuratedId, type RequestStatus } from '../../model/access-request.ts';
+import type { RestrictionLevel } from '../../model/access-rights.ts';
+import type { UserId } from '../../model/ids.ts';
+import type { AccessCatalogue, CuratedDataset, Part } from '../../ports/access-catalogue.ts';
+import type { Postgres, Sql } from '../postgres.ts';
+
+const MAX_PARTS = 10_000;
+
+interface CuratedRow {
+  readonly dataset_id: CuratedId;
+  readonly study_id: string;
+  readonly sha1_hash: string;
+  readonly display_name: string;
+  readonly short_display_name: string;
+  readonly description: string;
+  readonly restriction_level: RestrictionLevel;
+  readonly days_for_approval: number;
+  readonly prior_auth_label: string;
+  readonly mail_from: string;
+  readonly mail_manager_text: string;
+  readonly mail_requester_text: string;
+  readonly mail_approval_text: string;
+}
+
+interface PartRow extends CuratedRow {
+  readonly is_manager: boolean | null;
+  readonly approval_status: RequestStatus | null;
+  readonly start_date: Date | null;
+  readonly duration: number | null;
+}
+
+const NAMES = [
+  ...['dataset_id', 'study_id', 'sha1_hash', 'display_name', 'short_display_name', 'description', 'restriction_level'],
+  ...['days_for_approval', 'prior_auth_label', 'mail_from', 'mail_manager_text', 'mail_requester_text'],
+  'mail_approval_text',
+];
+const COLUMNS = NAMES.map((name) => `c.${name}`).join(', ');
+
+const PARTS = `
+  select ${COLUMNS}, p.is_manager, e.approval_status, e.start_date, e.duration
+  from curated_dataset c
+  left join provider p on p.dataset_id = c.dataset_id and p.user_id = $1::numeric
+  left join end_user e on e.dataset_id = c.dataset_id and e.user_id = $1::numeric`;
+
+/** Nothing is written where nothing differs. */
+const PUT = `
+  insert into curated_dataset (${NAMES.join(', ')})
+  values (${NAMES.map((_, i) => `$${i + 1}`).join(', ')})
+  on conflict (dataset_id) do update set (${NAMES.join(', ')}) = (${NAMES.map((name) => `excluded.${name}`).join(', ')})
+  where (${NAMES.map((name) => `curated_dataset.${name}`).join(', ')})
+    is distinct from (${NAMES.map((name) => `excluded.${name}`).join(', ')})
+  returning dataset_id`;
+
+export class PostgresAccessCatalogue implements AccessCatalogue {
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+    this.#db = db;
+  }
+
+  async find(dataset: CuratedId, signal: AbortSignal): Promise<CuratedDataset | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<CuratedRow>(`select ${COLUMNS} from curated_dataset c where c.dataset_id = $1`, [
+      dataset,
+    ]);
+    return row && curated(row);
+  }
+
+  async parts(user: UserId, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<PartRow>(
+      `${PARTS} where $2::boolean or p.user_id is not null or e.user_id is not null
+       order by c.dataset_id limit ${MAX_PARTS}`,
+      [user, which === 'all'],
+    );
+    return rows.map(part);
+  }
+
+  async partIn(user: UserId, study: string, signal: AbortSignal): Promise<Part | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<PartRow>(
+      `${PARTS} where c.study_id = $2 or c.dataset_id = $3 order by (c.study_id = $2) desc limit 1`,
+      [user, study, parseCuratedId(study) ?? null],
+    );
+    return row && part(row);
+  }
+
+  put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {
+    return this.#db.transaction(async (sql: Sql) => {
+      let changed = 0;
+      for (const dataset of datasets) changed += (await sql.query(PUT, valuesOf(dataset))).length;
+      return changed;
+    }, signal);
+  }
+}
+
+const curated = (row: CuratedRow): CuratedDataset => ({
+  datasetId: row.dataset_id,
+  studyId: row.study_id,
+  sha1Hash: row.sha1_hash,
+  displayName: row.display_name,
+  shortDisplayName: row.short_display_name,
+  description: row.description,
+  restrictionLevel: row.restriction_level,
+  daysForApproval: row.days_for_approval,
+  priorAuthLabel: row.prior_auth_label,
+  mailFrom: row.mail_from,
+  managerText: row.mail_manager_text,
+  requesterText: row.mail_requester_text,
+  approvalText: row.mail_approval_text,
+});
+
+/** In the order of the columns. */
+const valuesOf = (dataset: CuratedDataset): readonly unknown[] => [
+  dataset.datasetId,
+  dataset.studyId,
+  dataset.sha1Hash,
+  dataset.displayName,
+  dataset.shortDisplayName,
+  dataset.description,
+  dataset.restrictionLevel,
+  dataset.daysForApproval,
+  dataset.priorAuthLabel,
+  dataset.mailFrom,
+  dataset.managerText,
+  dataset.requesterText,
+  dataset.approvalText,
+];
+
+function part(row: PartRow): Part {
+  const { approval_status: status, start_date: start, duration } = row;
+  const hasGrant = status !== null && start !== null && duration !== null;
+  return {
+    dataset: curated(row),
+    isManager: row.is_manager ?? undefined,
+    grant: hasGrant ? { approvalStatus: status, startDate: start, durationDays: duration } : undefined,
+  };
+}

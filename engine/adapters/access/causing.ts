@@ -1,0 +1,24 @@
+// A transaction that changes something, with the cause that the triggers of the access schema record.
+
+import type { Cause } from '../../ports/access-people.ts';
+import type { Postgres, Sql } from '../postgres.ts';
+
+export function causing<Result>(
+  db: Pick<Postgres, 'transaction'>,
+  cause: Cause,
+  work: (sql: Sql) => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  return db.transaction(async (sql) => {
+    await setCause(sql, cause);
+    return work(sql);
+  }, signal);
+}
+
+/** From here on in this transaction. */
+export async function setCause(sql: Sql, { user, at }: Cause): Promise<void> {
+  await sql.query("select set_config('longshore.cause_user', $1, true), set_config('longshore.cause_time', $2, true)", [
+    user,
+    at.toISOString(),
+  ]);
+}

@@ -1,0 +1,89 @@
+// Invitations of people without account.
+
+import type { CuratedId, SettledTerms } from '../../model/access-request.ts';
+import type { UserId } from '../../model/ids.ts';
+import type { AccessInvitations, Invitation } from '../../ports/access-invitations.ts';
+import type { Cause } from '../../ports/access-people.ts';
+import type { Postgres, Sql } from '../postgres.ts';
+import { setCause } from './causing.ts';
+import { queueMails } from './outbox.ts';
+import { insertProvider } from './providers.ts';
+import { insertRequest } from './request-row.ts';
+
+type Content = { readonly isManager: boolean } | { readonly terms: StoredTerms };
+/** As JSON has it. */
+type StoredTerms = Omit<SettledTerms, 'startDate' | 'dateDenied' | 'requestedAt'> & {
+  readonly startDate: string;
+  readonly dateDenied?: string;
+  readonly requestedAt: string;
+};
+
+interface InvitationRow {
+  readonly invitation_id: number;
+  readonly dataset_id: CuratedId;
+  readonly content: Content;
+  readonly cause_user: Cause['user'];
+}
+
+export class PostgresAccessInvitations implements AccessInvitations {
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+    this.#db = db;
+  }
+
+  invite(invitation: Invitation, { user, at }: Cause, signal: AbortSignal): Promise<boolean> {
+    const { datasetId, kind } = invitation;
+    const email = invitation.email.toLowerCase();
+    const content = kind === 'provider' ? { isManager: invitation.isManager } : { terms: invitation.terms };
+    return this.#db.transaction(async (sql) => {
+      const [free] = await sql.query(
+        `insert into invited_address as a (email, last_mail) values ($1, $2)
+         on conflict (email) do update set last_mail = excluded.last_mail
+           where a.last_mail <= excluded.last_mail - interval '24 hours'
+         returning email`,
+        [email, at],
+      );
+      if (!free) return false;
+      await sql.query(
+        `insert into invitation (email, kind, dataset_id, content, cause_user) values ($1, $2, $3, $4, $5::numeric)
+         on conflict (email, kind, dataset_id)
+           do update set content = excluded.content, cause_user = excluded.cause_user`,
+        [email, kind, datasetId, JSON.stringify(content), user],
+      );
+      await queueMails(sql, [{ template: `${kind}-register`, datasetId, email: invitation.email }], at);
+      return true;
+    }, signal);
+  }
+
+  async redeem(email: string, user: UserId, at: Date, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const address = email.toLowerCase();
+    // Nearly always there is none, and this is asked at every call.
+    const waiting = await this.#db.query('select from invitation where email = $1 limit 1', [address], 'invited');
+    if (waiting.length === 0) return 0;
+    return this.#db.transaction(async (sql) => {
+      const rows = await sql.query<InvitationRow>(
+        `delete from invitation where email = $1
+         returning invitation_id, dataset_id, content, cause_user::text as cause_user`,
+        [address],
+      );
+      for (const row of [...rows].sort((a, b) => a.invitation_id - b.invitation_id)) await enter(sql, row, user, at);
+      return rows.length;
+    }, signal);
+  }
+}
+
+async function enter(sql: Sql, row: InvitationRow, userId: UserId, at: Date): Promise<void> {
+  const { dataset_id: datasetId, content, cause_user: by } = row;
+  await setCause(sql, { user: by, at });
+  if ('terms' in content) await insertRequest(sql, { userId, datasetId }, termsOf(content.terms));
+  else await insertProvider(sql, { userId, datasetId, isManager: content.isManager });
+}
+
+const termsOf = (stored: StoredTerms): SettledTerms => ({
+  ...stored,
+  startDate: new Date(stored.startDate),
+  dateDenied: stored.dateDenied === undefined ? undefined : new Date(stored.dateDenied),
+  requestedAt: new Date(stored.requestedAt),
+});

@@ -1,0 +1,84 @@
+// Mails to be sent, as rows. A claim moves the time of the next try past the end of this one, so that the mail of a
+// process that dies is tried again by any other.
+
+import type { MailDraft } from '../../model/access-mail.ts';
+import type { CuratedId } from '../../model/access-request.ts';
+import type { Outbox, QueuedMail } from '../../ports/outbox.ts';
+import type { Sql } from '../postgres.ts';
+import { storableText } from '../storable-text.ts';
+
+/** As JSON has it: no dates. */
+type StoredDraft =
+  | Extract<MailDraft, { readonly email: string }>
+  | { readonly template: string; readonly datasetId: CuratedId; readonly request: { readonly startDate: string } };
+
+interface MailRow {
+  readonly mail_id: number;
+  readonly message_key: string;
+  readonly draft: StoredDraft;
+  readonly tries: number;
+}
+
+/** In the transaction of the change that the mails tell of. */
+export async function queueMails(sql: Sql, mails: readonly MailDraft[], due: Date): Promise<void> {
+  if (mails.length === 0) return;
+  await sql.query(
+    'insert into outbox (draft, due) select d::jsonb, $2 from unnest($1::text[]) with ordinality u (d, n) order by n',
+    [mails.map((mail) => JSON.stringify(mail)), due],
+  );
+}
+
+export class PostgresOutbox implements Outbox {
+  readonly #db: Sql;
+
+  constructor(db: Sql) {
+    this.#db = db;
+  }
+
+  async claim(now: Date, until: Date, limit: number, signal: AbortSignal): Promise<readonly QueuedMail[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<MailRow>(
+      `update outbox set due = $2, tries = tries + 1
+       where mail_id in (select mail_id from outbox where not dead and due <= $1
+         order by due, mail_id limit $3 for update skip locked)
+       returning mail_id, message_key, draft, tries`,
+      [now, until, limit],
+    );
+    return rows
+      .map((row) => ({ id: row.mail_id, messageKey: row.message_key, draft: draftOf(row.draft), tries: row.tries }))
+      .sort((a, b) => a.id - b.id);
+  }
+
+  async sent(id: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query('delete from outbox where mail_id = $1', [id]);
+  }
+
+  async postpone(id: number, due: Date, counted: boolean, failure: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query(
+      `update outbox set due = $2, failure = $3, tries = case when $4 then tries else greatest(tries - 1, 0) end
+       where mail_id = $1`,
+      [id, due, storableText(failure), counted],
+    );
+  }
+
+  async bury(id: number, failure: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query('update outbox set dead = true, failure = $2 where mail_id = $1', [id, storableText(failure)]);
+  }
+
+  async counts(signal: AbortSignal): Promise<{ readonly waiting: number; readonly dead: number }> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ waiting: number; dead: number }>(
+      'select count(*) filter (where not dead) as waiting, count(*) filter (where dead) as dead from outbox',
+    );
+    return { waiting: row?.waiting ?? 0, dead: row?.dead ?? 0 };
+  }
+}
+
+function draftOf(stored: StoredDraft): MailDraft {
+  if ('email' in stored) return stored;
+  const request = { ...stored.request, startDate: new Date(stored.request.startDate) };
+  return { ...stored, request } as MailDraft;
+}

@@ -1,0 +1,82 @@
+// Staff of the site. Taking ownership away waits for whoever does the same: together they would remove the last owner.
+
+import type { UserId } from '../../model/ids.ts';
+import type { AccessStaff, Cause, Page, PageRequest, StaffChange, StaffMember } from '../../ports/access-people.ts';
+import type { Postgres, Sql } from '../postgres.ts';
+import { causing } from './causing.ts';
+
+interface StaffRow {
+  readonly staff_id: number;
+  readonly user_id: UserId;
+  readonly is_owner: boolean;
+}
+
+export class PostgresAccessStaff implements AccessStaff {
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+    this.#db = db;
+  }
+
+  async list({ limit, offset }: PageRequest, signal: AbortSignal): Promise<Page<StaffMember>> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<StaffRow>(
+      `select staff_id, user_id::text as user_id, is_owner from staff
+       order by staff_id limit $1::bigint offset $2::bigint`,
+      [limit, offset],
+    );
+    const [count] = await this.#db.query<{ total: number }>('select count(*) as total from staff');
+    return { items: rows.map(staffMember), total: count?.total ?? 0 };
+  }
+
+  add(user: UserId, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<number | undefined> {
+    const insert = async (sql: Sql): Promise<number | undefined> => {
+      const [row] = await sql.query<{ staff_id: number }>(
+        `insert into staff (user_id, is_owner) values ($1::numeric, $2)
+         on conflict (user_id) do nothing returning staff_id`,
+        [user, isOwner],
+      );
+      return row?.staff_id;
+    };
+    return causing(this.#db, cause, insert, signal);
+  }
+
+  setOwner(staffId: number, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<StaffChange> {
+    const update = async (sql: Sql): Promise<StaffChange> => {
+      const state = await lockedState(sql, staffId);
+      if (!isOwner && state === 'last-owner') return state;
+      if (state === 'absent') return state;
+      await sql.query('update staff set is_owner = $2 where staff_id = $1 and is_owner <> $2', [staffId, isOwner]);
+      return 'changed';
+    };
+    return causing(this.#db, cause, update, signal);
+  }
+
+  remove(staffId: number, cause: Cause, signal: AbortSignal): Promise<StaffChange> {
+    const remove = async (sql: Sql): Promise<StaffChange> => {
+      const state = await lockedState(sql, staffId);
+      if (state !== 'other') return state;
+      await sql.query('delete from staff where staff_id = $1', [staffId]);
+      return 'changed';
+    };
+    return causing(this.#db, cause, remove, signal);
+  }
+}
+
+/** Others may read the table meanwhile, not write to it. */
+async function lockedState(sql: Sql, staffId: number): Promise<'absent' | 'last-owner' | 'other'> {
+  await sql.query('lock table staff in share row exclusive mode');
+  const [row] = await sql.query<{ is_last: boolean }>(
+    `select is_owner and not exists (select from staff o where o.is_owner and o.staff_id <> s.staff_id) as is_last
+     from staff s where staff_id = $1`,
+    [staffId],
+  );
+  if (!row) return 'absent';
+  return row.is_last ? 'last-owner' : 'other';
+}
+
+const staffMember = (row: StaffRow): StaffMember => ({
+  staffId: row.staff_id,
+  userId: row.user_id,
+  isOwner: row.is_owner,
+});

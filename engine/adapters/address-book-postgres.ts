@@ -1,0 +1,23 @@
+// Accounts of the cache DB by mail address.
+
+import type { UserId } from '../model/ids.ts';
+import type { AddressBook } from '../ports/address-book.ts';
+import type { Sql } from './postgres.ts';
+
+export class PostgresAddressBook implements AddressBook {
+  readonly #db: Sql;
+
+  constructor(db: Sql) {
+    this.#db = db;
+  }
+
+  async usersAt(email: string, signal: AbortSignal): Promise<readonly UserId[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<{ user_id: UserId }>(
+      `select user_id::text as user_id from account where lower(email) = lower($1) and email <> ''
+       order by account.user_id limit 2`,
+      [email],
+    );
+    return rows.map((row) => row.user_id);
+  }
+}

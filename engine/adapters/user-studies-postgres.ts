@@ -1,0 +1,64 @@
+// Users' installed datasets, from the cache DB: no install target is asked.
+
+import type { DatasetId, UserId } from '../model/ids.ts';
+import type { UserStudies, UserStudy } from '../ports/user-studies.ts';
+import type { Sql } from './postgres.ts';
+
+const MAX_STUDIES = 10_000;
+
+const COLUMNS = `d.dataset_id, d.name, d.metadata ->> 'summary' as summary`;
+const ACCEPTED = `s.recipient_id = $1::numeric and s.offer = 'grant' and s.receipt = 'accept'`;
+/** On at least one target, with metadata and data. */
+const INSTALLED = `d.state = 'live' and exists (
+  select from install_status i join install_status m on m.dataset_id = i.dataset_id and m.target_id = i.target_id
+  where i.dataset_id = d.dataset_id and i.kind = 'data' and i.status = 'complete'
+    and m.kind = 'meta' and m.status = 'complete')`;
+
+interface StudyRow {
+  readonly dataset_id: DatasetId;
+  readonly name: string;
+  readonly summary: string | null;
+  readonly part: NonNullable<UserStudy['part']> | null;
+}
+
+export class PostgresUserStudies implements UserStudies {
+  readonly #db: Sql;
+
+  constructor(db: Sql) {
+    this.#db = db;
+  }
+
+  async own(user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<StudyRow>(
+      `select * from (
+         select ${COLUMNS}, d.created, 'owner' as part from dataset d where d.owner_id = $1::numeric and ${INSTALLED}
+         union all
+         select ${COLUMNS}, d.created, 'recipient' from dataset_share s join dataset d on d.dataset_id = s.dataset_id
+         where ${ACCEPTED} and d.owner_id <> $1::numeric and ${INSTALLED}) own
+       order by created desc, dataset_id limit ${MAX_STUDIES}`,
+      [user],
+    );
+    return rows.map(study);
+  }
+
+  async find(dataset: DatasetId, user: UserId, signal: AbortSignal): Promise<UserStudy | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<StudyRow>(
+      `select ${COLUMNS}, case
+         when d.owner_id = $1::numeric then 'owner'
+         when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient'
+         when d.visibility = 'public' then 'public' end as part
+       from dataset d where d.dataset_id = $2 and ${INSTALLED}`,
+      [user, dataset],
+    );
+    return row && study(row);
+  }
+}
+
+const study = (row: StudyRow): UserStudy => ({
+  datasetId: row.dataset_id,
+  name: row.name,
+  summary: row.summary ?? '',
+  part: row.part ?? undefined,
+});

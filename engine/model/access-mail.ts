@@ -1,0 +1,38 @@
+// Mails of the dataset access service, as what is to be said to whom; words and addresses are found when one is sent.
+
+import type { AccessRequest, CuratedId } from './access-request.ts';
+
+/** A request as its mails tell of it. */
+export type ToldRequest = Pick<
+  AccessRequest,
+  | 'userId'
+  | 'purpose'
+  | 'researchQuestion'
+  | 'analysisPlan'
+  | 'disseminationPlan'
+  | 'priorAuth'
+  | 'denialReason'
+  | 'startDate'
+>;
+
+export type RegisterTemplate = 'provider-register' | 'end-user-register';
+export type RequestTemplate = 'edit-managers' | 'edit-requester' | 'approved' | 'denied';
+
+export type MailDraft =
+  | { readonly template: RegisterTemplate; readonly datasetId: CuratedId; readonly email: string }
+  | { readonly template: RequestTemplate; readonly datasetId: CuratedId; readonly request: ToldRequest };
+
+/** About a request as it is now. */
+export function requestMail(template: RequestTemplate, request: AccessRequest): MailDraft {
+  const { userId, purpose, researchQuestion, analysisPlan, disseminationPlan, priorAuth, denialReason, startDate } =
+    request;
+  const texts = { purpose, researchQuestion, analysisPlan, disseminationPlan, priorAuth, denialReason };
+  return { template, datasetId: request.datasetId, request: { userId, ...texts, startDate } };
+}
+
+/** What a decision is told by: nothing when the status stayed, or went back to `requested`. */
+export function decisionMails(before: AccessRequest, after: AccessRequest): readonly MailDraft[] {
+  const status = after.approvalStatus;
+  if (before.approvalStatus === status || status === 'requested') return [];
+  return [requestMail(status, after)];
+}

@@ -1,0 +1,64 @@
+// What a person may do with a dataset: by the dataset's restriction level, the person's part in it, and the time
+// (contract 3, Permission entry).
+
+export const RESTRICTION_LEVELS = ['public', 'prerelease', 'protected', 'controlled', 'private'] as const;
+export type RestrictionLevel = (typeof RESTRICTION_LEVELS)[number];
+
+export interface ActionAuthorization {
+  readonly studyMetadata: boolean;
+  /** Counts and distributions. */
+  readonly subsetting: boolean;
+  readonly visualizations: boolean;
+  /** Offset 0, at most 20 records. */
+  readonly resultsFirstPage: boolean;
+  /** Any other tabular response. */
+  readonly resultsAll: boolean;
+}
+
+export const ALL_ACTIONS: ActionAuthorization = {
+  studyMetadata: true,
+  subsetting: true,
+  visualizations: true,
+  resultsFirstPage: true,
+  resultsAll: true,
+};
+
+export const NO_ACTIONS: ActionAuthorization = {
+  studyMetadata: false,
+  subsetting: false,
+  visualizations: false,
+  resultsFirstPage: false,
+  resultsAll: false,
+};
+
+const EXPLORE: ActionAuthorization = { ...ALL_ACTIONS, resultsAll: false };
+const READ_ABOUT: ActionAuthorization = { ...NO_ACTIONS, studyMetadata: true };
+
+/** For whoever has no part in the dataset: no grant in force, neither staff nor provider. */
+const OPEN_ACTIONS: Readonly<Record<RestrictionLevel, ActionAuthorization>> = {
+  public: ALL_ACTIONS,
+  controlled: EXPLORE,
+  protected: EXPLORE,
+  private: READ_ABOUT,
+  prerelease: READ_ABOUT,
+};
+
+/** @param privileged staff, a provider of the dataset, or the holder of a grant in force */
+export const actionsFor = (level: RestrictionLevel, privileged: boolean): ActionAuthorization =>
+  privileged ? ALL_ACTIONS : OPEN_ACTIONS[level];
+
+export interface Grant {
+  readonly approvalStatus: 'requested' | 'approved' | 'denied';
+  readonly startDate: Date;
+  /** Zero or less = no end. */
+  readonly durationDays: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Approved, begun, and not over: from `startDate` (included) to `startDate` plus the duration (excluded). */
+export function isInForce({ approvalStatus, startDate, durationDays }: Grant, nowMs: number): boolean {
+  const startMs = startDate.getTime();
+  if (approvalStatus !== 'approved' || nowMs < startMs) return false;
+  return durationDays <= 0 || nowMs < startMs + durationDays * DAY_MS;
+}

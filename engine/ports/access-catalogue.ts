@@ -1,0 +1,44 @@
+// The curated datasets that access can be asked for, and what part a person has in them.
+
+import type { CuratedId, RequestStatus } from '../model/access-request.ts';
+import type { Grant, RestrictionLevel } from '../model/access-rights.ts';
+import type { UserId } from '../model/ids.ts';
+
+export interface CuratedDataset {
+  readonly datasetId: CuratedId;
+  readonly studyId: string;
+  readonly sha1Hash: string;
+  readonly displayName: string;
+  readonly shortDisplayName: string;
+  readonly description: string;
+  readonly restrictionLevel: RestrictionLevel;
+  /** Negative: requests are decided by people only. */
+  readonly daysForApproval: number;
+  /** What prior authorisation is called in mails; empty = not asked for. */
+  readonly priorAuthLabel: string;
+  /** Sender of its mails; empty = that of the service. */
+  readonly mailFrom: string;
+  /** Said in mails to managers, to those who ask, and to those who were approved; empty = nothing. */
+  readonly managerText: string;
+  readonly requesterText: string;
+  readonly approvalText: string;
+}
+
+/** A person's part in a dataset. */
+export interface Part {
+  readonly dataset: CuratedDataset;
+  /** Undefined when no provider. */
+  readonly isManager: boolean | undefined;
+  /** Undefined when there is no request. */
+  readonly grant: (Grant & { readonly approvalStatus: RequestStatus }) | undefined;
+}
+
+export interface AccessCatalogue {
+  find(dataset: CuratedId, signal: AbortSignal): Promise<CuratedDataset | undefined>;
+  /** Datasets in which the user is provider or end user, or all, in order of their ids; at most 10,000. */
+  parts(user: UserId, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]>;
+  /** By study id, or else by dataset id. */
+  partIn(user: UserId, study: string, signal: AbortSignal): Promise<Part | undefined>;
+  /** Adds or replaces all or none; returns how many differ from what was there. Others stay. */
+  put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number>;
+}

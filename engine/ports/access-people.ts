@@ -1,0 +1,73 @@
+// Who works at the site and who provides which dataset. Every change is recorded with its cause.
+
+import type { CuratedId } from '../model/access-request.ts';
+import type { UserId } from '../model/ids.ts';
+
+/** Who changes something, and when. `0` is the service itself, or its administrator. */
+export interface Cause {
+  readonly user: UserId | '0';
+  readonly at: Date;
+}
+
+export interface Roles {
+  readonly isStaff: boolean;
+  readonly isOwner: boolean;
+  /** Of the dataset asked about. */
+  readonly isProvider: boolean;
+  readonly isManager: boolean;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Of all pages. */
+  readonly total: number;
+}
+
+export interface StaffMember {
+  readonly staffId: number;
+  readonly userId: UserId;
+  readonly isOwner: boolean;
+}
+
+export interface Provider {
+  readonly providerId: number;
+  readonly userId: UserId;
+  readonly datasetId: CuratedId;
+  readonly isManager: boolean;
+}
+
+export type NewProvider = Omit<Provider, 'providerId'>;
+
+/** `last-owner`: refused, because nobody could manage the site any more. */
+export type StaffChange = 'changed' | 'absent' | 'last-owner';
+
+export interface AccessRoles {
+  roles(user: UserId, dataset: CuratedId | undefined, signal: AbortSignal): Promise<Roles>;
+}
+
+export interface AccessStaff {
+  /** Ascending by id. */
+  list(page: PageRequest, signal: AbortSignal): Promise<Page<StaffMember>>;
+  /** The new id; undefined when the user is staff already. */
+  add(user: UserId, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<number | undefined>;
+  setOwner(staffId: number, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<StaffChange>;
+  remove(staffId: number, cause: Cause, signal: AbortSignal): Promise<StaffChange>;
+}
+
+export interface AccessProviders {
+  /** Ascending by id. */
+  list(dataset: CuratedId, page: PageRequest, signal: AbortSignal): Promise<Page<Provider>>;
+  /** Managers of a dataset, at most 1,000. */
+  managers(dataset: CuratedId, signal: AbortSignal): Promise<readonly UserId[]>;
+  find(providerId: number, signal: AbortSignal): Promise<Provider | undefined>;
+  /** The new id; undefined when the user provides the dataset already. */
+  add(provider: NewProvider, cause: Cause, signal: AbortSignal): Promise<number | undefined>;
+  /** False when there is no such provider. */
+  setManager(providerId: number, isManager: boolean, cause: Cause, signal: AbortSignal): Promise<boolean>;
+  remove(providerId: number, cause: Cause, signal: AbortSignal): Promise<boolean>;
+}

@@ -1,0 +1,54 @@
+// Whoever calls, with the roles that decide what they may do. Roles are looked up before anything else is, so that a
+// refusal tells nothing about what exists.
+
+import type { CuratedId } from '../../engine/model/access-request.ts';
+import type { UserId } from '../../engine/model/ids.ts';
+import type { AccessRoles, Cause, Roles } from '../../engine/ports/access-people.ts';
+import type { Clock } from '../../engine/time.ts';
+import type { RequestContext } from '../context.ts';
+import { forbidden } from '../errors.ts';
+
+export interface Actor {
+  /** Undefined for the administrator. */
+  readonly userId: UserId | undefined;
+  readonly roles: Roles;
+}
+
+export interface ActorOptions {
+  readonly roles: AccessRoles;
+  readonly clock: Clock;
+}
+
+const ADMINISTRATOR: Actor = {
+  userId: undefined,
+  roles: { isStaff: true, isOwner: true, isProvider: true, isManager: true },
+};
+
+/** @param dataset for the roles that go with one */
+export async function actorOf(
+  { roles }: Pick<ActorOptions, 'roles'>,
+  context: RequestContext,
+  dataset?: CuratedId,
+): Promise<Actor> {
+  if (context.caller.kind === 'admin') return ADMINISTRATOR;
+  const { userId } = context;
+  return { userId, roles: await roles.roles(userId, dataset, context.signal) };
+}
+
+/** Of what the actor changes now. */
+export const causeOf = ({ userId }: Actor, clock: Clock): Cause => ({ user: userId ?? '0', at: new Date(clock.now()) });
+
+export function demandStaff({ roles }: Actor): void {
+  if (!roles.isStaff) throw forbidden('only staff may do this');
+}
+
+export function demandOwner({ roles }: Actor): void {
+  if (!roles.isOwner) throw forbidden('only site owners may do this');
+}
+
+/** Owners, and the managers of the dataset that the roles are for. */
+export const governs = ({ roles }: Actor): boolean => roles.isOwner || roles.isManager;
+
+export function demandGoverning(actor: Actor): void {
+  if (!governs(actor)) throw forbidden('only site owners and managers of the dataset may do this');
+}

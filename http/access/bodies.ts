@@ -1,0 +1,77 @@
+// Small JSON bodies: 400 for what is no JSON or has the wrong top-level type, 422 with every fault for the rest.
+
+import type { IncomingMessage } from 'node:http';
+import type { Static, TObject, TProperties } from 'typebox';
+import { readJson } from '../body.ts';
+import { badRequest } from '../errors.ts';
+import { describeValue } from '../installer/checks/describe.ts';
+import { Faults, type FieldPath } from '../installer/checks/faults.ts';
+import { compileSchema } from '../installer/checks/json-schema.ts';
+
+const MAX_BODY_BYTES = 512 * 1024;
+
+/** Reads an object. Fields that are null count as absent; the caller adds further faults and throws them. */
+export type ObjectReader<Body> = (
+  request: IncomingMessage,
+) => Promise<{ readonly body: Body; readonly faults: Faults }>;
+
+export function objectReader<Properties extends TProperties>(
+  schema: TObject<Properties>,
+): ObjectReader<Partial<Static<TObject<Properties>>>> {
+  const check = compileSchema(schema);
+  return async (request) => {
+    const read = await readJson(request, MAX_BODY_BYTES);
+    if (typeof read !== 'object' || read === null || Array.isArray(read))
+      throw badRequest(`the body is ${describeValue(read)}; a JSON object is needed`);
+    const body = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null));
+    const faults = new Faults();
+    check(body, faults);
+    for (const [name, value] of Object.entries(body)) if (typeof value === 'string') checkText(value, faults, [name]);
+    return { body: body as Partial<Static<TObject<Properties>>>, faults };
+  };
+}
+
+/** Text that no database can keep is a fault. */
+export function checkText(value: string, faults: Pick<Faults, 'add'>, path: FieldPath): void {
+  if (value.includes('\u0000')) faults.add(path, 'holds the character U+0000, which cannot be stored');
+  if (!value.isWellFormed()) faults.add(path, 'holds half of a surrogate pair, which is no character');
+}
+
+export interface PatchItem {
+  readonly op: string;
+  readonly path: string;
+  /** Undefined when there is none. */
+  readonly value: unknown;
+}
+
+/** The items of a JSON patch, one or more; which of them are allowed is the caller's to say. */
+export async function readPatch(request: IncomingMessage): Promise<readonly PatchItem[]> {
+  const read = await readJson(request, MAX_BODY_BYTES);
+  if (!Array.isArray(read)) throw badRequest(`the body is ${describeValue(read)}; a list of patch items is needed`);
+  if (read.length === 0) throw badRequest('the body is an empty list; at least one patch item is needed');
+  const faults = new Faults();
+  const items = read.map((item: unknown, i) => patchItem(item, i, faults));
+  if (!faults.empty) throw faults.refusal();
+  return items;
+}
+
+function patchItem(item: unknown, i: number, faults: Faults): PatchItem {
+  const { op, path, value } = typeof item === 'object' && item !== null ? (item as Record<string, unknown>) : {};
+  for (const [name, given] of Object.entries({ op, path }))
+    if (typeof given !== 'string') faults.add([i, name], `is ${describeValue(given)}; text is required`);
+  return { op: String(op), path: String(path), value };
+}
+
+/** The value of a patch that may only replace one flag; of several items the last decides. */
+export async function readFlagPatch(request: IncomingMessage, path: string): Promise<boolean> {
+  const items = await readPatch(request);
+  const faults = new Faults();
+  for (const [i, item] of items.entries()) {
+    if (item.op !== 'replace') faults.add([i, 'op'], `is ${describeValue(item.op)}; allowed is 'replace'`);
+    if (item.path !== path) faults.add([i, 'path'], `is ${describeValue(item.path)}; allowed is '${path}'`);
+    if (typeof item.value !== 'boolean')
+      faults.add([i, 'value'], `is ${describeValue(item.value)}; true or false is required`);
+  }
+  if (!faults.empty) throw faults.refusal();
+  return items.at(-1)?.value === true;
+}

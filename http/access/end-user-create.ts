@@ -1,0 +1,153 @@
+// POST /dataset-end-users: anybody asks for access for themselves; site owners and managers of a dataset enter others.
+// Whether the caller may is decided before it is looked who has an address, so that nobody else's mail is set off.
+
+import { keptDuration, parseCuratedId, type RequestTerms, settleTerms } from '../../engine/model/access-request.ts';
+import type { RestrictionLevel } from '../../engine/model/access-rights.ts';
+import type { UserId } from '../../engine/model/ids.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
+import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
+import type { AddressBook } from '../../engine/ports/address-book.ts';
+import type { EndUsers } from '../../engine/ports/end-users.ts';
+import type { RequestContext } from '../context.ts';
+import { conflict, forbidden } from '../errors.ts';
+import { describeValue } from '../installer/checks/describe.ts';
+import type { Faults } from '../installer/checks/faults.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
+import { objectReader } from './bodies.ts';
+import { parseDate } from './dates.ts';
+import { findInvitee, type Invitee, readInvitee } from './invitee.ts';
+import { unknownDataset, writtenToday } from './providers.ts';
+import { documented, EndUserCreated, NewEndUser } from './schema.ts';
+
+export interface EndUserCreateOptions extends ActorOptions {
+  readonly catalogue: Pick<AccessCatalogue, 'find'>;
+  readonly endUsers: Pick<EndUsers, 'create'>;
+  readonly invitations: Pick<AccessInvitations, 'invite'>;
+  readonly addresses: AddressBook;
+}
+
+type Body = Partial<Awaited<ReturnType<ReturnType<typeof reader>>>['body']>;
+const reader = () => objectReader(NewEndUser);
+
+/** Only for others to say. */
+const DECIDED_BY_OTHERS = ['startDate', 'restrictionLevel', 'approvalStatus', 'denialReason'] as const;
+
+export function endUserCreateRoute(options: EndUserCreateOptions): Route {
+  const read = reader();
+  return {
+    method: 'POST',
+    path: '/dataset-end-users',
+    access: 'user',
+    operationId: 'addEndUser',
+    summary: 'Asks for access to a dataset, for oneself or for another',
+    body: {
+      description: 'For whom, by user id or mail address, to what, and why',
+      content: { 'application/json': documented(NewEndUser) },
+    },
+    responses: {
+      200: answer('Made, or, where nobody has the address, invited by mail', EndUserCreated),
+      ...refusals({
+        400: 'The body is no JSON object',
+        403: 'For another: neither a site owner nor a manager of the dataset. For oneself: a field that others decide',
+        409: 'The person has a request for the dataset already',
+        415: 'The body is no JSON',
+        422: 'Values are not accepted',
+        429: 'The address was written to within the last day',
+      }),
+    },
+    handler: async (context) => {
+      const { body, faults } = await read(context.request);
+      await create(options, context, body, faults);
+    },
+  };
+}
+
+async function create(
+  options: EndUserCreateOptions,
+  context: RequestContext,
+  body: Body,
+  faults: Faults,
+): Promise<void> {
+  const { signal } = context;
+  const invitee = readInvitee(body, faults);
+  const datasetId = parseCuratedId(body.datasetId ?? '');
+  const actor = await actorOf(options, context, datasetId);
+  const forSelf = invitee !== undefined && isSelf(invitee, context);
+  if (invitee && !forSelf) demandGoverning(actor);
+  const dataset = datasetId && (await options.catalogue.find(datasetId, signal));
+  if (!dataset && !faults.touches('datasetId')) faults.add(['datasetId'], unknownDataset(body.datasetId));
+  const now = new Date(options.clock.now());
+  const startDate = body.startDate === undefined ? now : parseDate(body.startDate);
+  if (!startDate) faults.add(['startDate'], `is ${describeValue(body.startDate)}; a date of ISO 8601 is required`);
+  if (forSelf) demandUndecided(body);
+  if (!faults.empty || !invitee || !dataset || !startDate) throw faults.refusal();
+
+  const cause = causeOf(actor, options.clock);
+  const found = forSelf ? context.userId : await findInvitee(invitee, options.addresses, faults, signal);
+  // The caller's own account may have another address than the token says.
+  const ownTerms = forSelf || found === context.userId;
+  if (ownTerms) demandUndecided(body);
+  const wanted = ownTerms ? askedTerms(body, dataset.restrictionLevel, now) : givenTerms(body, startDate);
+  const terms = settleTerms(undefined, wanted, now);
+  if (found !== undefined) return makeRequest(options, context, { userId: found, datasetId: dataset.datasetId }, terms);
+  if (!('email' in invitee)) throw faults.refusal();
+  const invitation = { kind: 'end-user', email: invitee.email, datasetId: dataset.datasetId, terms } as const;
+  if (!(await options.invitations.invite(invitation, cause, signal))) throw writtenToday();
+  await context.json(200, { created: false });
+}
+
+async function makeRequest(
+  options: EndUserCreateOptions,
+  context: RequestContext,
+  key: Parameters<EndUsers['create']>[0],
+  terms: Parameters<EndUsers['create']>[1],
+): Promise<void> {
+  const cause = { user: context.userId, at: new Date(options.clock.now()) };
+  if (!(await options.endUsers.create(key, terms, cause, context.signal)))
+    throw conflict(`user ${key.userId} has a request for dataset ${key.datasetId} already`);
+  context.log.info({ user: key.userId, dataset: key.datasetId, status: terms.approvalStatus }, 'access request made');
+  await context.json(200, { created: true, endUserId: `${key.userId}-${key.datasetId}` });
+}
+
+function isSelf(invitee: Invitee, { caller, userId }: RequestContext): boolean {
+  if ('userId' in invitee) return invitee.userId === (userId satisfies UserId);
+  const own = caller.kind === 'user' ? caller.profile.email : '';
+  return own !== '' && invitee.email.toLowerCase() === own.toLowerCase();
+}
+
+function demandUndecided(body: Body): void {
+  const decided = DECIDED_BY_OTHERS.find((field) => body[field] !== undefined);
+  // Zero is what forms send for no duration.
+  const field = decided ?? (body.duration ? 'duration' : undefined);
+  if (field !== undefined) throw forbidden(`'${field}' of an own request is decided by others`);
+}
+
+const texts = (
+  body: Body,
+): Pick<RequestTerms, 'purpose' | 'researchQuestion' | 'analysisPlan' | 'disseminationPlan' | 'priorAuth'> => ({
+  purpose: body.purpose ?? '',
+  researchQuestion: body.researchQuestion ?? '',
+  analysisPlan: body.analysisPlan ?? '',
+  disseminationPlan: body.disseminationPlan ?? '',
+  priorAuth: body.priorAuth ?? '',
+});
+
+const askedTerms = (body: Body, restrictionLevel: RestrictionLevel, now: Date): RequestTerms => ({
+  ...texts(body),
+  restrictionLevel,
+  approvalStatus: 'requested',
+  startDate: now,
+  durationDays: keptDuration(0),
+  denialReason: '',
+});
+
+const givenTerms = (body: Body, startDate: Date): RequestTerms => ({
+  ...texts(body),
+  restrictionLevel: body.restrictionLevel ?? 'public',
+  approvalStatus: body.approvalStatus ?? 'requested',
+  startDate,
+  durationDays: keptDuration(body.duration ?? 0),
+  denialReason: body.denialReason ?? '',
+});

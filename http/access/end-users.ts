@@ -1,0 +1,193 @@
+// /dataset-end-users: the list, and reading, changing and removing one. Who may is decided by the id alone, which names
+// person and dataset; only then is looked whether there is such a request.
+
+import {
+  type AccessRequest,
+  APPROVAL_STATUSES,
+  type ApprovalStatus,
+  formatEndUserId,
+  parseCuratedId,
+  parseEndUserId,
+  type RequestKey,
+} from '../../engine/model/access-request.ts';
+import type { Page } from '../../engine/ports/access-people.ts';
+import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { EndUsers } from '../../engine/ports/end-users.ts';
+import type { RequestContext } from '../context.ts';
+import { badRequest, forbidden, type HttpError, notFound } from '../errors.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
+import { readPatch } from './bodies.ts';
+import { decidePatch } from './end-user-patch.ts';
+import { requestTag, showRequest } from './end-user-view.ts';
+import { pageBody, pageOf, pageParameters } from './paging.ts';
+import { showUsers } from './people.ts';
+import { EndUser, EndUserList, PatchItems } from './schema.ts';
+
+export interface EndUsersOptions extends ActorOptions {
+  readonly endUsers: EndUsers;
+  readonly accounts: Pick<Accounts, 'find'>;
+}
+
+const DEFAULT_LIMIT = 100;
+
+export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
+  const access = 'user';
+  const path = '/dataset-end-users/:id';
+  const params = {
+    id: { description: 'User id, a dash, dataset id', schema: { type: 'string', pattern: '^\\d+-\\w+$' } },
+  };
+  const ifMatch = {
+    'If-Match': { description: 'The ETag of the request as it is known', schema: { type: 'string' } },
+  };
+  const absent404 = { 404: 'No such request' };
+  return [
+    {
+      method: 'GET',
+      path: '/dataset-end-users',
+      access,
+      operationId: 'listEndUsers',
+      summary: 'Access requests for a dataset, ascending by user',
+      query: {
+        datasetId: { description: 'The dataset; only owners may leave it out', schema: { type: 'string' } },
+        approval: {
+          description: 'Only with this status',
+          schema: { type: 'string', enum: [...APPROVAL_STATUSES] },
+        },
+        ...pageParameters(DEFAULT_LIMIT),
+      },
+      responses: {
+        200: answer('A page', EndUserList),
+        ...refusals({ 403: "Neither staff nor one of the dataset's providers" }),
+      },
+      handler: (context) => list(options, context),
+    },
+    {
+      method: 'GET',
+      path,
+      access,
+      operationId: 'getEndUser',
+      summary: 'One access request',
+      params,
+      responses: {
+        200: answer('The request', EndUser),
+        ...refusals({ ...absent404, 403: "Neither one's own, nor staff, nor one of the dataset's providers" }),
+      },
+      handler: async (context) => {
+        const { key, actor } = await addressed(options, context);
+        if (!isOwn(actor, key) && !actor.roles.isStaff && !actor.roles.isProvider) throw notTheirs(key);
+        const request = await options.endUsers.find(key, context.signal);
+        if (!request) throw absent(context);
+        const user = await showUsers(options.accounts, [key.userId], context.signal);
+        await context.json(200, showRequest(request, user), { etag: requestTag(request) });
+      },
+    },
+    {
+      method: 'PATCH',
+      path,
+      access,
+      operationId: 'patchEndUser',
+      summary: 'Changes an access request; all items or none',
+      params,
+      headers: ifMatch,
+      body: { description: 'What to change', content: { 'application/json': { ...PatchItems } } },
+      responses: {
+        204: { description: 'Changed, or nothing was to be changed' },
+        ...refusals({
+          ...absent404,
+          400: 'The body is no list of items',
+          403: 'The caller may not do this: path, operation or request',
+          412: 'The request is not the one that If-Match names',
+          415: 'The body is no JSON',
+          422: 'A value is not accepted, or the status cannot become this',
+        }),
+      },
+      handler: (context) => patch(options, context),
+    },
+    {
+      method: 'DELETE',
+      path,
+      access,
+      operationId: 'removeEndUser',
+      summary: 'Removes a request or grant; who made it may withdraw it unless it is approved',
+      params,
+      responses: {
+        204: { description: 'Removed' },
+        ...refusals({ ...absent404, 403: 'The caller may not do this' }),
+      },
+      handler: (context) => remove(options, context),
+    },
+  ];
+}
+
+async function list(options: EndUsersOptions, context: RequestContext): Promise<void> {
+  const asked = String(context.query.datasetId ?? '').trim();
+  const dataset = parseCuratedId(asked);
+  const { roles } = await actorOf(options, context, dataset);
+  if (asked === '' && !roles.isOwner) throw badRequest("query parameter 'datasetId' is missing");
+  if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
+  const status = context.query.approval as ApprovalStatus | undefined;
+  const request = pageOf(context, DEFAULT_LIMIT);
+  const nothing: Page<AccessRequest> = { items: [], total: 0 };
+  // Nobody has a row for what was not requested, and none is for a dataset that cannot be.
+  const none = status === 'unrequested' || (asked !== '' && !dataset);
+  const filter = { ...request, ...(dataset ? { dataset } : {}), ...(none || !status ? {} : { status }) };
+  const page = none ? nothing : await options.endUsers.list(filter, context.signal);
+  const ids = page.items.map((item) => item.userId);
+  const user = await showUsers(options.accounts, ids, context.signal);
+  await context.json(
+    200,
+    pageBody(page, request.offset, (item) => showRequest(item, user)),
+  );
+}
+
+async function patch(options: EndUsersOptions, context: RequestContext): Promise<void> {
+  const { key, actor } = await addressed(options, context);
+  const own = isOwn(actor, key);
+  if (!own && !governs(actor)) throw notTheirs(key);
+  const items = await readPatch(context.request);
+  const cause = causeOf(actor, options.clock);
+  const found = await options.endUsers.change(
+    key,
+    cause,
+    (now) => {
+      context.requireMatch(requestTag(now));
+      return decidePatch(items, now, own ? 'requester' : 'governor', cause.at);
+    },
+    context.signal,
+  );
+  if (!found) throw absent(context);
+  context.empty(204);
+}
+
+async function remove(options: EndUsersOptions, context: RequestContext): Promise<void> {
+  const { key, actor } = await addressed(options, context);
+  if (!isOwn(actor, key) && !governs(actor)) throw notTheirs(key);
+  const mayStay = (now: AccessRequest): void => {
+    if (governs(actor) || now.approvalStatus !== 'approved') return;
+    throw forbidden('an approved request is removed by site owners and managers of the dataset only');
+  };
+  const found = await options.endUsers.remove(key, causeOf(actor, options.clock), mayStay, context.signal);
+  if (!found) throw absent(context);
+  context.empty(204);
+}
+
+/** The request of the path, and the caller with the roles for its dataset. */
+async function addressed(
+  options: EndUsersOptions,
+  context: RequestContext,
+): Promise<{ readonly key: RequestKey; readonly actor: Actor }> {
+  const key = parseEndUserId(context.param('id'));
+  // Nothing is told by this: no request can have such an id.
+  if (!key) throw absent(context);
+  return { key, actor: await actorOf(options, context, key.datasetId) };
+}
+
+const isOwn = ({ userId }: Actor, key: RequestKey): boolean => userId === key.userId;
+
+const notTheirs = (key: RequestKey): HttpError =>
+  forbidden(`request ${formatEndUserId(key)} is the business of others`);
+
+const absent = (context: RequestContext): HttpError =>
+  notFound(`there is no request '${context.param('id').slice(0, 96)}'`);

@@ -1,0 +1,78 @@
+// GET /history: what was changed about access requests, newest first. Owners see all, managers what concerns their
+// datasets, everybody else nothing.
+
+import type { UserId } from '../../engine/model/ids.ts';
+import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
+import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { RequestContext } from '../context.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { type ActorOptions, actorOf } from './actor.ts';
+import { dateTimeOnly } from './dates.ts';
+import { pageOf, pageParameters } from './paging.ts';
+import { type ShownUser, showUsers } from './people.ts';
+import { History } from './schema.ts';
+
+export interface HistoryOptions extends ActorOptions {
+  readonly history: AccessHistory;
+  readonly accounts: Pick<Accounts, 'find'>;
+}
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 100;
+
+export function historyRoute(options: HistoryOptions): Route {
+  return {
+    method: 'GET',
+    path: '/history',
+    access: 'user',
+    operationId: 'getHistory',
+    summary: 'Changes of access requests, newest first',
+    query: pageParameters(DEFAULT_LIMIT, MAX_LIMIT),
+    responses: { 200: answer('A page', History), ...refusals({}) },
+    handler: (context) => list(options, context),
+  };
+}
+
+async function list(options: HistoryOptions, context: RequestContext): Promise<void> {
+  const { userId, signal } = context;
+  const { roles } = await actorOf(options, context);
+  const page = pageOf(context, DEFAULT_LIMIT);
+  const entries = await options.history.list(roles.isOwner ? 'all' : { managedBy: userId }, page, signal);
+  const ids = entries.flatMap((entry) => (entry.cause === '0' ? [entry.userId] : [entry.userId, entry.cause]));
+  const user = await showUsers(options.accounts, ids, signal);
+  await context.json(200, {
+    meta: { rows: entries.length, offset: page.offset },
+    results: entries.map((entry) => show(entry, user)),
+  });
+}
+
+function show({ cause, action, at, endUserId, userId, datasetId, terms }: HistoryEntry, user: Users): object {
+  return {
+    cause: { user: historyUser(cause, user), action, timestamp: dateTimeOnly(at) },
+    row: {
+      endUserID: endUserId,
+      user: historyUser(userId, user),
+      datasetPresenterID: datasetId,
+      restrictionLevel: terms.restrictionLevel,
+      approvalStatus: terms.approvalStatus,
+      startDate: dateTimeOnly(terms.startDate),
+      duration: terms.durationDays,
+      purpose: terms.purpose,
+      researchQuestion: terms.researchQuestion,
+      analysisPlan: terms.analysisPlan,
+      priorAuth: terms.priorAuth,
+      denialReason: terms.denialReason,
+      dateDenied: terms.dateDenied ? dateTimeOnly(terms.dateDenied) : null,
+      allowSelfEdits: terms.approvalStatus === 'requested',
+    },
+  };
+}
+
+type Users = (id: UserId) => ShownUser;
+
+function historyUser(id: UserId | '0', user: Users): object {
+  if (id === '0') return { userID: id, firstName: 'system', lastName: '', email: '', organization: '' };
+  const { firstName, lastName, email, organization } = user(id);
+  return { userID: id, firstName, lastName, email, organization };
+}

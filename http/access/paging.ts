@@ -1,0 +1,37 @@
+// Pages of lists.
+
+import type { Page, PageRequest } from '../../engine/ports/access-people.ts';
+import type { RequestContext } from '../context.ts';
+import type { RouteParameter } from '../route.ts';
+
+/** No page is longer, whatever was asked for; `rows` tells. */
+const LONGEST_PAGE = 10_000;
+
+export const pageParameters = (limit: number, maximum = Number.MAX_SAFE_INTEGER): Record<string, RouteParameter> => ({
+  limit: {
+    description: 'At most so many',
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum, default: limit },
+  },
+  offset: {
+    description: 'From this one on, counted from 0',
+    schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+  },
+});
+
+export function pageOf({ query }: RequestContext, limit: number): PageRequest {
+  return { limit: Math.min(Number(query.limit ?? limit), LONGEST_PAGE), offset: Number(query.offset ?? 0) };
+}
+
+export const pageBody = <Item>({ items, total }: Page<Item>, offset: number, show: (item: Item) => object): object => ({
+  data: items.map(show),
+  rows: items.length,
+  offset,
+  total,
+});
+
+/** The number of a row from the path; undefined when it cannot be one. */
+export function rowId(context: RequestContext, name: string): number | undefined {
+  const text = context.param(name);
+  const id = Number(text);
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(id) ? id : undefined;
+}

@@ -1,0 +1,37 @@
+// People as the service shows them. Who has no known account has an id and no name.
+
+import type { UserId } from '../../engine/model/ids.ts';
+import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
+
+export interface ShownUser {
+  readonly userId: UserId;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly organization: string;
+  readonly email: string;
+}
+
+/** The port's bound. */
+const AT_ONCE = 1_000;
+
+/** A function that shows any of these users. */
+export async function showUsers(
+  accounts: Pick<Accounts, 'find'>,
+  ids: readonly UserId[],
+  signal: AbortSignal,
+): Promise<(id: UserId) => ShownUser> {
+  const wanted = [...new Set(ids)];
+  const profiles = new Map<UserId, Profile>();
+  for (let i = 0; i < wanted.length; i += AT_ONCE)
+    for (const [id, profile] of await accounts.find(wanted.slice(i, i + AT_ONCE), signal)) profiles.set(id, profile);
+  return (userId) => {
+    const profile = profiles.get(userId);
+    return {
+      userId,
+      firstName: profile?.firstName ?? '',
+      lastName: profile?.lastName ?? '',
+      organization: profile?.affiliation ?? '',
+      email: profile?.email ?? '',
+    };
+  };
+}

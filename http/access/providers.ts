@@ -1,0 +1,174 @@
+// /dataset-providers: who provides which dataset. Staff and the dataset's providers see the list; owners and the dataset's
+// managers change it.
+
+import { parseCuratedId } from '../../engine/model/access-request.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
+import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
+import type { AccessProviders } from '../../engine/ports/access-people.ts';
+import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { AddressBook } from '../../engine/ports/address-book.ts';
+import type { RequestContext } from '../context.ts';
+import { badRequest, conflict, forbidden, notFound, tooMany } from '../errors.ts';
+import { describeValue } from '../installer/checks/describe.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
+import { objectReader, readFlagPatch } from './bodies.ts';
+import { findInvitee, readInvitee } from './invitee.ts';
+import { pageBody, pageOf, pageParameters, rowId } from './paging.ts';
+import { showUsers } from './people.ts';
+import { documented, NewProvider, PatchItems, ProviderCreated, ProviderList } from './schema.ts';
+
+export interface ProvidersOptions extends ActorOptions {
+  readonly catalogue: Pick<AccessCatalogue, 'find'>;
+  readonly providers: AccessProviders;
+  readonly invitations: Pick<AccessInvitations, 'invite'>;
+  readonly addresses: AddressBook;
+  readonly accounts: Pick<Accounts, 'find'>;
+}
+
+const DEFAULT_LIMIT = 1_000;
+export const DAY_SECONDS = 86_400;
+
+export function providerRoutes(options: ProvidersOptions): readonly Route[] {
+  const access = 'user';
+  const one = { params: { id: { description: 'The provider', schema: { type: 'integer', format: 'int64' } } } };
+  const refused = { 403: "Neither a site owner nor one of the dataset's managers", 404: 'No such provider' };
+  return [
+    {
+      method: 'GET',
+      path: '/dataset-providers',
+      access,
+      operationId: 'listProviders',
+      summary: 'Providers of a dataset, ascending by id',
+      query: {
+        datasetId: { description: 'The dataset', required: true, schema: { type: 'string' } },
+        ...pageParameters(DEFAULT_LIMIT),
+      },
+      responses: {
+        200: answer('A page', ProviderList),
+        ...refusals({ 403: "Neither staff nor one of the dataset's providers" }),
+      },
+      handler: (context) => list(options, context),
+    },
+    createRoute(options),
+    {
+      method: 'PATCH',
+      path: '/dataset-providers/:id',
+      access,
+      operationId: 'patchProvider',
+      summary: 'Makes a provider a manager, or no longer one',
+      ...one,
+      body: { description: 'replace of /isManager', content: { 'application/json': { ...PatchItems } } },
+      responses: {
+        204: { description: 'Changed' },
+        ...refusals({ ...refused, 400: 'The body is no list of items', 422: 'Only replace of /isManager is accepted' }),
+      },
+      handler: async (context) => {
+        const { actor, id } = await governed(options, context);
+        const isManager = await readFlagPatch(context.request, '/isManager');
+        const cause = causeOf(actor, options.clock);
+        if (!id || !(await options.providers.setManager(id, isManager, cause, context.signal))) throw absent(context);
+        context.empty(204);
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/dataset-providers/:id',
+      access,
+      operationId: 'removeProvider',
+      summary: 'Removes a provider',
+      ...one,
+      responses: { 204: { description: 'Removed' }, ...refusals(refused) },
+      handler: async (context) => {
+        const { actor, id } = await governed(options, context);
+        const cause = causeOf(actor, options.clock);
+        if (!id || !(await options.providers.remove(id, cause, context.signal))) throw absent(context);
+        context.empty(204);
+      },
+    },
+  ];
+}
+
+function createRoute(options: ProvidersOptions): Route {
+  const readNew = objectReader(NewProvider);
+  return {
+    method: 'POST',
+    path: '/dataset-providers',
+    access: 'user',
+    operationId: 'addProvider',
+    summary: 'Makes somebody a provider of a dataset',
+    body: {
+      description: 'Who, by user id or mail address, and of what',
+      content: { 'application/json': documented(NewProvider) },
+    },
+    responses: {
+      200: answer('Added, or, where nobody has the address, invited by mail', ProviderCreated),
+      ...refusals({
+        400: 'The body is no JSON object',
+        403: "Neither a site owner nor one of the dataset's managers",
+        409: 'The user provides the dataset already',
+        415: 'The body is no JSON',
+        422: 'Values are not accepted',
+        429: 'The address was written to within the last day',
+      }),
+    },
+    handler: async (context) => {
+      const { body, faults } = await readNew(context.request);
+      const invitee = readInvitee(body, faults);
+      const datasetId = parseCuratedId(body.datasetId ?? '');
+      const actor = await actorOf(options, context, datasetId);
+      demandGoverning(actor);
+      if (!datasetId || !(await options.catalogue.find(datasetId, context.signal)))
+        if (!faults.touches('datasetId')) faults.add(['datasetId'], unknownDataset(body.datasetId));
+      if (!faults.empty || !invitee || !datasetId) throw faults.refusal();
+      const isManager = body.isManager === true;
+      const cause = causeOf(actor, options.clock);
+      const userId = await findInvitee(invitee, options.addresses, faults, context.signal);
+      if (userId === undefined && 'email' in invitee) {
+        const invitation = { kind: 'provider', email: invitee.email, datasetId, isManager } as const;
+        if (!(await options.invitations.invite(invitation, cause, context.signal))) throw writtenToday();
+        return context.json(200, { created: false });
+      }
+      if (userId === undefined) throw faults.refusal();
+      const providerId = await options.providers.add({ userId, datasetId, isManager }, cause, context.signal);
+      if (providerId === undefined) throw conflict(`user ${userId} is a provider of dataset ${datasetId} already`);
+      return context.json(200, { created: true, providerId });
+    },
+  };
+}
+
+export const unknownDataset = (given: unknown): string => `is ${describeValue(given)}, which is no dataset here`;
+
+export const writtenToday = () => tooMany('this address was written to within the last day', DAY_SECONDS);
+
+async function list(options: ProvidersOptions, context: RequestContext): Promise<void> {
+  const asked = String(context.query.datasetId ?? '').trim();
+  if (asked === '') throw badRequest("query parameter 'datasetId' is missing");
+  const dataset = parseCuratedId(asked);
+  const { roles } = await actorOf(options, context, dataset);
+  if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
+  const request = pageOf(context, DEFAULT_LIMIT);
+  const page = dataset ? await options.providers.list(dataset, request, context.signal) : { items: [], total: 0 };
+  const ids = page.items.map((item) => item.userId);
+  const user = await showUsers(options.accounts, ids, context.signal);
+  const body = pageBody(page, request.offset, ({ providerId, datasetId, userId, isManager }) => ({
+    ...{ providerId, datasetId, user: user(userId), isManager },
+  }));
+  await context.json(200, body);
+}
+
+/** The provider of the path, whose dataset the caller governs; to others none exists and each is refused alike. */
+async function governed(
+  options: ProvidersOptions,
+  context: RequestContext,
+): Promise<{ readonly actor: Actor; readonly id: number | undefined }> {
+  const id = rowId(context, 'id');
+  const found = id === undefined ? undefined : await options.providers.find(id, context.signal);
+  const actor = await actorOf(options, context, found?.datasetId);
+  demandGoverning(actor);
+  return { actor, id };
+}
+
+const absent = (context: RequestContext): Error =>
+  notFound(`there is no provider '${context.param('id').slice(0, 64)}'`);

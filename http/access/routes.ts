@@ -1,0 +1,37 @@
+// The routes of the dataset access service, with everything they stand on handed in.
+
+import type { Route } from '../route.ts';
+import { type ApprovalsOptions, approvalsRoute } from './approvals.ts';
+import { type EndUserCreateOptions, endUserCreateRoute } from './end-user-create.ts';
+import { type EndUsersOptions, endUserRoutes } from './end-users.ts';
+import { type HealthOptions, healthRoute } from './health.ts';
+import { type HistoryOptions, historyRoute } from './history.ts';
+import { type PermissionsOptions, permissionRoutes } from './permissions.ts';
+import { type ProvidersOptions, providerRoutes } from './providers.ts';
+import { type StaffOptions, staffRoutes } from './staff.ts';
+
+export interface AccessOptions
+  extends StaffOptions,
+    ProvidersOptions,
+    EndUsersOptions,
+    Omit<EndUserCreateOptions, 'endUsers' | 'catalogue'>,
+    Omit<PermissionsOptions, 'catalogue'>,
+    HistoryOptions,
+    ApprovalsOptions,
+    HealthOptions {
+  readonly catalogue: ProvidersOptions['catalogue'] & PermissionsOptions['catalogue'];
+}
+
+/** Headers beside Authorization that carry the token (contract 3, Authentication): proxies drop names with `_`. */
+export const TOKEN_HEADERS = ['auth_key', 'auth-key'];
+
+export const accessRoutes = (options: AccessOptions): readonly Route[] => [
+  ...staffRoutes(options),
+  ...providerRoutes(options),
+  ...endUserRoutes(options),
+  endUserCreateRoute(options),
+  ...permissionRoutes(options),
+  historyRoute(options),
+  approvalsRoute(options),
+  healthRoute(options),
+];

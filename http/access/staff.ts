@@ -1,0 +1,135 @@
+// /staff: who works at the site. Staff see the list, owners change it; the administrator's token counts as an owner's, so
+// that there can be a first one. The last owner stays.
+
+import { parseUserId } from '../../engine/model/ids.ts';
+import type { AccessStaff, StaffChange } from '../../engine/ports/access-people.ts';
+import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { RequestContext } from '../context.ts';
+import { conflict, notFound } from '../errors.ts';
+import { describeValue } from '../installer/checks/describe.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
+import { objectReader, readFlagPatch } from './bodies.ts';
+import { pageBody, pageOf, pageParameters, rowId } from './paging.ts';
+import { showUsers } from './people.ts';
+import { documented, NewStaff, PatchItems, StaffCreated, StaffList } from './schema.ts';
+
+export interface StaffOptions extends ActorOptions {
+  readonly staff: AccessStaff;
+  readonly accounts: Pick<Accounts, 'find'>;
+}
+
+const DEFAULT_LIMIT = 1_000;
+
+export function staffRoutes(options: StaffOptions): readonly Route[] {
+  const readNew = objectReader(NewStaff);
+  const access = 'user-or-admin';
+  const one = { params: { id: { description: 'The staff entry', schema: { type: 'integer', format: 'int64' } } } };
+  const changes = {
+    403: 'Not a site owner',
+    404: 'No such staff entry',
+    409: 'It is the last site owner',
+  };
+  return [
+    {
+      method: 'GET',
+      path: '/staff',
+      access,
+      operationId: 'listStaff',
+      summary: 'Staff of the site, ascending by id',
+      query: pageParameters(DEFAULT_LIMIT),
+      responses: { 200: answer('A page', StaffList), ...refusals({ 403: 'Not staff' }) },
+      handler: (context) => list(options, context),
+    },
+    {
+      method: 'POST',
+      path: '/staff',
+      access,
+      operationId: 'addStaff',
+      summary: 'Makes a user staff',
+      body: { description: 'Who', content: { 'application/json': documented(NewStaff) } },
+      responses: {
+        200: answer('Added', StaffCreated),
+        ...refusals({
+          400: 'The body is no JSON object',
+          403: 'Not a site owner',
+          409: 'The user is staff already',
+          415: 'The body is no JSON',
+          422: 'Values are not accepted',
+        }),
+      },
+      handler: async (context) => {
+        const actor = await actorOf(options, context);
+        demandOwner(actor);
+        const { body, faults } = await readNew(context.request);
+        const userId = parseUserId(String(body.userId));
+        if (!userId && !faults.touches('userId'))
+          faults.add(['userId'], `is ${describeValue(body.userId)}; a whole number from 1 is required`);
+        if (!faults.empty || !userId) throw faults.refusal();
+        const staffId = await options.staff.add(
+          userId,
+          body.isOwner === true,
+          causeOf(actor, options.clock),
+          context.signal,
+        );
+        if (staffId === undefined) throw conflict(`user ${userId} is staff already`);
+        await context.json(200, { staffId });
+      },
+    },
+    {
+      method: 'PATCH',
+      path: '/staff/:id',
+      access,
+      operationId: 'patchStaff',
+      summary: 'Makes a member of the staff an owner, or no longer one',
+      ...one,
+      body: { description: 'replace of /isOwner', content: { 'application/json': { ...PatchItems } } },
+      responses: {
+        204: { description: 'Changed' },
+        ...refusals({ ...changes, 400: 'The body is no list of items', 422: 'Only replace of /isOwner is accepted' }),
+      },
+      handler: async (context) => {
+        const actor = await actorOf(options, context);
+        demandOwner(actor);
+        const isOwner = await readFlagPatch(context.request, '/isOwner');
+        const id = rowId(context, 'id');
+        const cause = causeOf(actor, options.clock);
+        answerChange(context, id && (await options.staff.setOwner(id, isOwner, cause, context.signal)));
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/staff/:id',
+      access,
+      operationId: 'removeStaff',
+      summary: 'Removes a member of the staff',
+      ...one,
+      responses: { 204: { description: 'Removed' }, ...refusals(changes) },
+      handler: async (context) => {
+        const actor = await actorOf(options, context);
+        demandOwner(actor);
+        const id = rowId(context, 'id');
+        answerChange(context, id && (await options.staff.remove(id, causeOf(actor, options.clock), context.signal)));
+      },
+    },
+  ];
+}
+
+async function list(options: StaffOptions, context: RequestContext): Promise<void> {
+  demandStaff(await actorOf(options, context));
+  const request = pageOf(context, DEFAULT_LIMIT);
+  const page = await options.staff.list(request, context.signal);
+  const ids = page.items.map((item) => item.userId);
+  const user = await showUsers(options.accounts, ids, context.signal);
+  await context.json(
+    200,
+    pageBody(page, request.offset, ({ staffId, userId, isOwner }) => ({ staffId, user: user(userId), isOwner })),
+  );
+}
+
+function answerChange(context: RequestContext, change: StaffChange | undefined | 0): void {
+  if (change === 'last-owner') throw conflict(`staff entry ${context.param('id')} is the last site owner`);
+  if (change !== 'changed') throw notFound(`there is no staff entry '${context.param('id').slice(0, 64)}'`);
+  context.empty(204);
+}

@@ -1,0 +1,231 @@
+// The routes of the dataset access service behind the real pipeline and listener, over real databases and a clock that
+// stands still. A bearer token is the user's id; `guest-7` is guest 7. User N has the address uN@site.example.
+
+import { fetch, type Response } from 'undici';
+import { PostgresAccessCatalogue } from '../../../engine/adapters/access/catalogue.ts';
+import { PostgresEndUsers } from '../../../engine/adapters/access/end-users.ts';
+import { PostgresAccessHistory } from '../../../engine/adapters/access/history.ts';
+import { PostgresAccessInvitations } from '../../../engine/adapters/access/invitations.ts';
+import { PostgresAccessProviders } from '../../../engine/adapters/access/providers.ts';
+import { PostgresAccessRoles } from '../../../engine/adapters/access/roles.ts';
+import { PostgresAccessStaff } from '../../../engine/adapters/access/staff.ts';
+import { WaitingApprovals } from '../../../engine/adapters/access/waiting-approvals.ts';
+import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { PostgresAddressBook } from '../../../engine/adapters/address-book-postgres.ts';
+import { accessMigrations } from '../../../engine/adapters/migrations/access.ts';
+import { cacheMigrations } from '../../../engine/adapters/migrations/cache.ts';
+import { migrate } from '../../../engine/adapters/migrations.ts';
+import { Postgres } from '../../../engine/adapters/postgres.ts';
+import { PostgresUserStudies } from '../../../engine/adapters/user-studies-postgres.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { Metrics } from '../../../engine/metrics.ts';
+import type { MailDraft } from '../../../engine/model/access-mail.ts';
+import { parseCuratedId } from '../../../engine/model/access-request.ts';
+import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
+import { parseUserId } from '../../../engine/model/ids.ts';
+import type { CuratedDataset } from '../../../engine/ports/access-catalogue.ts';
+import { systemClock } from '../../../engine/time.ts';
+import { redeeming } from '../../../http/access/redeem.ts';
+import { type AccessOptions, accessRoutes, TOKEN_HEADERS } from '../../../http/access/routes.ts';
+import { apiDocs } from '../../../http/api-docs.ts';
+import type { Caller } from '../../../http/caller.ts';
+import { unauthorized } from '../../../http/errors.ts';
+import { httpMetrics } from '../../../http/http-metrics.ts';
+import { RequestPipeline } from '../../../http/request-pipeline.ts';
+import type { Route } from '../../../http/route.ts';
+import { HttpServer } from '../../../http/server.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { testDatabase } from '../../support/database.ts';
+
+export const ADMIN_TOKEN = 'a'.repeat(40);
+export const never = new AbortController().signal;
+export const DAY_MS = 86_400_000;
+
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Response['headers'];
+  /** Undefined when there is no body. */
+  readonly body: unknown;
+}
+
+export interface App {
+  readonly url: string;
+  readonly db: Postgres;
+  readonly cache: Postgres;
+  readonly clock: VirtualClock;
+  readonly routes: readonly Route[];
+  readonly catalogue: PostgresAccessCatalogue;
+  /** @param body sent as JSON */
+  call(user: string | undefined, method: string, path: string, body?: unknown, headers?: object): Promise<Answer>;
+  /** Mails that are to be sent, oldest first. */
+  mails(): Promise<readonly MailDraft[]>;
+}
+
+/** Waits of five days where requests are approved by waiting. */
+export const dataset = (id: string, restrictionLevel: RestrictionLevel, more: Partial<CuratedDataset> = {}) => {
+  const datasetId = parseCuratedId(id);
+  if (!datasetId) throw new Error(`${id} is no id`);
+  return {
+    ...{ datasetId, studyId: `S-${id}`, sha1Hash: 'abc', displayName: `Study ${id}`, shortDisplayName: id },
+    ...{ description: `About ${id}`, restrictionLevel, daysForApproval: -1, priorAuthLabel: '', mailFrom: '' },
+    ...{ managerText: '', requesterText: '', approvalText: '' },
+    ...more,
+  };
+};
+
+export const LEVELS = ['public', 'prerelease', 'protected', 'controlled', 'private'] as const;
+
+/** With one dataset of each level, named after it, owner 1 and, of every dataset, manager 2 and provider 3; staff 4. */
+export async function accessApp(t: Teardown, options: Partial<AccessOptions> = {}): Promise<App> {
+  const at = await testDatabase(t);
+  const open = async (schema: string): Promise<Postgres> => {
+    const db = new Postgres(
+      { ...at, schema, poolSize: 8, idleTimeoutMs: 1_000, applicationName: 'test' },
+      silentLogger(),
+    );
+    t.teardown(() => db[Symbol.asyncDispose]());
+    return db;
+  };
+  const [cache, db] = [await open('cache'), await open('access')];
+  await migrate(cache, 'cache', await cacheMigrations(), never);
+  await migrate(db, 'access', await accessMigrations(), never);
+  const clock = new VirtualClock();
+  const accounts = new PostgresAccounts(cache);
+  const endUsers = new PostgresEndUsers(db);
+  const invitations = new PostgresAccessInvitations(db);
+  const catalogue = new PostgresAccessCatalogue(db);
+  const routes = accessRoutes({
+    roles: new PostgresAccessRoles(db),
+    staff: new PostgresAccessStaff(db),
+    providers: new PostgresAccessProviders(db),
+    catalogue,
+    endUsers,
+    invitations,
+    history: new PostgresAccessHistory(db),
+    approvals: new WaitingApprovals(endUsers, silentLogger()),
+    addresses: new PostgresAddressBook(cache),
+    userStudies: new PostgresUserStudies(cache),
+    accounts,
+    clock,
+    listAll: false,
+    dependencies: [{ name: 'access-db', probe: (signal) => db.probe(signal) }],
+    threads: () => 3,
+    ...options,
+  });
+  const remember = redeeming(
+    { remember: async (caller) => void (caller.kind === 'user' && (await accounts.remember(caller.profile, never))) },
+    invitations,
+    clock,
+    silentLogger(),
+  );
+  const pipeline = new RequestPipeline({
+    routes,
+    opsRoutes: apiDocs(routes, { title: 'Longshore access', version: '1', basePath: '' }),
+    auth: { adminToken: ADMIN_TOKEN, verify, queryToken: false, tokenHeaders: TOKEN_HEADERS, remember },
+    cors: false,
+    url: { trustProxy: false, basePath: '' },
+    clock: systemClock,
+    log: silentLogger(),
+    metrics: httpMetrics(new Metrics(), 'access'),
+  });
+  const limits = { headerTimeoutMs: 10_000, idleTimeoutMs: 60_000, keepAliveTimeoutMs: 5_000 };
+  const server = new HttpServer({
+    ...{ name: 'access', clock: systemClock, log: silentLogger(), host: '127.0.0.1', port: 0, pipeline },
+    limits: { ...limits, maxHeaderSize: 16_384, maxConnections: 100 },
+  });
+  await server.start(never);
+  t.teardown(async () => {
+    await server.stop(systemClock.now() + 1_000);
+    server.kill();
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+  const app: App = {
+    ...{ url, db, cache, clock, routes, catalogue },
+    call: (user, method, path, body, headers = {}) => call(url, user, method, path, body, headers),
+    mails: async () =>
+      (await db.query<{ draft: MailDraft }>('select draft from outbox order by mail_id')).map(({ draft }) => draft),
+  };
+  await catalogue.put(
+    LEVELS.map((level) => dataset(level, level)),
+    never,
+  );
+  await addPeople(db);
+  return app;
+}
+
+async function addPeople(db: Postgres): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(`select set_config('longshore.cause_user', '0', true),
+      set_config('longshore.cause_time', '2026-01-01T00:00:00Z', true)`);
+    await sql.query('insert into staff (user_id, is_owner) values (1, true), (4, false)');
+    await sql.query(`insert into provider (user_id, dataset_id, is_manager)
+      select u, dataset_id, u = 2 from curated_dataset, unnest(array[2, 3]) u order by dataset_id, u`);
+  }, never);
+}
+
+async function call(
+  url: string,
+  user: string | undefined,
+  method: string,
+  path: string,
+  body: unknown,
+  given: object,
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(user === undefined ? {} : { authorization: `Bearer ${user}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...given,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json = /json/.test(response.headers.get('content-type') ?? '');
+  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : undefined };
+}
+
+async function verify(token: string): Promise<Caller> {
+  const [, guest, id = ''] = /^(guest-)?(\d+)$/.exec(token) ?? [];
+  const userId = parseUserId(id);
+  if (!userId) throw unauthorized('no such user');
+  return { kind: guest ? 'guest' : 'user', userId, profile: { userId, ...profile(id) } };
+}
+
+const profile = (id: string) => ({
+  firstName: `F${id}`,
+  lastName: `L${id}`,
+  email: `u${id}@site.example`,
+  affiliation: `Lab ${id}`,
+});
+
+/** As shown in lists; with names only if the user has called. */
+export const shownUser = (id: number, known = true) => ({
+  userId: id,
+  firstName: known ? `F${id}` : '',
+  lastName: known ? `L${id}` : '',
+  organization: known ? `Lab ${id}` : '',
+  email: known ? `u${id}@site.example` : '',
+});
+
+export const TEXTS = {
+  purpose: 'To learn',
+  researchQuestion: 'Why?',
+  analysisPlan: 'Look',
+  disseminationPlan: 'Tell',
+  priorAuth: 'None',
+};
+
+/** A request of the user for themselves. */
+export const asks = (app: App, user: number, datasetId: string): Promise<Answer> =>
+  app.call(String(user), 'POST', '/dataset-end-users', { ...TEXTS, userId: user, datasetId });
+
+/** A record made by the owner. */
+export const enters = (app: App, user: number, datasetId: string, more: object): Promise<Answer> =>
+  app.call('1', 'POST', '/dataset-end-users', { ...TEXTS, userId: user, datasetId, ...more });
+
+export const replace = (path: string, value: unknown) => ({ op: 'replace', path, value });
