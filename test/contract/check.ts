@@ -7,11 +7,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunResult } from '../support/run.ts';
+import { answerFaults, rowFaults } from './faults.ts';
 import { ROWS } from './installer.ts';
 import type { Seen } from './recorder.ts';
-
-/** Successes that no test can bring about, and why. */
-const NEVER_SEEN: Readonly<Record<string, string>> = {};
 
 const folder = await mkdtemp(join(tmpdir(), 'longshore-contract-'));
 try {
@@ -22,9 +20,10 @@ try {
 
 async function main(): Promise<number> {
   const file = join(folder, 'results.json');
-  await run(file, join(folder, 'seen'));
+  const seen = join(folder, 'seen');
+  await run(file, seen);
   const { passed, failed, tests }: RunResult = JSON.parse(await readFile(file, 'utf8'));
-  const faults = [...faultsOfRows(tests), ...(await faultsOfAnswers())];
+  const faults = [...rowFaults(ROWS, tests), ...answerFaults(await kept(seen))];
   for (const fault of faults) console.log(`FAIL ${fault}`);
   console.log(`${Object.keys(ROWS).length} rows, ${tests.length} tests`);
   const wrong = failed + faults.length;
@@ -32,32 +31,9 @@ async function main(): Promise<number> {
   return wrong === 0 ? 0 : 1;
 }
 
-function faultsOfRows(tests: RunResult['tests']): readonly string[] {
-  const proven = new Set(tests.filter(({ ok }) => ok).map(({ name }) => name));
-  const broken = new Set(tests.filter(({ ok }) => !ok).map(({ name }) => name));
-  return [
-    ...Object.keys(ROWS)
-      .filter((id) => !proven.has(id) || broken.has(id))
-      .map((id) => `no test of '${id}' ran and passed`),
-    ...tests.filter(({ name }) => !(name in ROWS)).map(({ name, file }) => `'${name}' of ${file} is no row`),
-  ];
-}
-
-async function faultsOfAnswers(): Promise<readonly string[]> {
-  const documented = new Set<string>();
-  const seen = new Set<string>();
-  for (const name of await readdir(join(folder, 'seen')).catch(() => [])) {
-    const kept = JSON.parse(await readFile(join(folder, 'seen', name), 'utf8')) as Seen;
-    for (const one of kept.documented) documented.add(one);
-    for (const one of kept.seen) seen.add(one);
-  }
-  if (documented.size === 0) return ['no test has kept what it saw'];
-  return [
-    ...[...documented].filter((one) => !seen.has(one) && !(one in NEVER_SEEN)).map((one) => `no test saw '${one}'`),
-    ...Object.keys(NEVER_SEEN)
-      .filter((one) => seen.has(one) || !documented.has(one))
-      .map((one) => `'${one}' is no exception`),
-  ];
+async function kept(seen: string): Promise<readonly Seen[]> {
+  const names = await readdir(seen).catch(() => []);
+  return Promise.all(names.map(async (name) => JSON.parse(await readFile(join(seen, name), 'utf8')) as Seen));
 }
 
 function run(results: string, seen: string): Promise<void> {

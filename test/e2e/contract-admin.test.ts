@@ -2,6 +2,7 @@
 
 import { rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { type Answer, details, idOf, type Part } from '../contract/client.ts';
 import { held } from '../contract/held.ts';
@@ -289,6 +290,9 @@ row('ours/purge-dataset', async (t) => {
 row('ours/api and operators', async (t) => {
   for (const path of ['/api', '/api/openapi.json', '/health', '/ready', '/metrics'])
     t.equal((await nobody.get(path)).status, 200, path);
+  const document = JSON.parse((await nobody.get('/api/openapi.json')).text) as Record<string, unknown>;
+  const { valid, errors } = await new Validator().validate(document);
+  t.ok(valid, JSON.stringify(errors));
   t.equal((await guest.get('/users/self/meta')).status, 403, `guest ${GUEST} has no quota`);
 });
 
