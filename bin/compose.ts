@@ -15,6 +15,7 @@ import type { LaneName } from '../engine/model/event.ts';
 import type { Scope } from '../engine/scope.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
+import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd } from './installer-front-end.ts';
 import { type CoreParts, openCore } from './open-core.ts';
 import { pluginHost } from './plugin-host.ts';
@@ -25,6 +26,7 @@ import { workerThreads } from './worker-threads.ts';
 /** Base URLs without trailing slash, of the front ends that run. */
 export interface Addresses {
   readonly installer: string;
+  readonly handler?: string;
   readonly pluginHost?: string;
 }
 
@@ -84,6 +86,15 @@ export async function compose(
           scope,
         )
       : undefined;
+  const { handler: handlerSection } = configuration;
+  const jobs: Handler | undefined =
+    handlerSection &&
+    (await handler(
+      { containerCore, installer, handler: handlerSection },
+      { ...frontEndParts, core, packages: threads.packages, env: parts.env, scratchDir: parts.scratchDir },
+      scope,
+      signal,
+    ));
   const api = await installerFrontEnd(
     configuration,
     core,
@@ -113,6 +124,7 @@ export async function compose(
         random: Math.random,
       }),
       failedInstalls.spec(),
+      ...(jobs?.children ?? []),
       api.spec,
     ],
     ready: {
@@ -120,7 +132,11 @@ export async function compose(
         ready = value;
       },
     },
-    addresses: () => ({ installer: api.url(), ...(host ? { pluginHost: host.url() } : {}) }),
+    addresses: () => ({
+      installer: api.url(),
+      ...(jobs ? { handler: jobs.url() } : {}),
+      ...(host ? { pluginHost: host.url() } : {}),
+    }),
   };
 }
 

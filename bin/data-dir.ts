@@ -18,6 +18,8 @@ export interface DataDir {
   readonly objects: string;
   readonly sites: string;
   readonly plugins: string;
+  /** The sample command of the handler service. */
+  readonly handlerCommand: string;
   readonly scratch: string;
   readonly scripts: string;
   readonly log: string;
@@ -28,6 +30,8 @@ export interface DataDir {
 /** What `up` tells its clients in `endpoints.json`; base URLs without trailing slash. */
 export interface Endpoints {
   readonly installer: string;
+  /** Absent when the configuration has no handler section. */
+  readonly handler?: string;
   /** Absent when the configuration hosts no plugin here. */
   readonly pluginHost?: string;
   readonly adminToken: string;
@@ -51,6 +55,7 @@ export function dataDir(path: string): DataDir {
     objects: at('objects'),
     sites: at('sites'),
     plugins: at('plugins'),
+    handlerCommand: at('handler/copy-inputs'),
     scratch: at('scratch'),
     scripts: at('scripts'),
     log: at('longshore.log'),

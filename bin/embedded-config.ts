@@ -102,6 +102,12 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
       installTargets: EMBEDDED.targets.map(target),
     },
     pluginHost: { token: secret(), inProcess: plugins.map((plugin) => plugin.name) },
+    handler: {
+      serviceName: 'sample-handler',
+      port: portBase + 1,
+      configPath: dir.config,
+      commands: [{ command: dir.handlerCommand, arguments: ['<<input-files>>'] }],
+    },
   };
   const head =
     "# Written once by 'longshore up' and yours from then on: it is never overwritten.\n" +

@@ -10,6 +10,7 @@ import { openDirectoryReader } from '../engine/adapters/directory-store-reader.t
 import { PluginHttp } from '../engine/adapters/plugin-http.ts';
 import { RemoteHttp } from '../engine/adapters/remote-http.ts';
 import { serveTasks } from '../engine/thread.ts';
+import { packagesHere } from '../http/handler/packages.ts';
 import { archivesHere } from '../http/plugin-host/archives.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
 
@@ -39,4 +40,6 @@ export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {
   uninstall: (input, resources, signal) => uninstall(input, { ...resources, signal }),
   unpack: ({ zip, dir, limits }, _resources, signal) => archivesHere.unpack(zip, dir, limits, signal),
   zip: ({ target, files, level }, _resources, signal) => archivesHere.zip(target, files, { level }, signal),
+  'unpack-package': (order, _resources, signal) => packagesHere.unpack(order, signal),
+  'pack-package': (order, _resources, signal) => packagesHere.pack(order, signal),
 });

@@ -37,6 +37,8 @@ import { urlUploads } from './url-uploads.ts';
 
 export interface Core {
   readonly db: Postgres;
+  /** This process among all processes on the cache DB. */
+  readonly instance: PostgresInstance;
   readonly accounts: PostgresAccounts;
   readonly catalog: PostgresCatalog;
   readonly queries: PostgresDatasetQueries;
@@ -102,6 +104,7 @@ export async function openCore(
   const remote = urlUploads(installer);
   return {
     db,
+    instance,
     accounts: new PostgresAccounts(db),
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),

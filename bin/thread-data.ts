@@ -5,6 +5,7 @@ import type { PluginHttpOptions } from '../engine/adapters/plugin-http.ts';
 import type { RemoteHttpOptions } from '../engine/adapters/remote-http.ts';
 import type { ArchiveLimits } from '../engine/archive/archive-entry.ts';
 import type { FileEntry } from '../engine/model/metadata.ts';
+import type { PackOrder, UnpackOrder } from '../http/handler/packages.ts';
 import type { PackedFile } from '../http/plugin-host/archives.ts';
 
 export interface ThreadData {
@@ -27,4 +28,10 @@ export type ArchiveTasks = {
   };
 };
 
-export type ThreadTasks = LaneTasks & ArchiveTasks;
+/** The same of the handler service: packages of either format in, tar.gz out. */
+export type PackageTasks = {
+  readonly 'unpack-package': { readonly input: UnpackOrder; readonly output: number };
+  readonly 'pack-package': { readonly input: PackOrder; readonly output: number };
+};
+
+export type ThreadTasks = LaneTasks & ArchiveTasks & PackageTasks;

@@ -1,4 +1,5 @@
-// The worker pool as a child of the tree, and the two ways it is used: lanes' tasks, and the plugin host's archives.
+// The worker pool as a child of the tree, and the ways it is used: lanes' tasks, archives of the plugin host and
+// of the handler service.
 
 import type { TaskRunner } from '../actors/tasks/task-map.ts';
 import type { ChildSpec } from '../engine/child.ts';
@@ -7,6 +8,7 @@ import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { Clock } from '../engine/time.ts';
 import { WorkerPool } from '../engine/worker-pool.ts';
+import type { Packages } from '../http/handler/packages.ts';
 import type { Archives } from '../http/plugin-host/archives.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
 
@@ -15,6 +17,8 @@ export interface Threads {
   readonly tasks: TaskRunner;
   /** Unpacking and zipping block their thread, so never the main one. */
   readonly archives: Archives;
+  /** The same of the handler service. */
+  readonly packages: Packages;
 }
 
 /** More threads than cores hide waits of streaming tasks; heap and tasks per thread bound what one can take down. */
@@ -42,6 +46,10 @@ export function workerThreads(
     archives: {
       unpack: (zip, dir, limits, signal) => current().run('unpack', { zip, dir, limits }, { signal }),
       zip: (target, files, { level }, signal) => current().run('zip', { target, files, level }, { signal }),
+    },
+    packages: {
+      unpack: (order, signal) => current().run('unpack-package', order, { signal }),
+      pack: (order, signal) => current().run('pack-package', order, { signal }),
     },
   };
 }

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import type { Configuration } from '../../config/configuration.ts';
+import { writeHandlerCommand } from '../../config/samples/handler-command.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
@@ -112,6 +113,7 @@ async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
   // Private datasets lie there: others of this machine may pass through the data directory, not into this.
   for (const own of [dir.objects, dir.compiled]) await mkdir(own, { recursive: true, mode: 0o700 });
   const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled));
+  await writeHandlerCommand(dir.handlerCommand);
   if (!existsSync(dir.tokenKey) || !existsSync(dir.tokenPublicKey)) {
     const pair = await newKeyPair();
     await writeWhole(dir.tokenPublicKey, pair.publicKeyPem, 0o644);

@@ -1,15 +1,15 @@
-// The secret that a plugin host may share with its callers.
+// The secret that a plugin host, or another service without users, may share with its callers.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { unauthorized } from '../errors.ts';
 
-/** Refuses a request without the token; without a configured one everybody may call. */
-export function checkHostToken(request: IncomingMessage, token: string | undefined): void {
+/** Refuses a request without the token; without a configured one everybody may call. `host` names who needs it. */
+export function checkHostToken(request: IncomingMessage, token: string | undefined, host = 'this plugin host'): void {
   if (token === undefined) return;
   const [, given] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (given === undefined || !timingSafeEqual(digest(given), digest(token)))
-    throw unauthorized('this plugin host needs its token as Authorization: Bearer');
+    throw unauthorized(`${host} needs its token as Authorization: Bearer`);
 }
 
 /** Of one length whatever the secret's, so that the time taken tells nothing of it. */

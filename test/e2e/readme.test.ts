@@ -37,8 +37,9 @@ t.test('client commands and curl work as printed against a running up', async (t
   await writeFile(genes, geneList(12));
 
   const client = blocks.find((block) => block.includes('longshore upload'));
+  const handler = blocks.find((block) => block.includes('/job/'));
   const curl = blocks.find((block) => block.includes('curl'));
-  t.ok(client && curl, 'both blocks are there');
+  t.ok(client && curl && handler, 'the blocks are there');
   const script = `${client}\n${curl}`
     .replaceAll('/tmp/longshore', dir)
     .replaceAll('8080', base)
@@ -55,5 +56,9 @@ t.test('client commands and curl work as printed against a running up', async (t
   t.match(stdout, /installed {2}My genes/);
   t.match(stdout, /"datasetId":"\w{16}"/);
   t.equal((await readFile(join(dir, 'upload.zip'))).subarray(0, 2).toString(), 'PK');
+  const jobs = await run('bash', ['-euc', (handler ?? '').replaceAll('8081', String(Number(base) + 1))], { cwd: dir });
+  t.match(jobs.stdout, /"status":"job completed"/);
+  const { stdout: listed } = await run('tar', ['tzf', join(dir, 'result.tgz')]);
+  t.same(listed.trim().split('\n').sort(), ['datafiles/genes.txt', 'dataset.json', 'meta.json']);
   t.equal(await app.stop(), 0);
 });

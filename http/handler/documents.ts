@@ -1,0 +1,96 @@
+// What the handler service says of itself and of its jobs (contract 2, Options and Job status), and the schemas of it.
+
+import { HANDLER_ORIGINS, HANDLER_STATUS, isRunning } from '../../engine/model/handler-job.ts';
+import type { HandlerJob } from '../../engine/ports/handler-jobs.ts';
+import { durationText } from './duration-text.ts';
+import { MAX_UPLOAD_BYTES } from './upload-body.ts';
+
+export interface HandlerOptions {
+  readonly serviceName: string;
+  readonly port: number;
+  readonly configPath: string;
+  readonly commands: readonly { readonly command: string; readonly arguments: readonly string[] }[];
+}
+
+export const optionsDocument = ({ serviceName, port, configPath, commands }: HandlerOptions): object => ({
+  serviceName,
+  port,
+  configPath,
+  commands: commands.map((one) => ({ command: one.command, arguments: one.arguments })),
+  fileTypes: ['.zip', '.tar.gz', '.tgz'],
+  maxUploadSize: MAX_UPLOAD_BYTES,
+});
+
+export function statusDocument(job: HandlerJob, now: Date): object {
+  const { started, ended, state, message } = job;
+  const until = isRunning(state) ? now : (ended ?? started);
+  return {
+    ...(started ? { started: started.toISOString() } : {}),
+    duration: durationText(started && until ? Math.max(0, until.getTime() - started.getTime()) : 0),
+    userId: job.registration.owner,
+    jobId: job.jobId,
+    status: HANDLER_STATUS[state],
+    projects: job.registration.projects,
+    size: job.size,
+    ...(message === undefined ? {} : { message }),
+  };
+}
+
+const text = { type: 'string' } as const;
+const count = { type: 'integer', minimum: 0 } as const;
+const object = (required: readonly string[], properties: object): object => ({ type: 'object', required, properties });
+
+export const OPTIONS_SCHEMA = object(['serviceName', 'port', 'configPath', 'commands'], {
+  serviceName: text,
+  port: { type: 'integer', minimum: 80, maximum: 65_535 },
+  configPath: text,
+  commands: {
+    type: 'array',
+    items: object(['command', 'arguments'], { command: text, arguments: { type: 'array', items: text } }),
+  },
+});
+
+export const HEALTH_SCHEMA = object(['status', 'version', 'stats'], {
+  status: { type: 'string', enum: ['healthy', 'degraded'] },
+  version: text,
+  stats: object(['byStatus', 'avgSize', 'avgDuration', 'largest', 'longest'], {
+    byStatus: { type: 'object', additionalProperties: count },
+    avgSize: count,
+    avgDuration: text,
+    largest: count,
+    longest: text,
+  }),
+});
+
+export const METADATA_SCHEMA = object(['projects', 'owner', 'name'], {
+  projects: { type: 'array', minItems: 1, uniqueItems: true, items: text },
+  owner: { type: 'integer', minimum: 1 },
+  name: { type: 'string', minLength: 3 },
+  description: text,
+  summary: text,
+  origin: { type: 'string', enum: HANDLER_ORIGINS },
+  handlerParams: { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } },
+});
+
+export const STATUS_SCHEMA = object(['duration', 'userId', 'jobId', 'status', 'projects', 'size'], {
+  started: { type: 'string', format: 'date-time' },
+  duration: text,
+  userId: { type: 'integer' },
+  jobId: text,
+  status: { type: 'string', enum: Object.values(HANDLER_STATUS) },
+  projects: { type: 'array', items: text },
+  size: count,
+  message: text,
+});
+
+const errorSchema = (extra: Readonly<Record<string, object>> = {}): object =>
+  object(['status', 'message', ...Object.keys(extra)], { status: text, message: text, ...extra });
+
+export const PROBLEM_SCHEMA = errorSchema();
+export const INVALID_SCHEMA = errorSchema({
+  errors: object(['general', 'byKey'], {
+    general: { type: 'array', items: text },
+    byKey: { type: 'object', additionalProperties: text },
+  }),
+});
+export const SERVER_ERROR_SCHEMA = errorSchema({ requestId: text });

@@ -1,0 +1,140 @@
+// The handler job service apart from HTTP's words: registers jobs, takes their uploads, knows what became of them.
+
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { messageOf } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/model/handler-job.ts';
+import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
+import type { Clock } from '../../engine/time.ts';
+import { unlessAborted } from '../../engine/wait.ts';
+import { badRequest, conflict, notFound, unavailable } from '../errors.ts';
+import type { HandlerLane, Place } from './handler-lane.ts';
+import { JobFolder } from './job-folder.ts';
+import type { JobMetrics } from './job-metrics.ts';
+import type { JobEnd, JobRun } from './job-run.ts';
+import type { Statistics } from './statistics.ts';
+import { checkUploadHead, type Received, receiveUpload } from './upload-body.ts';
+
+/** How long somebody should wait who was refused for want of a place. */
+const RETRY_SECONDS = 10;
+const NEVER = new AbortController().signal;
+
+export interface HandlerServiceOptions {
+  /** Holds the folders of the jobs. */
+  readonly workDir: string;
+  /** That a job may wait for its upload. */
+  readonly awaitingMs: number;
+}
+
+export interface HandlerServiceParts {
+  readonly jobs: HandlerJobs;
+  readonly lane: () => Pick<HandlerLane, 'reserve' | 'capacity'>;
+  readonly run: Pick<JobRun, 'run' | 'release'>;
+  readonly metrics: JobMetrics;
+  readonly statistics: Statistics;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class HandlerService {
+  readonly #options: HandlerServiceOptions;
+  readonly #parts: HandlerServiceParts;
+
+  constructor(options: HandlerServiceOptions, parts: HandlerServiceParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** 409 while a job runs under the id. */
+  async register(jobId: string, registration: JobRegistration, signal: AbortSignal): Promise<void> {
+    const now = this.#parts.clock.now();
+    const [created, expires] = [new Date(now), new Date(now + this.#options.awaitingMs)];
+    const job = { id: randomUUID(), jobId: checkedId(jobId), registration, created, expires };
+    if (!(await this.#parts.jobs.register(job, signal))) throw conflict(`job '${jobId}' is running`);
+    this.#parts.log.info({ job: job.id, owner: registration.owner }, 'job registered');
+  }
+
+  /** 404 when there is none. */
+  async find(jobId: string, signal: AbortSignal): Promise<HandlerJob> {
+    const id = parseJobId(jobId);
+    const job = id === undefined ? undefined : await this.#parts.jobs.find(id, this.now(), signal);
+    if (!job) throw notFound(`there is no job '${jobId}'`);
+    return job;
+  }
+
+  now(): Date {
+    return new Date(this.#parts.clock.now());
+  }
+
+  /**
+   * Takes the upload of a job and waits for its end. The signal is that of the client: once the upload is here, the job
+   * goes on without it.
+   */
+  async upload(
+    jobId: string,
+    request: IncomingMessage,
+    signal: AbortSignal,
+  ): Promise<{ readonly job: HandlerJob; readonly end: JobEnd }> {
+    const job = await this.find(jobId, signal);
+    if (job.state !== 'awaiting')
+      throw conflict(`job '${jobId}' takes no upload: its status is '${HANDLER_STATUS[job.state]}'`);
+    checkUploadHead(request.headers);
+    const lane = this.#parts.lane();
+    using place = lane.reserve();
+    if (!place) throw unavailable(`all ${lane.capacity} places for jobs are taken; try again`, RETRY_SECONDS);
+    const started = this.now();
+    if (!(await this.#parts.jobs.move(job.id, { to: 'uploading', started }, signal)))
+      throw conflict(`job '${jobId}' got another upload or registration at the same time`);
+    return { job, end: await this.#take({ ...job, started }, place, request, signal) };
+  }
+
+  async #take(
+    job: HandlerJob & { readonly started: Date },
+    place: Place,
+    request: IncomingMessage,
+    signal: AbortSignal,
+  ): Promise<JobEnd> {
+    const { run, metrics, statistics, log } = this.#parts;
+    let folder: JobFolder | undefined;
+    let received: Received;
+    try {
+      folder = await JobFolder.make(this.#options.workDir, job.id);
+      received = await receiveUpload(request, folder.upload, signal);
+    } catch (error) {
+      log.info({ job: job.id, err: messageOf(error) }, 'upload refused');
+      await folder?.[Symbol.asyncDispose]();
+      // Not under the client's signal: nobody else can say that the job waits again.
+      await run.release(job, messageOf(error), NEVER);
+      throw error;
+    }
+    metrics.uploaded(received.bytes);
+    statistics.uploaded(received.bytes);
+    const end = this.#hand(job, received, folder, place);
+    return unlessAborted(end, signal);
+  }
+
+  async #hand(
+    job: HandlerJob & { readonly started: Date },
+    received: Received,
+    folder: JobFolder,
+    place: Place,
+  ): Promise<JobEnd> {
+    try {
+      // The place is free when the disk is.
+      return await place.run(async (signal) => {
+        await using _gone = folder;
+        return await this.#parts.run.run(job, received, folder, signal);
+      });
+    } catch (error) {
+      this.#parts.log.error({ job: job.id, err: error }, 'the end of the job could not be written');
+      throw error;
+    }
+  }
+}
+
+function checkedId(text: string): string {
+  const id = parseJobId(text);
+  if (id === undefined) throw badRequest('a job id has 1 to 128 characters, and no control characters');
+  return id;
+}

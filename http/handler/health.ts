@@ -1,0 +1,95 @@
+// GET /health of the handler service: the contract's numbers, and whether a job would find what it needs.
+
+import { constants } from 'node:fs';
+import { access, statfs } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { transient } from '../../engine/failure.ts';
+import type { HandlerCounts } from '../../engine/ports/handler-statistics.ts';
+import { HttpError } from '../errors.ts';
+import type { HealthCheck, HealthReport } from '../ops.ts';
+import { durationText } from './duration-text.ts';
+import type { HandlerLane } from './handler-lane.ts';
+import { MAX_UPLOAD_BYTES } from './upload-body.ts';
+
+export interface HealthParts {
+  readonly workDir: string;
+  readonly commands: readonly string[];
+  /** PATH of the commands. */
+  readonly path: string;
+  readonly maxUnpackedBytes: number;
+  readonly lane: () => Pick<HandlerLane, 'taken' | 'capacity'>;
+  readonly database: (signal: AbortSignal) => Promise<void>;
+  readonly store: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Vital is what no job can do without; a service that is full or short of space is degraded. */
+export function handlerChecks(parts: HealthParts): readonly HealthCheck[] {
+  const { workDir, commands, path, maxUnpackedBytes, lane } = parts;
+  return [
+    { name: 'cache-db', vital: true, probe: parts.database },
+    { name: 'object-store', vital: true, probe: parts.store },
+    { name: 'workspace', vital: true, probe: () => writable(workDir) },
+    { name: 'disk', vital: true, probe: () => freeSpace(workDir, MAX_UPLOAD_BYTES) },
+    { name: 'space', vital: false, probe: () => freeSpace(workDir, MAX_UPLOAD_BYTES + maxUnpackedBytes) },
+    {
+      name: 'places',
+      vital: false,
+      probe: async () => {
+        if (lane().taken >= lane().capacity) throw transient('all places for jobs are taken');
+      },
+    },
+    ...commands.map((command) => ({
+      name: `command ${command}`,
+      vital: true,
+      probe: () => findProgram(command, path),
+    })),
+  ];
+}
+
+/** The body of a 200; fails with the 500 of the contract when something vital is missing. */
+export function healthDocument(report: HealthReport, counts: HandlerCounts): object {
+  if (report.status === 'unhealthy') {
+    const failed = Object.entries(report.dependencies).filter(([, { status }]) => status !== 'healthy');
+    const texts = failed.map(([name, { message = 'the check failed' }]) => `${name}: ${message}`);
+    throw new HttpError('server-error', texts.join('; '));
+  }
+  const { byStatus, uploads, uploadedBytes, largest, runs, runMs, longestMs } = counts;
+  return {
+    status: report.status,
+    version: report.version,
+    stats: {
+      byStatus,
+      avgSize: uploads === 0 ? 0 : Math.round(uploadedBytes / uploads),
+      avgDuration: durationText(runs === 0 ? 0 : runMs / runs),
+      largest,
+      longest: durationText(longestMs),
+    },
+    dependencies: report.dependencies,
+  };
+}
+
+async function writable(dir: string): Promise<void> {
+  await access(dir, constants.W_OK).catch((cause: unknown) => {
+    throw transient('the folder of the workspaces is not there to be written', { cause });
+  });
+}
+
+async function freeSpace(dir: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(dir).catch((cause: unknown) => {
+    throw transient('the folder of the workspaces is not there', { cause });
+  });
+  if (bavail * bsize < bytes) throw transient(`${bavail * bsize} bytes are free, less than the ${bytes} of one job`);
+}
+
+async function findProgram(program: string, path: string): Promise<void> {
+  const dirs = path.split(delimiter).filter(isAbsolute);
+  const places = program.includes('/') ? [program] : dirs.map((dir) => join(dir, program));
+  for (const place of places) {
+    const found = await access(place, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return;
+  }
+  throw transient('it is not there to be executed');
+}

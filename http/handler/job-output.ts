@@ -1,0 +1,102 @@
+// What a job gives back: the one archive that its commands packed themselves (`dataset_u{owner}_*.tgz`), else everything
+// under `output/`, packed here. Only what was not there before the commands ran counts.
+
+import { lstat, opendir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
+import { defect } from '../../engine/failure.ts';
+import type { JobRegistration } from '../../engine/model/handler-job.ts';
+import { stringifyJson } from '../../engine/model/json.ts';
+import { findFiles } from '../plugin-host/workspace.ts';
+import type { JobFolder } from './job-folder.ts';
+import { OUTPUT_FOLDER, type Packages } from './packages.ts';
+
+export interface JobOutput {
+  /** Path on disk. */
+  readonly file: string;
+  readonly fileName: string;
+}
+
+export interface OutputAbout {
+  readonly registration: JobRegistration;
+  /** Bytes uploaded. */
+  readonly size: number;
+  readonly started: Date;
+  /** Of the packed dataset: who made it. */
+  readonly type: { readonly name: string; readonly version: string };
+}
+
+/** Top-level names, sorted. */
+export async function topLevel(dir: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const entry of await opendir(dir)) names.push(entry.name);
+  return names.sort();
+}
+
+/** Fails `defect`, which is the commands', when there is nothing to give back or too much. */
+export async function collectOutput(
+  folder: JobFolder,
+  before: readonly string[],
+  about: OutputAbout,
+  packages: Packages,
+  signal: AbortSignal,
+): Promise<JobOutput> {
+  const known = new Set(before);
+  const fresh = (await topLevel(folder.files)).filter((name) => !known.has(name));
+  const { owner } = about.registration;
+  const packed = fresh.filter((name) => name.startsWith(`dataset_u${owner}_`) && name.endsWith('.tgz'));
+  const [own, second] = packed;
+  if (own !== undefined && second !== undefined)
+    throw defect(`the commands wrote ${packed.length} archives (${own}, ${second}); one is the result`);
+  if (own !== undefined) return ownPackage(join(folder.files, own), own);
+  if (!fresh.includes(OUTPUT_FOLDER) || !(await lstat(join(folder.files, OUTPUT_FOLDER))).isDirectory())
+    throw defect(`the commands wrote neither dataset_u${owner}_*.tgz nor a folder ${OUTPUT_FOLDER}`);
+  return packOutput(folder, about, packages, signal);
+}
+
+async function ownPackage(file: string, fileName: string): Promise<JobOutput> {
+  // A link could lead anywhere.
+  if (!(await lstat(file)).isFile()) throw defect(`the result ${fileName} of the commands is no plain file`);
+  if ((await detectArchiveFile(file)) !== 'gzip') throw defect(`the result ${fileName} of the commands is no tar.gz`);
+  return { file, fileName };
+}
+
+/** `meta.json`, `dataset.json`, and the files below `datafiles/` with their folders. */
+async function packOutput(
+  folder: JobFolder,
+  { registration, size, started, type }: OutputAbout,
+  packages: Packages,
+  signal: AbortSignal,
+): Promise<JobOutput> {
+  const { files, others } = await findFiles(join(folder.files, OUTPUT_FOLDER));
+  if (others[0] !== undefined) throw defect(`${OUTPUT_FOLDER}/${others[0]} of the commands is neither file nor folder`);
+  if (files.length === 0) throw defect(`the commands left ${OUTPUT_FOLDER} empty`);
+  if (files.length > MAX_ENTRIES) throw defect(`the commands wrote more than ${MAX_ENTRIES} files`);
+  const { owner, projects, name, summary = '', description = '' } = registration;
+  const documents = {
+    'meta.json': { name, summary, description },
+    'dataset.json': {
+      type,
+      dependencies: [],
+      projects,
+      dataFiles: files.map((file) => ({ name: file.name, file: `datafiles/${file.name}`, size: file.size })),
+      owner,
+      size,
+      created: started.getTime(),
+    },
+  };
+  const added = await Promise.all(
+    Object.entries(documents).map(async ([path, document]) => {
+      const text = stringifyJson(document, 2);
+      const file = join(folder.package, path);
+      await writeFile(file, text);
+      return { path, file, size: Buffer.byteLength(text) };
+    }),
+  );
+  const fileName = `dataset_u${owner}_t${started.getTime()}_p${process.pid}.tgz`;
+  const target = join(folder.package, fileName);
+  const data = files.map((file) => ({ path: `datafiles/${file.name}`, file: file.file, size: file.size }));
+  await packages.pack({ target, files: [...added, ...data] }, signal);
+  return { file: target, fileName };
+}

@@ -1,0 +1,60 @@
+// The heavy work of a handler job: unpacking what came in, packing what goes out. It blocks while it writes, so the
+// service never does it itself: it is given an implementation that runs it in worker threads. Arguments and results are
+// plain values.
+
+import { createReadStream } from 'node:fs';
+import type { ArchiveLimits, ArchiveSource, ReadOptions } from '../../engine/archive/archive-entry.ts';
+import { readTarGz } from '../../engine/archive/tar-reader.ts';
+import { writeTarGz } from '../../engine/archive/tar-writer.ts';
+import { unpackTo } from '../../engine/archive/unpack.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
+import { rejected } from '../../engine/failure.ts';
+import type { PackedFile } from '../plugin-host/archives.ts';
+import type { PackageKind } from './upload-body.ts';
+
+/** Folder in which commands leave what is to be packed: an upload may not bring it along. */
+export const OUTPUT_FOLDER = 'output';
+const LEVEL = 6;
+
+export interface UnpackOrder {
+  readonly file: string;
+  readonly kind: PackageKind;
+  /** An existing folder. */
+  readonly dir: string;
+  readonly limits: ArchiveLimits;
+}
+
+export interface PackOrder {
+  /** Created or replaced. */
+  readonly target: string;
+  readonly files: readonly PackedFile[];
+}
+
+export interface Packages {
+  /** Number of files; an archive that breaks the archive rules, or has a top-level `output`, is a `rejected` failure. */
+  unpack(order: UnpackOrder, signal: AbortSignal): Promise<number>;
+  /** Bytes of the tar.gz. */
+  pack(order: PackOrder, signal: AbortSignal): Promise<number>;
+}
+
+/** The work itself, in the thread that calls it. */
+export const packagesHere: Packages = {
+  async unpack({ file, kind, dir, limits }, signal) {
+    const options: ReadOptions = { limits, inspect: refuseOutput };
+    const entries = kind === 'zip' ? readZip(file, options, signal) : readTarGz(file, options, signal);
+    return (await unpackTo(dir, entries, signal)).length;
+  },
+  async pack({ target, files }, signal) {
+    return (await writeTarGz(target, sources(files), { level: LEVEL }, signal)).bytes;
+  },
+};
+
+function refuseOutput({ path }: { readonly path: string }): void {
+  if (path === OUTPUT_FOLDER || path.startsWith(`${OUTPUT_FOLDER}/`))
+    throw rejected(`'${OUTPUT_FOLDER}' at its top level is the name of the folder for results`);
+}
+
+/** Each file is opened when its turn comes. */
+function* sources(files: readonly PackedFile[]): Generator<ArchiveSource> {
+  for (const { path, file, size } of files) yield { path, size, body: createReadStream(file) };
+}

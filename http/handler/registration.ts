@@ -1,0 +1,147 @@
+// The body of PUT /job/{job-id}: what cannot be read is 400, what can be read and is wrong 422 with one text per key.
+
+import type { IncomingMessage } from 'node:http';
+import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../../engine/model/handler-job.ts';
+import { parseUserId, type UserId } from '../../engine/model/ids.ts';
+import { mediaType, parseJsonText, readBytes } from '../body.ts';
+import { badRequest, HttpError } from '../errors.ts';
+
+export const MAX_METADATA_BYTES = 1024 * 1024;
+const MIN_NAME = 3;
+
+/** Faults by key; several of one key are joined. */
+class Faults {
+  readonly #byKey = new Map<string, string>();
+
+  add(key: string, message: string): void {
+    const before = this.#byKey.get(key);
+    this.#byKey.set(key, before === undefined ? message : `${before}; ${message}`);
+  }
+
+  check(): void {
+    if (this.#byKey.size > 0) throw invalidJob('the job metadata is not valid', [], Object.fromEntries(this.#byKey));
+  }
+}
+
+/** 422 as this service words it: one text per key. */
+export const invalidJob = (
+  message: string,
+  general: readonly string[],
+  byKey: Readonly<Record<string, string>> = {},
+): HttpError => new HttpError('invalid-input', message, { extra: { errors: { general, byKey } } });
+
+/** @param projects ids of the configured install targets */
+export async function readRegistration(
+  request: IncomingMessage,
+  projects: ReadonlySet<string>,
+): Promise<JobRegistration> {
+  const given = request.headers['content-type'];
+  if (given === undefined) throw badRequest('there is no Content-Type header: application/json is needed');
+  if (!/^application\/([\w.-]+\+)?json$/.test(mediaType(given)))
+    throw badRequest(`Content-Type '${given}' is not supported: application/json is needed`);
+  const bytes = await readBytes(request, MAX_METADATA_BYTES).catch((error: unknown) => {
+    throw error instanceof HttpError ? badRequest(error.message) : error;
+  });
+  const value = parseJsonText(bytes, 'the body');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badRequest('the body is not a JSON object');
+  // User ids are kept as text by our parser: only the bare one tells a number from a text.
+  const bare = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+  return registrationOf(
+    { ...(value as Record<string, unknown>), ownerIsNumber: typeof bare.owner === 'number' },
+    projects,
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function registrationOf(fields: Fields, projects: ReadonlySet<string>): JobRegistration {
+  const faults = new Faults();
+  const registration = {
+    projects: projectsOf(fields.projects, projects, faults),
+    owner: ownerOf(fields, faults),
+    name: nameOf(fields.name, faults),
+    ...optionalText('description', fields, faults),
+    ...optionalText('summary', fields, faults),
+    ...originOf(fields.origin, faults),
+    ...paramsOf(fields.handlerParams, faults),
+  };
+  faults.check();
+  return { ...registration, owner: registration.owner as UserId };
+}
+
+function projectsOf(value: unknown, known: ReadonlySet<string>, faults: Faults): readonly string[] {
+  if (!Array.isArray(value)) {
+    faults.add('projects', value === undefined ? 'is needed' : 'must be an array of project ids');
+    return [];
+  }
+  if (value.length === 0) faults.add('projects', 'must name at least one project');
+  const seen = new Set<unknown>();
+  for (const project of value as readonly unknown[]) {
+    if (typeof project !== 'string') faults.add('projects', 'must hold texts only');
+    else if (seen.has(project)) faults.add('projects', `names ${shown(project)} twice`);
+    else if (!known.has(project))
+      faults.add('projects', `${shown(project)} is no project; known: ${[...known].join(', ')}`);
+    seen.add(project);
+    // One look at a list of thousands is enough.
+    if (seen.size > known.size + 1) break;
+  }
+  return value as readonly string[];
+}
+
+function ownerOf({ owner, ownerIsNumber }: Fields, faults: Faults): UserId | undefined {
+  const id = ownerIsNumber && typeof owner === 'string' ? parseUserId(owner) : undefined;
+  if (owner === undefined) faults.add('owner', 'is needed');
+  else if (!id) faults.add('owner', 'must be a user id: a whole number above 0');
+  return id;
+}
+
+function nameOf(value: unknown, faults: Faults): string {
+  if (value === undefined) faults.add('name', 'is needed');
+  const name = textOf('name', value, faults) ?? '';
+  if (typeof value === 'string' && [...name].length < MIN_NAME)
+    faults.add('name', `must have at least ${MIN_NAME} characters`);
+  return name;
+}
+
+function optionalText<Key extends string>(key: Key, fields: Fields, faults: Faults): { readonly [K in Key]?: string } {
+  const text = textOf(key, fields[key], faults);
+  return (text === undefined ? {} : { [key]: text }) as { readonly [K in Key]?: string };
+}
+
+/** Without NUL, which ends an argument of a program. */
+function textOf(key: string, value: unknown, faults: Faults): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') faults.add(key, 'must be text');
+  else if (value.includes('\0')) faults.add(key, 'must not hold the character NUL');
+  else return value.toWellFormed();
+  return undefined;
+}
+
+function originOf(value: unknown, faults: Faults): { readonly origin?: HandlerOrigin } {
+  if (value === undefined) return {};
+  const origin = HANDLER_ORIGINS.find((known) => known === value);
+  if (!origin) faults.add('origin', `must be one of ${HANDLER_ORIGINS.join(', ')}`);
+  return origin ? { origin } : {};
+}
+
+function paramsOf(value: unknown, faults: Faults): { readonly handlerParams?: Readonly<Record<string, string>> } {
+  if (value === undefined) return {};
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    faults.add('handlerParams', 'must be an object');
+    return {};
+  }
+  const params = Object.entries(value as Fields).flatMap(([name, param]): (readonly [string, string])[] => {
+    const key = `handlerParams.${name}`;
+    if (typeof param === 'number' || typeof param === 'boolean') return [[name, String(param)]];
+    if (typeof param !== 'string') {
+      faults.add(key, 'must be text, a number, true or false');
+      return [];
+    }
+    const text = textOf(key, param, faults);
+    return text === undefined ? [] : [[name, text]];
+  });
+  return { handlerParams: Object.fromEntries(params) };
+}
+
+const shown = (text: string): string => `'${text.length > 60 ? `${text.slice(0, 60)}...` : text}'`;

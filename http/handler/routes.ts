@@ -1,0 +1,217 @@
+// The handler job service over HTTP (contract 2, Endpoints).
+
+import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { create as contentDisposition } from 'content-disposition';
+import { transient } from '../../engine/failure.ts';
+import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { RequestContext } from '../context.ts';
+import { sendObject } from '../download.ts';
+import { HttpError, notFound } from '../errors.ts';
+import type { HealthReport } from '../ops.ts';
+import { checkHostToken } from '../plugin-host/host-token.ts';
+import type { Route, RouteResponse } from '../route.ts';
+import {
+  type HandlerOptions,
+  HEALTH_SCHEMA,
+  INVALID_SCHEMA,
+  METADATA_SCHEMA,
+  OPTIONS_SCHEMA,
+  optionsDocument,
+  PROBLEM_SCHEMA,
+  SERVER_ERROR_SCHEMA,
+  STATUS_SCHEMA,
+  statusDocument,
+} from './documents.ts';
+import type { HandlerService } from './handler-service.ts';
+import { healthDocument } from './health.ts';
+import { invalidJob, readRegistration } from './registration.ts';
+import type { Statistics } from './statistics.ts';
+import { badFormat, UPLOAD_TYPES } from './upload-body.ts';
+
+export interface HandlerRoutesParts {
+  readonly service: HandlerService;
+  readonly options: HandlerOptions;
+  /** Needed by `/job/*`; absent = nothing is. */
+  readonly token?: string | undefined;
+  /** Ids of the configured install targets. */
+  readonly projects: ReadonlySet<string>;
+  readonly store: Pick<ObjectStore, 'get' | 'head'>;
+  readonly health: () => Promise<HealthReport>;
+  readonly statistics: Statistics;
+}
+
+const problem = (description: string, schema: object = PROBLEM_SCHEMA): RouteResponse => ({ description, schema });
+const PACKAGE: RouteResponse = { description: 'The packed result', contentType: 'application/binary' };
+const SERVER_ERROR = problem('The job or the service failed', SERVER_ERROR_SCHEMA);
+const COMMON = {
+  401: problem('The token of the service is missing or wrong'),
+  503: problem('Something cannot be reached just now, or the service is stopping; see Retry-After'),
+};
+const NO_JOB = problem('There is no job with this id');
+
+export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
+  const { service, statistics, projects } = parts;
+  const about = optionsDocument(parts.options);
+  const jobId = { description: 'Chosen by the caller', schema: { type: 'string', minLength: 1, maxLength: 128 } };
+  /** The service's own token is checked here: it belongs to no user. */
+  const job = (route: Omit<Route, 'access' | 'params'>): Route => ({
+    ...route,
+    access: 'open',
+    params: { jobId },
+    responses: { ...route.responses, ...COMMON },
+    handler: async (context) => {
+      checkToken(context.request, parts.token);
+      await route.handler(context);
+    },
+  });
+  const routes: readonly Route[] = [
+    {
+      method: 'GET',
+      path: '/config',
+      access: 'open',
+      operationId: 'getConfig',
+      summary: 'What this service runs',
+      responses: { 200: { description: 'Options', schema: OPTIONS_SCHEMA } },
+      handler: (context) => context.json(200, about),
+    },
+    {
+      method: 'GET',
+      path: '/health',
+      access: 'open',
+      operationId: 'getHealth',
+      summary: 'Whether jobs can run, and what has run so far',
+      responses: { 200: { description: 'Health', schema: HEALTH_SCHEMA }, 500: SERVER_ERROR },
+      handler: (context) => tellHealth(context, parts),
+    },
+    job({
+      method: 'PUT',
+      path: '/job/:jobId',
+      operationId: 'putJob',
+      summary: 'Register a job',
+      body: { description: 'Job metadata', content: { 'application/json': METADATA_SCHEMA } },
+      responses: {
+        204: { description: 'Registered' },
+        400: problem('The body or the id cannot be read'),
+        409: problem('A job runs under this id'),
+        422: problem('The job metadata is not valid', INVALID_SCHEMA),
+        500: SERVER_ERROR,
+      },
+      handler: async (context) => {
+        const registration = await readRegistration(context.request, projects);
+        await service.register(context.param('jobId'), registration, context.signal);
+        context.empty(204);
+      },
+    }),
+    job({
+      method: 'POST',
+      path: '/job/:jobId',
+      operationId: 'postJob',
+      summary: 'Upload the dataset of a job, run it and get its result',
+      body: {
+        description: 'A .zip, .tar.gz or .tgz archive, at most 524288000 bytes; in a form as part `file`',
+        content: Object.fromEntries(UPLOAD_TYPES.map((type) => [type, {}])),
+      },
+      responses: {
+        200: PACKAGE,
+        400: problem('The upload is refused'),
+        404: NO_JOB,
+        409: problem('The job does not wait for an upload'),
+        422: problem('A command blames the data', INVALID_SCHEMA),
+        500: SERVER_ERROR,
+      },
+      handler: (context) => runJob(context, parts),
+    }),
+    job({
+      method: 'GET',
+      path: '/job/:jobId/status',
+      operationId: 'getJobStatus',
+      summary: 'What became of a job',
+      responses: { 200: { description: 'Job status', schema: STATUS_SCHEMA }, 404: NO_JOB, 500: SERVER_ERROR },
+      handler: async (context) => {
+        const found = await service.find(context.param('jobId'), context.signal);
+        await context.json(200, statusDocument(found, service.now()));
+      },
+    }),
+    job({
+      method: 'GET',
+      path: '/job/:jobId/result',
+      operationId: 'getJobResult',
+      summary: 'The result of a completed job once more',
+      responses: {
+        200: PACKAGE,
+        404: problem('There is no such job, or it has no result, or no more'),
+        500: SERVER_ERROR,
+      },
+      handler: (context) => sendResult(context, parts),
+    }),
+  ];
+  return routes.map((route) => counted(route, statistics));
+}
+
+/** Whatever the answer was, an error included. */
+const counted = (route: Route, statistics: Statistics): Route => ({
+  ...route,
+  handler: (context) => {
+    const { response } = context;
+    response.once('finish', () => statistics.responded(response.statusCode));
+    return route.handler(context);
+  },
+});
+
+function checkToken(request: IncomingMessage, token: string | undefined): void {
+  checkHostToken(request, token, 'the handler service');
+}
+
+async function tellHealth(context: RequestContext, { health, statistics }: HandlerRoutesParts): Promise<void> {
+  const report = await health();
+  const counts = await statistics.read(context.signal).catch((cause: unknown) => {
+    throw new HttpError('server-error', 'cache-db: the statistics cannot be read', { cause });
+  });
+  await context.json(200, healthDocument(report, counts));
+}
+
+async function runJob(context: RequestContext, { service, store }: HandlerRoutesParts): Promise<void> {
+  const { job, end } = await service.upload(context.param('jobId'), context.request, context.signal);
+  switch (end.kind) {
+    case 'completed':
+      return answerPackage(context, store, job.id, end.fileName);
+    case 'refused':
+      throw badFormat(end.message);
+    case 'user-error':
+      throw invalidJob(end.message, [end.message]);
+    case 'failed':
+      throw new HttpError('server-error', end.message);
+    default:
+      return end satisfies never;
+  }
+}
+
+async function answerPackage(
+  context: RequestContext,
+  store: Pick<ObjectStore, 'get'>,
+  id: string,
+  fileName: string,
+): Promise<void> {
+  const { response, signal } = context;
+  const opened = await store.get(handlerResultKey(id), undefined, signal);
+  if (!opened) throw transient(`the result of job ${id} is not there any more`);
+  response.writeHead(200, {
+    'content-type': 'application/binary',
+    'content-length': opened.info.size,
+    'content-disposition': contentDisposition(fileName),
+    'cache-control': 'no-store',
+  });
+  await pipeline(opened.body, response, { signal });
+}
+
+async function sendResult(context: RequestContext, { service, store }: HandlerRoutesParts): Promise<void> {
+  const jobId = context.param('jobId');
+  const { id, state, result } = await service.find(jobId, context.signal);
+  if (state !== 'completed') throw notFound(`job '${jobId}' has no result: its status is '${HANDLER_STATUS[state]}'`);
+  const absent = `the result of job '${jobId}' was removed after its time`;
+  if (!result || result.expires <= service.now()) throw notFound(absent);
+  const { fileName } = result;
+  await sendObject(context, store, { key: handlerResultKey(id), contentType: 'application/binary', fileName, absent });
+}

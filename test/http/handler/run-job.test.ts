@@ -1,0 +1,234 @@
+// What a job does between its upload and its end.
+
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { fetch } from 'undici';
+import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
+import { bytesOf, handlerApp, metadata, sh, untar } from './handler-app.ts';
+
+const FILES = { 'b.txt': 'beta', 'a dir/ü.txt': 'alpha' };
+
+t.test('a zip and a tar.gz go in, what the commands left in output comes back packed', async (t) => {
+  const app = await handlerApp(t);
+  for (const [jobId, archive] of [
+    ['zip', await zipOf(FILES)],
+    ['tgz', await tarGzOf(FILES)],
+  ] as const) {
+    const response = await app.job(jobId, archive, metadata({ summary: 'S', description: 'D', projects: ['BetaDB'] }));
+    t.equal(response.status, 200);
+    t.equal(response.headers.get('content-type'), 'application/binary');
+    const [, created] =
+      /^attachment; filename=dataset_u42_t(\d+)_p\d+\.tgz$/.exec(response.headers.get('content-disposition') ?? '') ??
+      [];
+    const bytes = await bytesOf(response);
+    t.equal(response.headers.get('content-length'), String(bytes.length));
+    const { 'meta.json': meta = '', 'dataset.json': dataset = '', ...data } = await untar(bytes);
+    t.strictSame(data, { 'datafiles/b.txt': 'beta', 'datafiles/a dir/ü.txt': 'alpha' });
+    t.strictSame(JSON.parse(meta), { name: 'My data', summary: 'S', description: 'D' });
+    t.strictSame(JSON.parse(dataset), {
+      type: { name: 'test-handler', version: '1.2.3' },
+      dependencies: [],
+      projects: ['BetaDB'],
+      dataFiles: [
+        { name: 'a dir/ü.txt', file: 'datafiles/a dir/ü.txt', size: 5 },
+        { name: 'b.txt', file: 'datafiles/b.txt', size: 4 },
+      ],
+      owner: 42,
+      size: archive.length,
+      created: Number(created),
+    });
+    t.match(await app.status(jobId), { status: 'job completed', jobId, size: archive.length, userId: 42 });
+    t.strictSame(await app.folders(), []);
+  }
+});
+
+t.test('an archive that the commands packed themselves is the answer, whatever its size', async (t) => {
+  for (const size of [8192, 2 * 8192, 8191]) {
+    // A gzip of exactly that size: its trailing bytes are nobody's business here.
+    const script = `{ printf '\\037\\213'; head -c ${size - 2} /dev/zero; } > dataset_u42_t1_p2.tgz; mkdir output`;
+    const app = await handlerApp(t, { commands: [sh(script)] });
+    const response = await app.job('own', await zipOf(FILES));
+    t.equal(response.headers.get('content-disposition'), 'attachment; filename=dataset_u42_t1_p2.tgz');
+    const bytes = await bytesOf(response);
+    t.equal(bytes.length, size);
+    t.strictSame(bytes.subarray(0, 3), Buffer.from([0x1f, 0x8b, 0]));
+  }
+});
+
+t.test('only what was not there before the commands counts as their result', async (t) => {
+  const app = await handlerApp(t, { commands: [sh('mkdir output; echo new > output/x')] });
+  const input = { 'dataset_u42_old.tgz': 'uploaded', 'a.txt': 'a' };
+  const response = await app.job('old', await zipOf(input));
+  t.equal(response.status, 200);
+  t.match(Object.keys(await untar(await bytesOf(response))), ['meta.json', 'dataset.json', 'datafiles/x']);
+});
+
+t.test(
+  'commands run one after the other on one folder, with the environment that the configuration names',
+  async (t) => {
+    const app = await handlerApp(t, {
+      env: { PATH: '/usr/bin:/bin', SECRET: 'no', WANTED: 'yes', TZ: 'UTC' },
+      passEnvironment: ['WANTED', 'ABSENT'],
+      commands: [
+        sh('set +u; mkdir output; echo "[$SECRET] [$ABSENT] $PATH $TZ" > told; echo "$WANTED" > wanted'),
+        sh('mv told wanted output/; [ -w "$TMPDIR" ]; [ "$PWD" = "$1" ]', '<<cwd>>'),
+      ],
+    });
+    const { 'datafiles/told': told, 'datafiles/wanted': wanted } = await untar(
+      await bytesOf(await app.job('env', await zipOf(FILES))),
+    );
+    t.equal(told, '[] [] /usr/bin:/bin UTC\n');
+    t.equal(wanted, 'yes\n');
+  },
+);
+
+t.test('a command that blames the user is 422 with its message', async (t) => {
+  const said = '{"error": "user", "message": "row 3 is no number"}';
+  const app = await handlerApp(t, { commands: [sh(`echo 'starting {' >&2; echo '${said}' >&2; exit 3`)] });
+  const response = await app.job('bad', await zipOf(FILES));
+  t.equal(response.status, 422);
+  t.strictSame(await response.json(), {
+    status: 'invalid-input',
+    message: 'row 3 is no number',
+    errors: { general: ['row 3 is no number'], byKey: {} },
+  });
+  t.match(await app.status('bad'), { status: 'job failed', message: 'row 3 is no number' });
+  t.strictSame(await app.folders(), []);
+});
+
+t.test('every other end of a command is 500 with the id of the request, and says which command', async (t) => {
+  const unknown = `echo '{"error": "unknown", "message": "no reference"}' >&2; exit 2`;
+  const cases: readonly (readonly [ReturnType<typeof sh>, string])[] = [
+    [sh('exit 7'), 'command 1 (/bin/sh) ended with exit code 7'],
+    [sh(unknown), 'command 1 (/bin/sh) ended with exit code 2: no reference'],
+    [sh('kill -9 $$'), 'command 1 (/bin/sh) was killed by SIGKILL'],
+    [{ ...sh('sleep 60'), maxDurationMs: 50 }, 'command 1 (/bin/sh) took longer than its 0.05 s'],
+    [{ ...sh(''), command: 'no-such-program' }, 'command 1 (no-such-program) (or its interpreter) does not exist'],
+    [{ ...sh(''), command: '/etc/passwd' }, 'command 1 (/etc/passwd) is not executable'],
+    [sh('true', '<<handler-params.k>>'), "handler parameter 'k' is needed and was not registered"],
+    [sh('true', '<<input-files[2]>>'), "there is no input file '2': the upload has 2 at its top level"],
+    [sh('true'), 'the commands wrote neither dataset_u42_*.tgz nor a folder output'],
+    [sh('mkdir output'), 'the commands left output empty'],
+    [sh('mkdir output; ln -s /etc/passwd output/x'), 'output/x of the commands is neither file nor folder'],
+    [
+      sh('touch dataset_u42_1.tgz dataset_u42_2.tgz'),
+      'the commands wrote 2 archives (dataset_u42_1.tgz, dataset_u42_2.tgz); one is the result',
+    ],
+    [sh('ln -s /etc/passwd dataset_u42_1.tgz'), 'the result dataset_u42_1.tgz of the commands is no plain file'],
+    [sh('echo no > dataset_u42_1.tgz'), 'the result dataset_u42_1.tgz of the commands is no tar.gz'],
+  ];
+  for (const [command, message] of cases) {
+    const app = await handlerApp(t, { commands: [command, sh('touch /nonexistent/never-reached')] });
+    // The second command is reached only where the first ended well.
+    const one = message.startsWith('command 1') ? app : await handlerApp(t, { commands: [command] });
+    const response = await one.job('x', await zipOf(FILES));
+    t.equal(response.status, 500, message);
+    const requestId = response.headers.get('x-request-id');
+    t.strictSame(await response.json(), { status: 'server-error', message, requestId });
+    t.match(await one.status('x'), { status: 'job failed', message });
+    t.strictSame(await one.folders(), []);
+    t.strictSame(one.store.keys(), []);
+  }
+});
+
+t.test('a missing parameter of a later command is found before the first one runs', async (t) => {
+  const app = await handlerApp(t, {
+    commands: [sh('echo ran >> "$1"/ran', '/dev/shm'), sh('true', '<<handler-params.z>>')],
+  });
+  const response = await app.job('late', await zipOf(FILES));
+  t.match(await response.json(), { message: "handler parameter 'z' is needed and was not registered" });
+  t.notMatch(await app.metrics.text(), 'longshore_handler_command_seconds_count{');
+});
+
+t.test('the values of a job reach the command as one argument each', async (t) => {
+  const all = '<<ds-name>>|<<ds-summary>>|<<ds-user-id>>|<<projects>>|<<ds-origin>>|<<handler-params.n>>|<<nothing>>';
+  const app = await handlerApp(t, {
+    commands: [sh('mkdir output; printf "%s\\n" "$@" > output/args', all, '<<input-files>>')],
+  });
+  const name = '<<cwd>> $(touch x) "q" \'s\'\nline';
+  const body = metadata({ name, origin: 'galaxy', projects: ['AlphaDB', 'BetaDB'], handlerParams: { n: 1.5 } });
+  const { 'datafiles/args': args } = await untar(await bytesOf(await app.job('args', await zipOf(FILES), body)));
+  t.equal(args, `${name}||42|AlphaDB,BetaDB|galaxy|1.5|<<nothing>>\na dir\nb.txt\n`);
+});
+
+t.test('a job whose client goes away runs to its end, and its result is fetched later', async (t) => {
+  const app = await handlerApp(t, {
+    commands: [
+      sh(
+        'mkdir output; echo up > "$1"; read line < "$2"; echo "$line" > output/x',
+        '/dev/null',
+        '<<handler-params.fifo>>',
+      ),
+    ],
+  });
+  const fifo = join(app.dir, 'fifo');
+  const { execFileSync } = await import('node:child_process');
+  execFileSync('mkfifo', [fifo]);
+  await app.put('gone', metadata({ handlerParams: { fifo } }));
+  const client = new AbortController();
+  const lost = fetch(app.jobUrl('gone'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/zip' },
+    body: await zipOf(FILES),
+    signal: client.signal,
+  });
+  // Opens once the command has opened its side.
+  const { open } = await import('node:fs/promises');
+  const writer = await open(fifo, 'w');
+  t.match(await app.status('gone'), { status: 'processing uploaded files' });
+  client.abort();
+  await t.rejects(lost);
+  await writer.write('later\n');
+  await writer.close();
+  while (app.lane.taken > 0) await new Promise(setImmediate);
+  t.match(await app.status('gone'), { status: 'job completed' });
+  const result = await fetch(app.jobUrl('gone', '/result'));
+  t.equal((await untar(await bytesOf(result)))['datafiles/x'], 'later\n');
+  t.strictSame(await app.folders(), []);
+});
+
+t.test('the result can be fetched again, in part too, until its time is over', async (t) => {
+  const app = await handlerApp(t, { run: { resultRetentionMs: 60_000 } });
+  const first = await app.job('again', await zipOf(FILES));
+  const bytes = await bytesOf(first);
+  const again = await fetch(app.jobUrl('again', '/result'));
+  t.equal(again.status, 200);
+  t.equal(again.headers.get('content-type'), 'application/binary');
+  t.equal(again.headers.get('content-disposition'), first.headers.get('content-disposition'));
+  t.strictSame(await bytesOf(again), bytes);
+  const part = await fetch(app.jobUrl('again', '/result'), { headers: { range: 'bytes=0-1' } });
+  t.equal(part.status, 206);
+  t.strictSame(await bytesOf(part), bytes.subarray(0, 2));
+
+  const brief = await handlerApp(t, { run: { resultRetentionMs: 0 } });
+  await (await brief.job('brief', await zipOf(FILES))).arrayBuffer();
+  const over = await fetch(brief.jobUrl('brief', '/result'));
+  t.equal(over.status, 404);
+  t.match(await over.json(), { message: "the result of job 'brief' was removed after its time" });
+});
+
+t.test('a store that is away fails the job, not the service', async (t) => {
+  const app = await handlerApp(t);
+  app.store.onCall = (method) => {
+    if (method === 'put') throw new Error('ENOSPC at /secret/place');
+  };
+  const response = await app.job('full', await zipOf(FILES));
+  t.match(await response.json(), { status: 'server-error', message: 'an internal error; see the log' });
+  t.match(await app.status('full'), { status: 'job failed' });
+  app.store.onCall = () => undefined;
+  t.equal((await app.job('full', await zipOf(FILES))).status, 200, 'the id is free again');
+});
+
+t.test('the real files of a folder survive the way in and out', async (t) => {
+  const app = await handlerApp(t);
+  const binary = await new Promise<Buffer>((resolve) => {
+    const chunks: Buffer[] = [];
+    createReadStream(process.execPath, { end: 999_999 })
+      .on('data', (chunk) => chunks.push(Buffer.from(chunk)))
+      .on('end', () => resolve(Buffer.concat(chunks)));
+  });
+  const response = await app.job('binary', await tarGzOf({ 'x.bin': binary }));
+  const { 'datafiles/x.bin': out = '' } = await untar(await bytesOf(response));
+  t.equal(out, binary.toString());
+});
