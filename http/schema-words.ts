@@ -51,12 +51,9 @@ function kindOf(schema: WordedSchema): string {
   if (schema.anyOf) return [...new Set(schema.anyOf.map(kindOf))].join(', or ');
   switch (schema.type) {
     case 'string':
-      if (schema.contentMediaType) return 'file';
-      return [schema.format ?? 'text', between(schema.minLength, schema.maxLength, 'characters'), matching(schema)]
-        .filter(Boolean)
-        .join(' ');
+      return schema.contentMediaType === undefined ? textWords(schema) : 'file';
     case 'integer':
-      return ['integer', between(schema.minimum, schema.maximum, '')].filter(Boolean).join(' ').trim();
+      return ['integer', ...range(schema.minimum, schema.maximum)].join(', ');
     case 'array':
       return `list of ${schema.items ? plural(schema.items) : 'anything'}${schema.uniqueItems ? ', each once' : ''}${schema.minItems ? `, at least ${schema.minItems}` : ''}`;
     case 'object':
@@ -71,11 +68,14 @@ const plural = (items: WordedSchema): string => {
   return /^(object|file|integer)$/.test(words) ? `${words}s` : words;
 };
 
-const matching = ({ pattern }: WordedSchema): string => (pattern === undefined ? '' : `matching ${pattern}`);
+function textWords({ format = 'text', minLength, maxLength, pattern }: WordedSchema): string {
+  const length = range(minLength, maxLength).map((words) => ` of ${words} characters`);
+  return [format, ...length, ...(pattern === undefined ? [] : [` matching ${pattern}`])].join('');
+}
 
-function between(low: number | undefined, high: number | undefined, unit: string): string {
-  if (low === undefined && high === undefined) return '';
-  const of = unit === '' ? '' : 'of ';
-  const range = low === undefined ? `at most ${high}` : high === undefined ? `at least ${low}` : `${low} to ${high}`;
-  return `${of}${range} ${unit}`.trim();
+/** Empty without bounds. */
+function range(low: number | undefined, high: number | undefined): readonly string[] {
+  if (low !== undefined && high !== undefined) return [`${low} to ${high}`];
+  if (low !== undefined) return [`at least ${low}`];
+  return high === undefined ? [] : [`at most ${high}`];
 }
