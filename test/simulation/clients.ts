@@ -3,6 +3,7 @@
 
 import { Readable } from 'node:stream';
 import { versionOf } from '../../actors/dataset-versions.ts';
+import type { DatasetId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
 import { serialiseShare } from '../../engine/model/share.ts';
@@ -73,17 +74,18 @@ export class Clients {
 
   async #live(plan: DatasetPlan): Promise<void> {
     this.#busy++;
-    await this.#do(
-      plan.atMs,
-      'upload',
-      plan,
-      () => true,
-      (process) => this.#upload(process, plan),
-    );
+    const mayUpload = (): boolean => plan.revises === undefined || this.#isImported(plan.revises);
+    await this.#do(plan.atMs, 'upload', plan, mayUpload, (process) => this.#upload(process, plan));
     const isThere = (): boolean => this.#world.catalog.datasets.has(plan.dataset);
     for (const edit of plan.edits)
       await this.#do(edit.atMs, `edit (${edit.kind})`, plan, isThere, (process) => this.#edit(process, plan, edit));
     this.#busy--;
+  }
+
+  /** Only then the front end lets it be revised. */
+  #isImported(dataset: DatasetId): boolean {
+    const known = this.#world.catalog.datasets.get(dataset);
+    return known?.state === 'live' && known.import.status === 'complete';
   }
 
   async #do(

@@ -1,6 +1,6 @@
 // What clients do under a seed, and what the plugin is going to say: everything that decides how a dataset ends.
 
-import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { metadataOf, PLASMO, TOXO } from '../support/dataset-samples.ts';
@@ -24,6 +24,8 @@ export interface DatasetPlan extends DatasetAddress {
   readonly properties: Readonly<Record<string, string>>;
   /** Why the upload lane refuses it. */
   readonly refusal: string | undefined;
+  /** The dataset whose place it takes once it is installed everywhere. */
+  readonly revises?: DatasetId;
   readonly verdicts: Verdicts;
   readonly edits: readonly Edit[];
 }
@@ -42,7 +44,9 @@ export function planOf(random: SeededRandom): Plan {
   const processes = random.pick([1, 2, 2, 3]);
   const datasets = random.pick([1, 1, 2, 2, 3]);
   return {
-    datasets: Array.from({ length: datasets }, (_, i) => planDataset(i, random)),
+    datasets: Array.from({ length: datasets }, (_, i) => planDataset(i, random)).flatMap((plan, i) =>
+      isRevisable(plan) && random.chance(0.8) ? withRevision(plan, planDataset(i, random), random) : [plan],
+    ),
     processesAtMs: Array.from({ length: processes }, (_, i) => (i === 0 ? 0 : random.between(0, 20_000))),
     stormMs: random.pick([60_000, 120_000, 240_000]),
   };
@@ -76,6 +80,40 @@ function planDataset(index: number, random: SeededRandom): DatasetPlan {
     edits: planEdits(random, atMs, verdict.kind !== 'poison'),
   };
 }
+
+/** Whoever deletes or edits it meanwhile would make its end a matter of timing. */
+const isRevisable = ({ refusal, verdicts, edits }: DatasetPlan): boolean =>
+  refusal === undefined && verdicts.import.kind === 'success' && edits.length === 0;
+
+/** The dataset, and one that takes its place. */
+function withRevision(plan: DatasetPlan, next: DatasetPlan, random: SeededRandom): readonly DatasetPlan[] {
+  const { owner, dataset, metadata } = plan;
+  const revisionId = revisionOf(dataset, 1);
+  const entry = { timestamp: metadata.created, revisionNote: '' };
+  const revisionHistory = {
+    originalId: dataset,
+    revisions: [
+      { ...entry, action: 'create', revisionId: dataset },
+      { ...entry, action: 'revise', revisionId },
+    ],
+  } as const;
+  const revision: DatasetPlan = {
+    ...next,
+    owner,
+    dataset: revisionId,
+    revises: dataset,
+    atMs: plan.atMs + random.between(1_000, 60_000),
+    metadata: { ...next.metadata, owner, revisionHistory },
+    edits: [],
+  };
+  return [plan, revision];
+}
+
+/** Its data are going to be on every target, so that it takes the place of what it revises. */
+export const replaces = ({ refusal, verdicts }: DatasetPlan): boolean =>
+  refusal === undefined &&
+  verdicts.import.kind === 'success' &&
+  [...verdicts.data.values()].every(({ kind }) => kind === 'success');
 
 function planEdits(random: SeededRandom, uploadMs: number, mayDelete: boolean): readonly Edit[] {
   let atMs = uploadMs;

@@ -4,8 +4,8 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 15,
+  'lost-ack': 57,
   'dropped-event': 409,
   'double-install': 6,
-  unfenced: 65,
+  unfenced: 16,
 };

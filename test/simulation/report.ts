@@ -36,9 +36,10 @@ export class Tally {
     const seeds = this.passed + this.failed;
     const rate = `${(seeds / seconds).toFixed(1)} seeds/s`;
     const hours = `${(this.#virtualMs / HOUR_MS).toFixed(1)} h of virtual time`;
-    console.log(
-      `${seeds} seeds in ${seconds.toFixed(1)} s (${rate}), ${this.#steps} steps, ${hours}; faults injected:`,
-    );
+    console.log(`${seeds} seeds in ${seconds.toFixed(1)} s (${rate}), ${this.#steps} steps, ${hours}`);
+    const ends = Object.entries(this.#ends).sort(([one], [other]) => (one < other ? -1 : 1));
+    console.log(`datasets that ended ${ends.map(([state, datasets]) => `${state}: ${datasets}`).join(', ')}`);
+    console.log('faults injected:');
     const width = Math.max(...FAULTS.map((fault) => fault.length));
     for (const fault of FAULTS) console.log(`  ${fault.padEnd(width)} ${String(this.#counts[fault]).padStart(9)}`);
   }
