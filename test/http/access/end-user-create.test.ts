@@ -1,0 +1,195 @@
+import t from 'tap';
+import { type Answer, accessApp, asks, DAY_MS, enters, shownUser, TEXTS } from './access-app.ts';
+
+const codeAndFields = ({ status, body }: Answer): unknown => {
+  const { errors } = body as { errors?: { byKey: Record<string, unknown> } };
+  return [status, ...(errors ? Object.keys(errors.byKey).sort() : [])];
+};
+
+t.test('anybody may ask for themselves; the dataset decides the level, others all the rest', async (t) => {
+  const app = await accessApp(t);
+  for (const level of ['public', 'prerelease', 'protected', 'controlled', 'private']) {
+    const made = await asks(app, 30, level);
+    t.strictSame([made.status, made.body], [200, { created: true, endUserId: `30-${level}` }]);
+    const one = await app.call('30', 'GET', `/dataset-end-users/30-${level}`);
+    t.strictSame(one.body, {
+      user: shownUser(30),
+      datasetId: level,
+      startDate: '2026-01-01T00:00:00.000Z',
+      duration: -1,
+      restrictionLevel: level,
+      ...TEXTS,
+      approvalStatus: 'requested',
+    });
+  }
+  t.strictSame(await app.mails(), [], 'nobody is written to');
+});
+
+t.test('what others decide is 403 in an own request, of owners and managers too', async (t) => {
+  const app = await accessApp(t);
+  for (const who of [30, 1, 2]) {
+    const ask = (more: object) =>
+      app.call(String(who), 'POST', '/dataset-end-users', { ...TEXTS, userId: who, datasetId: 'private', ...more });
+    for (const more of [
+      { startDate: '2026-01-01T00:00:00Z' },
+      { duration: 5 },
+      { restrictionLevel: 'private' },
+      { approvalStatus: 'approved' },
+      { approvalStatus: 'requested' },
+      { denialReason: 'x' },
+    ])
+      t.equal((await ask(more)).status, 403, `${who} ${JSON.stringify(more)}`);
+    t.equal((await ask({ duration: 0, startDate: null })).status, 200, 'what forms send for nothing');
+  }
+});
+
+t.test('for oneself by the own address', async (t) => {
+  const app = await accessApp(t);
+  const body = { ...TEXTS, email: 'U30@site.example', datasetId: 'private' };
+  t.strictSame((await app.call('30', 'POST', '/dataset-end-users', body)).body, {
+    created: true,
+    endUserId: '30-private',
+  });
+  t.match((await app.call('30', 'GET', '/dataset-end-users/30-private')).body, { approvalStatus: 'requested' });
+});
+
+t.test('owners and managers of the dataset enter others, who need no account, with what they decide', async (t) => {
+  const app = await accessApp(t);
+  const given = {
+    ...{ startDate: '2027-03-01T00:00:00+02:00', duration: 10, restrictionLevel: 'controlled' },
+    ...{ approvalStatus: 'denied', denialReason: 'No' },
+  };
+  const body = { ...TEXTS, userId: 40, datasetId: 'private' };
+  t.equal((await app.call('2', 'POST', '/dataset-end-users', { ...body, ...given })).status, 200);
+  t.equal((await enters(app, 41, 'private', {})).status, 200);
+  t.strictSame((await app.call('1', 'GET', '/dataset-end-users?datasetId=private')).body, {
+    data: [
+      {
+        user: shownUser(40, false),
+        datasetId: 'private',
+        ...given,
+        startDate: '2027-02-28T22:00:00.000Z',
+        ...TEXTS,
+      },
+      {
+        user: shownUser(41, false),
+        datasetId: 'private',
+        startDate: '2026-01-01T00:00:00.000Z',
+        duration: -1,
+        restrictionLevel: 'public',
+        ...TEXTS,
+        approvalStatus: 'requested',
+      },
+    ],
+    rows: 2,
+    offset: 0,
+    total: 2,
+  });
+});
+
+t.test('a duplicate is 409, whatever its status, and only for those who may know', async (t) => {
+  const app = await accessApp(t);
+  await enters(app, 40, 'private', { approvalStatus: 'denied' });
+  t.match(await enters(app, 40, 'private', {}), { status: 409, body: { status: 'conflict' } });
+  t.match(await asks(app, 40, 'private'), { status: 409, body: { status: 'conflict' } });
+  const [made, ...rest] = (await Promise.all([0, 1, 2, 3].map(() => asks(app, 44, 'private'))))
+    .map((a) => a.status)
+    .sort();
+  t.strictSame([made, rest], [200, [409, 409, 409]], 'of several at once one is made');
+});
+
+t.test('the unauthorised get the same answer whatever exists, and no mail is sent', async (t) => {
+  const app = await accessApp(t);
+  await enters(app, 40, 'private', {});
+  await app.call('41', 'GET', '/permissions');
+  for (const who of ['3', '4', '30']) {
+    const answers = new Set<string>();
+    for (const datasetId of ['private', 'nowhere'])
+      for (const whom of [
+        { userId: 40 },
+        { userId: 41 },
+        { userId: 99 },
+        { email: 'u41@site.example' },
+        { email: 'no@body.example' },
+      ]) {
+        const { status, body } = await app.call(who, 'POST', '/dataset-end-users', { ...TEXTS, datasetId, ...whom });
+        answers.add(JSON.stringify([status, body]));
+      }
+    t.equal(answers.size, 1, who);
+    t.match([...answers][0], /^\[403,/);
+  }
+  t.strictSame(await app.mails(), []);
+});
+
+t.test('bodies: exactly one of userId and email, all texts, known fields, known datasets', async (t) => {
+  const app = await accessApp(t);
+  const post = (body: unknown) => app.call('1', 'POST', '/dataset-end-users', body);
+  const good = { ...TEXTS, userId: 40, datasetId: 'private' };
+  for (const body of ['[]', 'x', '"x"']) t.equal((await post(body)).status, 400, body);
+  t.equal((await app.call('1', 'POST', '/dataset-end-users', 'x', { 'content-type': 'text/plain' })).status, 415);
+  const { userId: _none, ...nobody } = good;
+  t.strictSame(codeAndFields(await post(nobody)), [422, 'email', 'userId']);
+  t.strictSame(codeAndFields(await post({ ...good, email: 'a@b.example' })), [422, 'email', 'userId']);
+  t.strictSame(codeAndFields(await post({ userId: 40 })), [
+    ...[422, 'analysisPlan', 'datasetId', 'disseminationPlan', 'priorAuth', 'purpose', 'researchQuestion'],
+  ]);
+  const faulty: readonly (readonly [string, object])[] = [
+    ['userId', { userId: 0 }],
+    ['userId', { userId: 1.5 }],
+    ['datasetId', { datasetId: 'nowhere' }],
+    ['datasetId', { datasetId: 'private\u0000' }],
+    ['purpose', { purpose: 5 }],
+    ['purpose', { purpose: 'x'.repeat(32_769) }],
+    ['purpose', { purpose: 'a\u0000b' }],
+    ['startDate', { startDate: '2026-02-30T00:00:00Z' }],
+    ['startDate', { startDate: 'tomorrow' }],
+    ['duration', { duration: 1.5 }],
+    ['restrictionLevel', { restrictionLevel: 'PUBLIC' }],
+    ['approvalStatus', { approvalStatus: 'unrequested' }],
+    ['approvalStatus', { approvalStatus: 'granted' }],
+    ['allowEdit', { allowEdit: true }],
+  ];
+  for (const [field, more] of faulty)
+    t.strictSame(codeAndFields(await post({ ...good, ...more })), [422, field], field);
+  t.equal(
+    (await post({ ...good, email: null, startDate: '2026-05-01', duration: Number.MAX_SAFE_INTEGER })).status,
+    200,
+  );
+});
+
+t.test('by e-mail: an account is entered, a stranger invited once a day and entered with the first call', async (t) => {
+  const app = await accessApp(t);
+  const post = (email: string) =>
+    app.call('2', 'POST', '/dataset-end-users', { ...TEXTS, email, datasetId: 'private', approvalStatus: 'approved' });
+  await app.call('50', 'GET', '/permissions');
+  t.strictSame((await post('u50@SITE.example')).body, { created: true, endUserId: '50-private' });
+  t.strictSame((await post('u60@site.example')).body, { created: false });
+  t.strictSame(await app.mails(), [{ template: 'end-user-register', datasetId: 'private', email: 'u60@site.example' }]);
+  t.equal((await post('u60@site.example')).status, 429);
+  t.equal(
+    (
+      await app.call('2', 'POST', '/dataset-providers', {
+        datasetId: 'public',
+        isManager: false,
+        email: 'u60@site.example',
+      })
+    ).status,
+    429,
+    'for anything',
+  );
+  t.equal((await app.mails()).length, 1);
+  await app.clock.advance(DAY_MS);
+  const first = await app.call('60', 'GET', '/permissions/private');
+  t.match(first.body, { actionAuthorization: { resultsAll: true } });
+  t.equal((await post('u60@site.example')).status, 409);
+  const { body } = await app.call('1', 'GET', '/history?limit=1');
+  t.match(body, { results: [{ cause: { user: { userID: 2 }, action: 'CREATE' }, row: { user: { userID: 60 } } }] });
+});
+
+t.test('an address that several accounts have is 422', async (t) => {
+  const app = await accessApp(t);
+  await app.cache.query(`insert into account (user_id, first_name, last_name, email, affiliation)
+    values (91, '', '', 'twins@site.example', ''), (92, '', '', 'Twins@site.example', '')`);
+  const body = { ...TEXTS, email: 'twins@site.example', datasetId: 'private' };
+  t.strictSame(codeAndFields(await app.call('1', 'POST', '/dataset-end-users', body)), [422, 'email']);
+});

@@ -1,0 +1,134 @@
+import t from 'tap';
+import { type App, accessApp, asks, enters, replace, TEXTS } from './access-app.ts';
+
+interface HistoryBody {
+  readonly meta: { readonly rows: number; readonly offset: number };
+  readonly results: readonly {
+    readonly cause: { readonly user: { readonly userID: number }; readonly action: string };
+    readonly row: Record<string, unknown> & { readonly user: { readonly userID: number } };
+  }[];
+}
+
+const history = async (app: App, who: string, query = ''): Promise<HistoryBody> =>
+  (await app.call(who, 'GET', `/history${query}`)).body as HistoryBody;
+const lines = ({ results }: HistoryBody): readonly string[] =>
+  results.map(({ cause, row }) => `${cause.user.userID} ${cause.action} ${row.user.userID} ${row.datasetPresenterID}`);
+
+t.test('each change is told with its cause, as it was after it, newest first', async (t) => {
+  const app = await accessApp(t);
+  await asks(app, 30, 'private');
+  await app.clock.advance(1_500);
+  const decision = [replace('/approvalStatus', 'denied'), replace('/denialReason', 'No'), replace('/duration', 7)];
+  await app.call('2', 'PATCH', '/dataset-end-users/30-private', decision);
+  await app.call('2', 'PATCH', '/dataset-end-users/30-private', decision);
+  await app.clock.advance(1_000);
+  await app.call('30', 'DELETE', '/dataset-end-users/30-private');
+  const { disseminationPlan: _unshown, ...texts } = TEXTS;
+  const user = (id: number) => ({
+    ...{ userID: id, firstName: `F${id}`, lastName: `L${id}` },
+    ...{ email: `u${id}@site.example`, organization: `Lab ${id}` },
+  });
+  const row = {
+    endUserID: 1,
+    user: user(30),
+    datasetPresenterID: 'private',
+    restrictionLevel: 'private',
+    startDate: '2026-01-01T00:00:00.000',
+    ...texts,
+  };
+  const denied = {
+    ...row,
+    ...{ approvalStatus: 'denied', duration: 7, denialReason: 'No' },
+    ...{ dateDenied: '2026-01-01T00:00:01.500', allowSelfEdits: false },
+  };
+  t.strictSame(await history(app, '1'), {
+    meta: { rows: 3, offset: 0 },
+    results: [
+      { cause: { user: user(30), action: 'DELETE', timestamp: '2026-01-01T00:00:02.500' }, row: denied },
+      { cause: { user: user(2), action: 'UPDATE', timestamp: '2026-01-01T00:00:01.500' }, row: denied },
+      {
+        cause: { user: user(30), action: 'CREATE', timestamp: '2026-01-01T00:00:00.000' },
+        row: {
+          ...row,
+          ...{ approvalStatus: 'requested', duration: -1, denialReason: '', dateDenied: null, allowSelfEdits: true },
+        },
+      },
+    ],
+  });
+});
+
+t.test('owners see all, managers what concerns their datasets, others nothing', async (t) => {
+  const app = await accessApp(t);
+  await app.call('1', 'POST', '/dataset-providers', { datasetId: 'public', userId: 50, isManager: true });
+  await asks(app, 30, 'private');
+  await asks(app, 30, 'public');
+  await enters(app, 31, 'public', {});
+  t.strictSame(lines(await history(app, '1')), ['1 CREATE 31 public', '30 CREATE 30 public', '30 CREATE 30 private']);
+  t.strictSame(lines(await history(app, '50')), ['1 CREATE 31 public', '30 CREATE 30 public']);
+  t.strictSame(lines(await history(app, '2')).length, 3);
+  for (const who of ['3', '4', '30', '99'])
+    t.strictSame(await history(app, who), { meta: { rows: 0, offset: 0 }, results: [] }, who);
+  t.equal((await app.call('guest-1', 'GET', '/history')).status, 403);
+});
+
+t.test('pages are stable, and bounds are checked whoever asks', async (t) => {
+  const app = await accessApp(t);
+  for (let i = 0; i < 5; i++) await enters(app, 100 + i, 'public', {});
+  t.strictSame(lines(await history(app, '1', '?limit=2&offset=1')), ['1 CREATE 103 public', '1 CREATE 102 public']);
+  t.strictSame((await history(app, '1', '?limit=2&offset=4')).meta, { rows: 1, offset: 4 });
+  for (const query of ['limit=0', 'limit=101', 'limit=-1', 'offset=-1', 'limit=x'])
+    for (const who of ['1', '99'])
+      t.equal((await app.call(who, 'GET', `/history?${query}`)).status, 400, `${who} ${query}`);
+  t.equal((await app.call('1', 'GET', '/history?limit=100&offset=0')).status, 200);
+});
+
+t.test('it is append-only, and nothing is written without a cause', async (t) => {
+  const app = await accessApp(t);
+  await asks(app, 30, 'private');
+  for (const sql of [
+    "update end_user_history set action = 'UPDATE'",
+    'delete from end_user_history',
+    'truncate end_user_history',
+    'delete from people_audit',
+  ])
+    await t.rejects(app.db.query(sql), { message: /append-only/ }, sql);
+  await t.rejects(app.db.query('delete from end_user'), { message: /longshore\.cause/ });
+  t.equal((await history(app, '1')).meta.rows, 1);
+});
+
+t.test('patches at the same time lose no update, and the history has one row for each', async (t) => {
+  const app = await accessApp(t);
+  await enters(app, 40, 'private', {});
+  const fields = ['purpose', 'researchQuestion', 'analysisPlan', 'disseminationPlan', 'priorAuth'] as const;
+  const writes = [1, 2, 3, 4].flatMap((round) => fields.map((field) => ({ field, value: `${field} ${round}` })));
+  const codes = await Promise.all([
+    ...writes.map(async ({ field, value }, i) => {
+      const who = i % 3 === 0 ? '2' : '1';
+      return (await app.call(who, 'PATCH', '/dataset-end-users/40-private', [replace(`/${field}`, value)])).status;
+    }),
+    (async () => {
+      const approve = [replace('/approvalStatus', 'approved')];
+      return (await app.call('2', 'PATCH', '/dataset-end-users/40-private', approve)).status;
+    })(),
+  ]);
+  t.strictSame([...new Set(codes)], [204]);
+  const { results } = await history(app, '1');
+  t.equal(results.length, writes.length + 2, 'each write, the approval and the creation');
+  // Each row differs from the one before it in exactly one thing, and the last is what is kept.
+  const rows = results.map(({ row }) => row).reverse();
+  const [images] = await app.db.query<{ plans: string[] }>(
+    `select array_agg(after ->> 'dissemination_plan' order by history_id) as plans from end_user_history`,
+  );
+  const whole = rows.map((row, i) => ({ ...row, disseminationPlan: images?.plans[i] }) as Record<string, unknown>);
+  for (let i = 1; i < whole.length; i++) {
+    const before = whole[i - 1] ?? {};
+    const changed = Object.keys(before).filter(
+      (key) => JSON.stringify(before[key]) !== JSON.stringify(whole[i]?.[key]),
+    );
+    const about = changed.filter((key) => key !== 'allowSelfEdits');
+    t.equal(about.length, 1, `row ${i}: ${changed}`);
+  }
+  const kept = (await app.call('1', 'GET', '/dataset-end-users/40-private')).body as Record<string, unknown>;
+  for (const field of fields) t.equal(kept[field], whole.at(-1)?.[field], field);
+  t.equal(kept.approvalStatus, 'approved');
+});

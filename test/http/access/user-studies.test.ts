@@ -1,0 +1,106 @@
+import t from 'tap';
+import { type App, accessApp } from './access-app.ts';
+
+interface Study {
+  readonly id: string;
+  readonly owner: number;
+  readonly visibility?: string;
+  readonly state?: string;
+  /** Of metadata and data, per target. */
+  readonly installs?: Readonly<Record<string, readonly [string, string]>>;
+  readonly shares?: Readonly<Record<number, readonly [string | null, string | null]>>;
+}
+
+const INSTALLED = { AlphaDB: ['complete', 'complete'] } as const;
+
+async function add(app: App, study: Study): Promise<void> {
+  const { id, owner, visibility = 'private', state = 'live', installs = INSTALLED, shares = {} } = study;
+  await app.cache.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
+       name, upload_status, import_status)
+     values ($1, $2::numeric, $1, 0, $3, 'genelist', '1.0', $4, $5, $6, 'success', 'complete')`,
+    [id, owner, state, JSON.stringify({ summary: `About ${id}` }), visibility, `Name ${id}`],
+  );
+  for (const [target, [meta, data]] of Object.entries(installs))
+    await app.cache.query(
+      `insert into install_status (dataset_id, target_id, kind, status) values ($1, $2, 'meta', $3), ($1, $2, 'data', $4)`,
+      [id, target, meta, data],
+    );
+  for (const [user, [offer, receipt]] of Object.entries(shares))
+    await app.cache.query(
+      'insert into dataset_share (dataset_id, recipient_id, offer, receipt) values ($1, $2::numeric, $3, $4)',
+      [id, user, offer, receipt],
+    );
+}
+
+const ALL = { studyMetadata: true, subsetting: true, visualizations: true, resultsFirstPage: true, resultsAll: true };
+const NONE = {
+  studyMetadata: false,
+  subsetting: false,
+  visualizations: false,
+  resultsFirstPage: false,
+  resultsAll: false,
+};
+
+const entry = (id: string, owned: boolean) => ({
+  studyId: id,
+  sha1Hash: '',
+  displayName: `Name ${id}`,
+  shortDisplayName: `Name ${id}`,
+  description: `About ${id}`,
+  isUserStudy: true,
+  type: owned ? 'provider' : 'end-user',
+  actionAuthorization: ALL,
+  isManager: owned,
+  accessRequestStatus: 'unrequested',
+});
+
+t.test('own and accepted studies that are installed somewhere are listed', async (t) => {
+  const app = await accessApp(t);
+  await add(app, { id: 'own-1', owner: 20, shares: { 20: ['grant', 'accept'], 21: ['grant', 'accept'] } });
+  await add(app, { id: 'offered', owner: 20, shares: { 21: ['grant', null] } });
+  await add(app, { id: 'revoked', owner: 20, shares: { 21: ['revoke', 'accept'] } });
+  await add(app, { id: 'deleted', owner: 20, state: 'deleted', shares: { 21: ['grant', 'accept'] } });
+  await add(app, { id: 'failed', owner: 20, installs: { AlphaDB: ['complete', 'failed-installation'] } });
+  const split = { AlphaDB: ['complete', 'queued'], BetaDB: ['failed-validation', 'complete'] } as const;
+  await add(app, { id: 'split', owner: 20, installs: split });
+  await add(app, { id: 'nowhere', owner: 20, installs: {} });
+  const oneOfTwo = { AlphaDB: ['complete', 'failed-installation'], BetaDB: ['complete', 'complete'] } as const;
+  await add(app, { id: 'second', owner: 20, visibility: 'public', installs: oneOfTwo });
+  const list = async (who: string) => (await app.call(who, 'GET', '/permissions')).body;
+  t.strictSame(await list('20'), {
+    perDataset: {
+      'own-1': entry('own-1', true),
+      ...other('offered'),
+      ...other('revoked'),
+      second: entry('second', true),
+    },
+  });
+  t.strictSame(await list('21'), { perDataset: { 'own-1': entry('own-1', false) } });
+  t.strictSame(await list('22'), {}, 'a public one is not listed');
+  t.strictSame(await list('4'), { isStaff: true }, 'staff have no part in them');
+});
+
+const other = (id: string) => ({ [id]: entry(id, true) });
+
+t.test(
+  '/permissions/{study-id} of user studies: all for owner, recipient and, of public ones, everybody',
+  async (t) => {
+    const app = await accessApp(t);
+    await add(app, { id: 'own-1', owner: 20, shares: { 21: ['grant', 'accept'] } });
+    await add(app, { id: 'open-1', owner: 20, visibility: 'public' });
+    await add(app, { id: 'half', owner: 20, installs: { AlphaDB: ['complete', 'queued'] } });
+    const one = async (who: string, id: string) => {
+      const { status, body } = await app.call(who, 'GET', `/permissions/${id}`);
+      return status === 200 ? body : status;
+    };
+    const shown = (id: string, actionAuthorization: object) => ({
+      ...{ studyId: id, datasetId: id, isUserStudy: true },
+      actionAuthorization,
+    });
+    for (const who of ['20', '21']) t.strictSame(await one(who, 'own-1'), shown('own-1', ALL), who);
+    for (const who of ['22', '1', '4', 'guest-22']) t.strictSame(await one(who, 'own-1'), shown('own-1', NONE), who);
+    for (const who of ['22', 'guest-22']) t.strictSame(await one(who, 'open-1'), shown('open-1', ALL), who);
+    t.strictSame(await one('20', 'half'), 404, 'not installed');
+  },
+);
