@@ -61,6 +61,30 @@ t.test('the document of every route of the installer is valid OpenAPI 3.1, and n
   t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
 });
 
+t.test('every operation that takes an upload describes its parts', async (t) => {
+  const app = await installerApp(t, await cacheDatabase(t));
+  const { paths } = openApi(app.routes, INFO);
+  for (const [path, method] of [
+    ['/datasets', 'post'],
+    ['/datasets/{id}', 'put'],
+    ['/admin/rpc/datasets/proxy-upload', 'post'],
+  ] as const) {
+    const body = paths[path]?.[method]?.requestBody as Body | undefined;
+    const properties = body?.content['multipart/form-data'].schema.properties ?? {};
+    t.strictSame(Object.keys(properties), ['details', 'dataFile', 'url', 'docFile', 'dataPropertiesFile'], path);
+    const own = method === 'put' ? 'revisionNote' : path === '/datasets' ? 'visibility' : 'createdOn';
+    t.ok(properties.details && own in properties.details.properties, `${path}: ${own}`);
+  }
+});
+
+interface Body {
+  readonly content: {
+    readonly 'multipart/form-data': {
+      readonly schema: { readonly properties: Readonly<Record<string, { readonly properties: object }>> };
+    };
+  };
+}
+
 t.test('the page and the document are served to anybody, and the page loads nothing', async (t) => {
   const app = await httpApp(t, [THING, ...apiDocs([THING], INFO)]);
   const page = await fetch(`${app.url}/api`);
