@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { messageOf } from '../../engine/failure.ts';
+import { Failure, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/model/handler-job.ts';
 import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
@@ -105,7 +105,7 @@ export class HandlerService {
       log.info({ job: job.id, err: messageOf(error) }, 'upload refused');
       await folder?.[Symbol.asyncDispose]();
       // Not under the client's signal: nobody else can say that the job waits again.
-      await run.release(job, messageOf(error), NEVER);
+      await run.release(job, refusalOf(error, signal), NEVER);
       throw error;
     }
     metrics.uploaded(received.bytes);
@@ -131,6 +131,12 @@ export class HandlerService {
       throw error;
     }
   }
+}
+
+/** Foreign errors may name paths and addresses; ours are written to be read. */
+function refusalOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return `the upload was cut off: ${messageOf(signal.reason)}`;
+  return error instanceof Failure ? error.message : 'an internal error; see the log';
 }
 
 function checkedId(text: string): string {

@@ -99,7 +99,7 @@ function ownerOf({ owner, ownerIsNumber }: Fields, faults: Faults): UserId | und
 function nameOf(value: unknown, faults: Faults): string {
   if (value === undefined) faults.add('name', 'is needed');
   const name = textOf('name', value, faults) ?? '';
-  if (typeof value === 'string' && [...name].length < MIN_NAME)
+  if (typeof value === 'string' && [...value].length < MIN_NAME)
     faults.add('name', `must have at least ${MIN_NAME} characters`);
   return name;
 }
