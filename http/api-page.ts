@@ -1,5 +1,6 @@
 // The documentation of a front end as one HTML page: nothing to load, no script, readable without a network.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument, Operation, Parameter } from './openapi.ts';
 import { membersOf, schemaWords, type WordedSchema } from './schema-words.ts';
 
@@ -24,7 +25,7 @@ const STYLE = `
   @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9ea7b1; --line: #30363d;
     --link: #79c0ff } }`;
 
-/** From here on the body is that of every error, which is described once. */
+/** From here on a body is most often that of all errors, which is described once. */
 const FIRST_ERROR = 400;
 const ERRORS = 'errors';
 
@@ -44,35 +45,38 @@ export function apiPage({ info, paths }: OpenApiDocument, documentUrl: string): 
   const links = operations.map(
     ({ path, method, operation }) => `<a href="#${text(operation.operationId)}"><b>${method}</b> ${text(path)}</a>`,
   );
+  const shared = sharedError(operations.map(({ operation }) => operation));
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title><style>${STYLE}</style></head><body>
 <h1>${title}</h1>
 <p>Machine-readable: <a href="${text(documentUrl)}">OpenAPI 3.1</a>. Every answer carries <code>X-Request-Id</code>.
-All errors have <a href="#${ERRORS}">one form</a>. A star marks what is required.</p>
+${shared ? `Errors have <a href="#${ERRORS}">one form</a>.` : ''} A star marks what is required.</p>
 <nav>${links.join('\n')}</nav>
-${operations.map(({ path, method, operation }) => section(path, method, operation)).join('\n')}
-${errorSection(operations.map(({ operation }) => operation))}
+${operations.map(({ path, method, operation }) => section(path, method, operation, shared)).join('\n')}
+${shared ? `<section id="${ERRORS}"><h2>Errors</h2>${memberList(shared)}</section>` : ''}
 </body></html>
 `;
 }
 
-function section(path: string, method: string, operation: Operation): string {
+function section(path: string, method: string, operation: Operation, shared: WordedSchema | undefined): string {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   return `<section id="${text(operationId)}"><h2><b>${method}</b> ${text(path)}</h2>
 <p>${text(summary)}. <span class="soft">${text(description)}</span></p>
 ${parameters.length > 0 ? `<h3>Parameters</h3><dl>${parameters.map(parameterRow).join('\n')}</dl>` : ''}
 ${requestBody ? `<h3>Body</h3>${bodyText(requestBody)}` : ''}
-<h3>Answers</h3><dl>${Object.entries(responses).map(responseRow).join('\n')}</dl></section>`;
+<h3>Answers</h3><dl>${Object.entries(responses)
+    .map(([status, response]) => responseRow(status, response as Body, shared))
+    .join('\n')}</dl></section>`;
 }
 
 const parameterRow = ({ name, in: place, required, description, schema }: Parameter): string =>
   `<dt>${text(name)}${required ? '*' : ''}</dt><dd>${text(description)}
 <span class="soft">(${place}: ${text(schemaWords(schema))})</span></dd>`;
 
-function responseRow([status, response]: [string, object]): string {
-  const { description = '', content } = response as Body;
-  const shown = Number(status) < FIRST_ERROR ? contentText(content ?? {}) : '';
+function responseRow(status: string, { description = '', content = {} }: Body, shared?: WordedSchema): string {
+  const isShared = Object.values(content).some(({ schema }) => isDeepStrictEqual(schema, shared));
+  const shown = isShared ? '' : contentText(content);
   return `<dt>${text(status)}</dt><dd>${text(description)} ${shown}</dd>`;
 }
 
@@ -99,13 +103,17 @@ function memberList(schema: WordedSchema): string {
   return items.length === 0 ? '' : `<ul>${items.join('\n')}</ul>`;
 }
 
-function errorSection(operations: readonly Operation[]): string {
+/** The body that most of the errors have. */
+function sharedError(operations: readonly Operation[]): WordedSchema | undefined {
   const bodies = operations.flatMap(({ responses }) =>
-    Object.entries(responses).flatMap(([status, response]) =>
-      Number(status) >= FIRST_ERROR ? Object.values((response as Body).content ?? {}) : [],
-    ),
+    Object.entries(responses)
+      .filter(([status]) => Number(status) >= FIRST_ERROR)
+      .flatMap(([, response]) => Object.values((response as Body).content ?? {}).map(({ schema }) => schema)),
   );
-  return `<section id="${ERRORS}"><h2>Errors</h2>${bodies[0] ? memberList(bodies[0].schema) : ''}</section>`;
+  const counts = new Map<string, number>();
+  for (const text of bodies.map((schema) => JSON.stringify(schema))) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const [[most] = []] = [...counts].sort(([, a], [, b]) => b - a);
+  return most === undefined ? undefined : (JSON.parse(most) as WordedSchema);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

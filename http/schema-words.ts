@@ -56,8 +56,10 @@ function kindOf(schema: WordedSchema): string {
       return ['integer', ...range(schema.minimum, schema.maximum)].join(', ');
     case 'array':
       return `list of ${schema.items ? plural(schema.items) : 'anything'}${schema.uniqueItems ? ', each once' : ''}${schema.minItems ? `, at least ${schema.minItems}` : ''}`;
-    case 'object':
-      return 'object';
+    case 'object': {
+      const value = mappedTo(schema);
+      return value === undefined ? 'object' : `object by key, each ${kindOf(value)}`;
+    }
     default:
       return schema.type ?? 'anything';
   }
@@ -67,6 +69,12 @@ const plural = (items: WordedSchema): string => {
   const words = kindOf(items);
   return /^(object|file|integer)$/.test(words) ? `${words}s` : words;
 };
+
+/** Of an object that is a map. */
+function mappedTo({ patternProperties, additionalProperties }: WordedSchema): WordedSchema | undefined {
+  const [value] = Object.values(patternProperties ?? {});
+  return value ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined);
+}
 
 function textWords({ format = 'text', minLength, maxLength, pattern }: WordedSchema): string {
   const length = range(minLength, maxLength).map((words) => ` of ${words} characters`);

@@ -2,16 +2,27 @@
 
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { systemClock } from '../../engine/time.ts';
 import { apiDocs } from '../../http/api-docs.ts';
+import { opsRoutes } from '../../http/ops.ts';
 import { httpApp } from '../http/http-app.ts';
 import { installerApp } from '../http/installer/installer-app.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
 import { browser, LOW_CONTRASTS } from './browser.ts';
 
 const installer = await installerApp(t, await cacheDatabase(t));
-const docs = apiDocs(installer.routes, { title: 'Longshore installer', version: '1.2.3', basePath: '' });
-const routes = [...installer.routes, ...docs];
-const app = await httpApp(t, routes);
+// As in the program: the operators' routes come first.
+const ops = opsRoutes({
+  version: '1',
+  checks: [],
+  ready: () => true,
+  metrics: { text: async () => '', contentType: 'text/plain' },
+  clock: systemClock,
+});
+const described = [...ops, ...installer.routes];
+const docs = apiDocs(described, { title: 'Longshore installer', version: '1.2.3', basePath: '' });
+const routes = [...described, ...docs];
+const app = await httpApp(t, [...installer.routes, ...docs]);
 const chromium = await browser(t);
 
 /** The page as somebody opens it, with what it asked the network for and what it complained of. */
@@ -67,6 +78,13 @@ t.test('bodies open where they stand', async (t) => {
     await body.locator('ul').first().innerText(),
     /installTargets[\s\S]*text of 3 to 1024 characters[\s\S]*dataFile/,
   );
+});
+
+t.test('the body of errors is shown once, and another one where it is', async (t) => {
+  const { page } = await open(t, 'light');
+  t.match(await page.locator('#errors').innerText(), /status\*[\s\S]*"bad-request"[\s\S]*byKey\*/);
+  t.equal(await page.getByText('"bad-request"').count(), 1);
+  t.equal(await page.locator('#getReady details').count(), 2, 'of 200 and of 503');
 });
 
 for (const scheme of ['light', 'dark'] as const)

@@ -19,6 +19,10 @@ t.test('a schema is told in words', async (t) => {
     ],
     [{ anyOf: [{ type: 'object' }, { type: 'object' }] }, 'object'],
     [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, 'text, or null'],
+    [
+      { type: 'object', additionalProperties: { type: 'integer', minimum: 0 } },
+      'object by key, each integer, at least 0',
+    ],
     [{}, 'anything'],
   ] as const)
     t.equal(schemaWords(schema), words);
