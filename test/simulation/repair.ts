@@ -13,6 +13,8 @@ const never = new AbortController().signal;
 export async function repair(world: World, plans: readonly DatasetPlan[]): Promise<boolean> {
   let repaired = false;
   for (const plan of plans) {
+    // What is on its way out is not installed again.
+    if (world.catalog.datasets.get(plan.dataset)?.state !== 'live') continue;
     const rows = [...(world.schema.rows.get(plan.dataset)?.targets ?? [])];
     for (const [target, { state }] of rows) {
       for (const kind of ['data', 'meta'] as const) {

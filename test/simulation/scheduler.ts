@@ -160,7 +160,8 @@ export class Scheduler {
     const dropped = this.#waiting.filter((waiting) => waiting.caller === caller);
     this.#waiting = this.#waiting.filter((waiting) => waiting.caller !== caller);
     for (const waiting of dropped) {
-      const under = waiting.nature === 'write' || waiting.nature === 'plugin';
+      // What a process that stands still had not sent yet, nobody got.
+      const under = waiting.nature === 'write' || (waiting.nature === 'plugin' && !caller.stalled);
       if (!under || !this.random.chance(0.3)) continue;
       this.#note(waiting, 'happens while its process ends');
       this.#actQuietly(waiting, this.random.chance(this.weather['change untold']));

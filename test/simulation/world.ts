@@ -69,7 +69,7 @@ export class World {
   /** Changes on their way from the store, and those that a settling must tell. */
   late = 0;
   untold: { readonly change: ObjectChange; readonly process: number }[] = [];
-  /** Uploads whose row was taken away while some of their objects were there. */
+  /** Uploads whose row was taken away while some of their objects were there, or that reconciliation took up. */
   readonly givenUp = new Set<DatasetId>();
   readonly #receivers = new Map<DatasetId, number>();
   #last = 0;
@@ -129,6 +129,10 @@ export class World {
       begin: (at, ...rest) => {
         receivers.set(at.dataset, process.id);
         return uploads.begin(at, ...rest);
+      },
+      resume: (at, ...rest) => {
+        if (!this.catalog.datasets.has(at.dataset)) givenUp.add(at.dataset);
+        return uploads.resume(at, ...rest);
       },
       abandon: async (dataset, signal) => {
         if (this.store.keys().some((key) => key.includes(`/${dataset}/`))) givenUp.add(dataset);
