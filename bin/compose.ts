@@ -13,6 +13,7 @@ import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import type { LaneName } from '../engine/model/event.ts';
 import type { Scope } from '../engine/scope.ts';
+import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
@@ -27,6 +28,7 @@ import { workerThreads } from './worker-threads.ts';
 export interface Addresses {
   readonly installer: string;
   readonly handler?: string;
+  readonly access?: string;
   readonly pluginHost?: string;
 }
 
@@ -103,6 +105,7 @@ export async function compose(
     auth,
     frontEndParts,
   );
+  const access = await accessService(configuration, core, auth, frontEndParts, scope, signal);
   return {
     children: [
       threads.spec,
@@ -125,6 +128,7 @@ export async function compose(
       }),
       failedInstalls.spec(),
       ...(jobs?.children ?? []),
+      ...(access?.children ?? []),
       api.spec,
     ],
     ready: {
@@ -135,6 +139,7 @@ export async function compose(
     addresses: () => ({
       installer: api.url(),
       ...(jobs ? { handler: jobs.url() } : {}),
+      ...(access ? { access: access.url() } : {}),
       ...(host ? { pluginHost: host.url() } : {}),
     }),
   };

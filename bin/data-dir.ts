@@ -32,6 +32,8 @@ export interface Endpoints {
   readonly installer: string;
   /** Absent when the configuration has no handler section. */
   readonly handler?: string;
+  /** Absent when the configuration has no access section. */
+  readonly access?: string;
   /** Absent when the configuration hosts no plugin here. */
   readonly pluginHost?: string;
   readonly adminToken: string;

@@ -108,6 +108,7 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
       configPath: dir.config,
       commands: [{ command: dir.handlerCommand, arguments: ['<<input-files>>'] }],
     },
+    access: { siteUrl: `http://127.0.0.1:${portBase}`, supportEmail: 'support@longshore.example' },
   };
   const head =
     "# Written once by 'longshore up' and yours from then on: it is never overwritten.\n" +

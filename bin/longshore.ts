@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   retry: async () => (await import('./commands/retry.ts')).retry,
   reconcile: async () => (await import('./commands/reconcile.ts')).reconcile,
   prune: async () => (await import('./commands/prune.ts')).prune,
+  access: async () => (await import('./commands/access.ts')).access,
   config: async () => (await import('./commands/config.ts')).config,
 };
 /** Run by the launchers of the sample plugins; not for people. */

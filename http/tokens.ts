@@ -102,7 +102,8 @@ function callerOf(claims: JWTPayload, token: string): Caller {
     userId,
     firstName: text('given_name'),
     lastName: text('family_name'),
-    email: text('email'),
+    // Invitations are redeemed by it, so it has to be the person's own.
+    email: claims.email_verified === false ? '' : text('email'),
     affiliation: text('affiliation'),
   };
   return { kind: claims.guest === true ? 'guest' : 'user', userId, profile };

@@ -1,11 +1,13 @@
 // `longshore migrate` and `migrate-target`: bring schemas up to date by themselves. `serve` never touches a target's
 // database definition, because a site may share it.
 
+import { accessMigrations } from '../../engine/adapters/migrations/access.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
 import { type Migration, migrate } from '../../engine/adapters/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../engine/log.ts';
+import { accessConnection } from '../access-database.ts';
 import { parse } from '../arguments.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
 import { cacheConnection, targetConnection } from '../databases.ts';
@@ -16,14 +18,16 @@ const OPTIONS = { config: { type: 'string' } } as const;
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'bring the cache database up to date',
+  summary: 'bring the cache database, and that of the dataset access service, up to date',
   usage: 'longshore migrate --config FILE',
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (values.config === undefined || positionals.length > 0)
       throw new UsageError('--config FILE is needed, and no more');
-    const { installer } = await loadConfig(values.config, io);
-    return apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), io);
+    const { installer, access } = await loadConfig(values.config, io);
+    const code = await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), io);
+    if (!access || code !== EXIT.ok) return code;
+    return apply('access database', accessConnection({ access, installer }), await accessMigrations(), io);
   },
 };
 

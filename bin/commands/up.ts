@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Configuration } from '../../config/configuration.ts';
 import { writeHandlerCommand } from '../../config/samples/handler-command.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
@@ -13,6 +14,7 @@ import { aborted } from '../../engine/failure.ts';
 import { createLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { newKeyPair } from '../../http/local-issuer.ts';
+import { addMissing } from '../access-database.ts';
 import { parse, wholeNumber } from '../arguments.ts';
 import { type Command, EXIT } from '../command.ts';
 import {
@@ -42,6 +44,7 @@ const OPTIONS = {
 } as const;
 
 const DEFAULT_PORT_BASE = 8080;
+const SAMPLE_STUDIES = join(import.meta.dirname, '..', '..', 'config', 'samples', 'access-studies.yaml');
 /** The embedded server's own administrator; only this program uses it. */
 const SUPERUSER_FILE = 'postgres.password';
 
@@ -73,6 +76,7 @@ export const up: Command = {
     );
     const configuration = withPorts(await loadConfig(dir.config, io), portBase);
     await prepareDatabases(configuration.installer, { port, password }, io.signal);
+    if (configuration.access) await addMissing(configuration, SAMPLE_STUDIES, io.signal);
     log.level = configuration.containerCore.log.level;
 
     const stop = new AbortController();

@@ -37,6 +37,7 @@ export async function longshore(args: readonly string[], options: { readonly cwd
 export interface Endpoints {
   readonly installer: string;
   readonly handler: string;
+  readonly access: string;
   readonly pluginHost: string;
   readonly adminToken: string;
   readonly pid: number;

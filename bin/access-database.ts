@@ -1,0 +1,52 @@
+// The database of the dataset access service: its own, or a schema of the cache DB.
+
+import type { Configuration } from '../config/configuration.ts';
+import { PostgresAccessCatalogue } from '../engine/adapters/access/catalogue.ts';
+import { accessMigrations } from '../engine/adapters/migrations/access.ts';
+import { migrate } from '../engine/adapters/migrations.ts';
+import { Postgres, type PostgresOptions } from '../engine/adapters/postgres.ts';
+import { silentLogger } from '../engine/log.ts';
+import { readCatalogueFile } from './access-catalogue-file.ts';
+import { cacheConnection } from './databases.ts';
+
+const SCHEMA = 'access';
+
+type Parts = Pick<Configuration, 'access' | 'installer'>;
+
+export function accessConnection({ access, installer }: Parts): PostgresOptions {
+  const db = access?.db;
+  const connection = cacheConnection(db ?? installer.cacheDb);
+  return { ...connection, schema: db?.schema ?? SCHEMA, applicationName: 'longshore access' };
+}
+
+/** Returns the numbers of the migrations that were applied now. */
+export const migrateAccess = async (
+  db: Postgres,
+  { schema }: Pick<PostgresOptions, 'schema'>,
+  signal: AbortSignal,
+): Promise<readonly number[]> => migrate(db, schema, await accessMigrations(), signal);
+
+/** Adds or replaces the datasets of a file; returns how many there are in it and how many of them differed. */
+export async function importCatalogue(
+  parts: Parts,
+  file: string,
+  signal: AbortSignal,
+): Promise<{ readonly read: number; readonly changed: number }> {
+  const datasets = await readCatalogueFile(file);
+  const connection = accessConnection(parts);
+  await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
+  await migrateAccess(db, connection, signal);
+  return { read: datasets.length, changed: await new PostgresAccessCatalogue(db).put(datasets, signal) };
+}
+
+/** Adds those of the file that are not there; others stay as their operator has them. */
+export async function addMissing(parts: Parts, file: string, signal: AbortSignal): Promise<void> {
+  const connection = accessConnection(parts);
+  await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
+  await migrateAccess(db, connection, signal);
+  const catalogue = new PostgresAccessCatalogue(db);
+  const missing = [];
+  for (const one of await readCatalogueFile(file))
+    if (!(await catalogue.find(one.datasetId, signal))) missing.push(one);
+  await catalogue.put(missing, signal);
+}

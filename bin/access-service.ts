@@ -1,0 +1,101 @@
+// The dataset access service of the configuration: its front end, and what runs behind it.
+
+import { readdirSync } from 'node:fs';
+import { approveWaited } from '../actors/access-approval.ts';
+import type { Configuration } from '../config/configuration.ts';
+import { PostgresAccessCatalogue } from '../engine/adapters/access/catalogue.ts';
+import { PostgresEndUsers } from '../engine/adapters/access/end-users.ts';
+import { PostgresAccessHistory } from '../engine/adapters/access/history.ts';
+import { PostgresAccessInvitations } from '../engine/adapters/access/invitations.ts';
+import { PostgresAccessProviders } from '../engine/adapters/access/providers.ts';
+import { PostgresAccessRoles } from '../engine/adapters/access/roles.ts';
+import { PostgresAccessStaff } from '../engine/adapters/access/staff.ts';
+import { WaitingApprovals } from '../engine/adapters/access/waiting-approvals.ts';
+import { PostgresAddressBook } from '../engine/adapters/address-book-postgres.ts';
+import { Postgres } from '../engine/adapters/postgres.ts';
+import { PostgresUserStudies } from '../engine/adapters/user-studies-postgres.ts';
+import type { ChildSpec } from '../engine/child.ts';
+import { transient } from '../engine/failure.ts';
+import { retrying } from '../engine/retry.ts';
+import type { Scope } from '../engine/scope.ts';
+import { deadline } from '../engine/time.ts';
+import { redeeming } from '../http/access/redeem.ts';
+import { accessRoutes, TOKEN_HEADERS } from '../http/access/routes.ts';
+import type { AuthSettings } from '../http/authenticate.ts';
+import { accessConnection, migrateAccess } from './access-database.ts';
+import { type FrontEndParts, frontEnd } from './front-end.ts';
+import type { Core } from './open-core.ts';
+
+export interface AccessService {
+  /** In start order. */
+  readonly children: readonly ChildSpec[];
+  url(): string;
+}
+
+const WAIT_MS = 60_000;
+const RETRY = { tries: 1, baseMs: 100, maxMs: 2_000 };
+
+/** Undefined when it is not configured. */
+export async function accessService(
+  configuration: Configuration,
+  core: Pick<Core, 'db' | 'accounts'>,
+  auth: AuthSettings,
+  parts: FrontEndParts,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<AccessService | undefined> {
+  const { access, containerCore } = configuration;
+  if (!access) return undefined;
+  const { clock, log, metrics } = parts;
+  const connection = accessConnection(configuration);
+  const db = scope.use('access database', new Postgres(connection, log));
+  const late = (): Error => transient(`the access database did not answer within ${WAIT_MS} ms`, { unreachable: true });
+  using limit = deadline(clock, WAIT_MS, signal, late);
+  await retrying(RETRY, clock, (until) => migrateAccess(db, connection, until), limit.signal);
+
+  const endUsers = new PostgresEndUsers(db);
+  const invitations = new PostgresAccessInvitations(db);
+  const approvals = new WaitingApprovals(endUsers, log);
+  const front = await frontEnd(
+    containerCore,
+    {
+      name: 'access',
+      host: containerCore.http.bindHost,
+      port: containerCore.ports.access,
+      auth: {
+        ...auth,
+        tokenHeaders: TOKEN_HEADERS,
+        remember: redeeming(auth, invitations, clock, log.child({ actor: 'access' })),
+      },
+      // Its own /health answers in the form of contract 3.
+      checks: [],
+      routes: accessRoutes({
+        roles: new PostgresAccessRoles(db),
+        staff: new PostgresAccessStaff(db),
+        providers: new PostgresAccessProviders(db),
+        catalogue: new PostgresAccessCatalogue(db),
+        endUsers,
+        invitations,
+        history: new PostgresAccessHistory(db),
+        approvals,
+        addresses: new PostgresAddressBook(core.db),
+        userStudies: new PostgresUserStudies(core.db),
+        accounts: core.accounts,
+        clock,
+        listAll: access.permissions.listAll,
+        dependencies: [
+          { name: 'access-db', probe: (until) => db.probe(until) },
+          { name: 'account-db', probe: (until) => core.db.probe(until) },
+        ],
+        threads: () => readdirSync('/proc/self/task').length,
+      }),
+    },
+    parts,
+  );
+  const { enabled, intervalMs } = access.autoApproval;
+  const approval: ChildSpec = {
+    name: 'accessApproval',
+    create: () => approveWaited({ approvals, periodMs: intervalMs, clock, log, metrics }),
+  };
+  return { children: [...(enabled ? [approval] : []), front.spec], url: () => front.url() };
+}

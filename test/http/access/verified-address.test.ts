@@ -1,0 +1,16 @@
+import t from 'tap';
+import { issueToken, newKeyPair } from '../../../http/local-issuer.ts';
+import { tokenVerifier } from '../../../http/tokens.ts';
+
+t.test('an address that the issuer calls unverified is none', async (t) => {
+  const keys = await newKeyPair();
+  const verify = tokenVerifier({ issuer: 'test', clockToleranceMs: 0 }, { publicKeyPem: keys.publicKeyPem });
+  const emailOf = async (claims: Record<string, string | boolean>): Promise<string | undefined> => {
+    const about = { issuer: 'test', subject: '5', lifetimeSeconds: 60, claims: { email: 'a@lab.example', ...claims } };
+    const caller = await verify(await issueToken({ privateKeyPem: keys.privateKeyPem, ...about }));
+    return caller.kind === 'user' ? caller.profile.email : undefined;
+  };
+  t.equal(await emailOf({}), 'a@lab.example');
+  t.equal(await emailOf({ email_verified: true }), 'a@lab.example');
+  t.equal(await emailOf({ email_verified: false }), '');
+});
