@@ -13,6 +13,7 @@ import { freePortBase, longshore, tempDir, up } from '../support/longshore.ts';
 
 const MIB = 1024 * 1024;
 const WARM_UP_MIB = 64;
+const WARM_UPS = 2;
 /** Details and multipart framing take their part of the 1 GiB that a request may have. */
 const BIG_MIB = 1023;
 const ALLOWED_MIB = 64;
@@ -92,11 +93,14 @@ function filesFrom(bytes: number): readonly string[] {
 }
 
 t.test(`${BIG_MIB} MiB from the upload to the sites`, async (t) => {
-  const small = await upload(WARM_UP_MIB);
-  t.ok((await download(small)) > WARM_UP_MIB * MIB);
-  t.equal(await ending(small), 'installed');
+  // The second finds all threads there: only now does the garbage that each may hold come on top of all the others.
+  for (let i = 0; i < WARM_UPS; i++) {
+    const small = await upload(WARM_UP_MIB);
+    t.ok((await download(small)) > WARM_UP_MIB * MIB);
+    t.equal(await ending(small), 'installed');
+    t.comment(`peak after a warm-up of ${WARM_UP_MIB} MiB: ${peakMib().toFixed(0)} MiB`);
+  }
   const before = peakMib();
-  t.comment(`peak after the warm-up of ${WARM_UP_MIB} MiB: ${before.toFixed(0)} MiB`);
   const staysFlat = (step: string): void => {
     const more = peakMib() - before;
     t.ok(more < ALLOWED_MIB, `${step}: the peak grew by ${more.toFixed(0)} MiB`);
