@@ -40,6 +40,8 @@ export interface Service {
 }
 
 export interface ComposeParts extends CoreParts {
+  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  readonly mailDir?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Scratch space of this process alone; made, and emptied at start. */
   readonly scratchDir: string;
@@ -105,11 +107,20 @@ export async function compose(
     auth,
     frontEndParts,
   );
-  const access = await accessService(configuration, core, auth, frontEndParts, scope, signal);
+  const access = await accessService(
+    configuration,
+    core,
+    auth,
+    { ...frontEndParts, mailDir: parts.mailDir },
+    scope,
+    signal,
+  );
   return {
     children: [
       threads.spec,
       ...(host ? [host.spec] : []),
+      // Stopped after the lanes: a running job may use up all the time there is.
+      ...(jobs?.children ?? []),
       ...topology({
         ...core,
         tasks: threads.tasks,
@@ -127,7 +138,6 @@ export async function compose(
         random: Math.random,
       }),
       failedInstalls.spec(),
-      ...(jobs?.children ?? []),
       ...(access?.children ?? []),
       api.spec,
     ],

@@ -20,6 +20,16 @@ import { checkUploadHead, type Received, receiveUpload } from './upload-body.ts'
 const RETRY_SECONDS = 10;
 const NEVER = new AbortController().signal;
 
+interface Started extends HandlerJob {
+  readonly started: Date;
+}
+
+interface Upload {
+  readonly job: Started;
+  readonly folder: JobFolder;
+  readonly received: Received;
+}
+
 export interface HandlerServiceOptions {
   /** Holds the folders of the jobs. */
   readonly workDir: string;
@@ -40,6 +50,8 @@ export interface HandlerServiceParts {
 export class HandlerService {
   readonly #options: HandlerServiceOptions;
   readonly #parts: HandlerServiceParts;
+  /** Internal ids of the jobs whose uploads or runs are in this process. */
+  readonly #active = new Set<string>();
 
   constructor(options: HandlerServiceOptions, parts: HandlerServiceParts) {
     this.#options = options;
@@ -83,43 +95,43 @@ export class HandlerService {
     const lane = this.#parts.lane();
     using place = lane.reserve();
     if (!place) throw unavailable(`all ${lane.capacity} places for jobs are taken; try again`, RETRY_SECONDS);
-    const started = this.now();
-    if (!(await this.#parts.jobs.move(job.id, { to: 'uploading', started }, signal)))
-      throw conflict(`job '${jobId}' got another upload or registration at the same time`);
-    return { job, end: await this.#take({ ...job, started }, place, request, signal) };
+    if (this.#active.has(job.id)) throw atTheSameTime(job);
+    this.#active.add(job.id);
+    const started = { ...job, started: this.now() };
+    const upload = await this.#receive(started, request, signal).catch((error: unknown) => {
+      this.#active.delete(job.id);
+      throw error;
+    });
+    return { job, end: await unlessAborted(this.#hand(upload, place), signal) };
   }
 
-  async #take(
-    job: HandlerJob & { readonly started: Date },
-    place: Place,
-    request: IncomingMessage,
-    signal: AbortSignal,
-  ): Promise<JobEnd> {
-    const { run, metrics, statistics, log } = this.#parts;
+  /** The upload in the job's folder; when it cannot be had, the job waits for another. */
+  async #receive(job: Started, request: IncomingMessage, signal: AbortSignal): Promise<Upload> {
+    const { jobs, run, metrics, statistics, log } = this.#parts;
+    // Not under the client's signal: nobody else can say that the job waits again.
+    const release = (error: unknown): Promise<void> => run.release(job, refusalOf(error, signal), NEVER);
+    const begun = await jobs.move(job.id, { to: 'uploading', started: job.started }, signal).catch(async (error) => {
+      // It may have been written all the same.
+      await release(error);
+      throw error;
+    });
+    if (!begun) throw atTheSameTime(job);
     let folder: JobFolder | undefined;
-    let received: Received;
     try {
       folder = await JobFolder.make(this.#options.workDir, job.id);
-      received = await receiveUpload(request, folder.upload, signal);
+      const received = await receiveUpload(request, folder.upload, signal);
+      metrics.uploaded(received.bytes);
+      statistics.uploaded(received.bytes);
+      return { job, folder, received };
     } catch (error) {
       log.info({ job: job.id, err: messageOf(error) }, 'upload refused');
       await folder?.[Symbol.asyncDispose]();
-      // Not under the client's signal: nobody else can say that the job waits again.
-      await run.release(job, refusalOf(error, signal), NEVER);
+      await release(error);
       throw error;
     }
-    metrics.uploaded(received.bytes);
-    statistics.uploaded(received.bytes);
-    const end = this.#hand(job, received, folder, place);
-    return unlessAborted(end, signal);
   }
 
-  async #hand(
-    job: HandlerJob & { readonly started: Date },
-    received: Received,
-    folder: JobFolder,
-    place: Place,
-  ): Promise<JobEnd> {
+  async #hand({ job, folder, received }: Upload, place: Place): Promise<JobEnd> {
     try {
       // The place is free when the disk is.
       return await place.run(async (signal) => {
@@ -129,9 +141,14 @@ export class HandlerService {
     } catch (error) {
       this.#parts.log.error({ job: job.id, err: error }, 'the end of the job could not be written');
       throw error;
+    } finally {
+      this.#active.delete(job.id);
     }
   }
 }
+
+const atTheSameTime = ({ jobId }: HandlerJob): Error =>
+  conflict(`job '${jobId}' got another upload or registration at the same time`);
 
 /** Foreign errors may name paths and addresses; ours are written to be read. */
 function refusalOf(error: unknown, signal: AbortSignal): string {

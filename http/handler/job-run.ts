@@ -150,8 +150,20 @@ export class JobRun {
   }
 
   async #advance(job: StartedJob, move: HandlerMove, signal: AbortSignal): Promise<void> {
-    const moved = await retrying(WRITE_RETRY, this.#parts.clock, (until) => this.#move(job, move, until), signal);
-    if (!moved) throw defect(`job ${job.id} is no longer this process's: another one took it for dead`);
+    const { jobs, clock } = this.#parts;
+    let unsure = false;
+    const attempt = async (until: AbortSignal): Promise<boolean> => {
+      try {
+        if (await this.#move(job, move, until)) return true;
+        // A try that failed may have been written all the same.
+        return unsure && (await jobs.find(job.jobId, new Date(clock.now()), until))?.state === move.to;
+      } catch (error) {
+        unsure = true;
+        throw error;
+      }
+    };
+    if (!(await retrying(WRITE_RETRY, clock, attempt, signal)))
+      throw defect(`job ${job.id} is no longer this process's: another one took it for dead`);
   }
 
   /** Goes on for a moment when the signal has aborted: it is about the end of the job. */
@@ -167,7 +179,7 @@ export class JobRun {
     else signal.addEventListener('abort', cut, { once: true });
     cleanup.defer(() => signal.removeEventListener('abort', cut));
     const moved = await retrying(WRITE_RETRY, clock, (until) => this.#move(job, move, until), over.signal);
-    if (!moved) log.warn({ job: job.id, to: move.to }, 'another process has ended the job already');
+    if (!moved) log.warn({ job: job.id, to: move.to }, 'the job is in another state already');
     // A result may have been kept before its record failed; what stays goes when the record does.
     else await removeJobObjects(store, job.id, over.signal).catch(() => undefined);
   }

@@ -26,6 +26,8 @@ export class HandlerTable {
 export class FakeHandlerJobs implements HandlerJobs {
   readonly #table: HandlerTable;
   readonly #process: number;
+  /** Called after each move was written; throws what the call should fail with. */
+  onMoved: (to: HandlerState) => void = () => {};
 
   constructor(table = new HandlerTable(), process = 1) {
     this.#table = table;
@@ -72,6 +74,7 @@ export class FakeHandlerJobs implements HandlerJobs {
     if (row.holder === undefined ? row.replaced : row.holder !== this.#process) return false;
     apply(row, move);
     row.holder = isRunning(move.to) ? this.#process : undefined;
+    this.onMoved(move.to);
     return true;
   }
 

@@ -11,6 +11,7 @@ import { ChildProcessRunner } from '../../../engine/adapters/child-process.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
+import type { HandlerState } from '../../../engine/model/handler-job.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { commandEnvironment, type HandlerCommand } from '../../../http/handler/commands.ts';
 import { HandlerLane } from '../../../http/handler/handler-lane.ts';
@@ -54,6 +55,8 @@ export interface HandlerAppOptions {
   readonly packages?: Partial<Packages>;
   readonly env?: Readonly<Record<string, string>>;
   readonly passEnvironment?: readonly string[];
+  /** Called after each move was written; throws what the call should fail with. */
+  readonly onMoved?: (to: HandlerState) => void;
 }
 
 export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
@@ -63,7 +66,9 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
   await sweepJobFolders(workDir);
   const [clock, log, metrics] = [systemClock, silentLogger(), new Metrics()];
   const table = new HandlerTable();
-  const [jobs, kept, store] = [new FakeHandlerJobs(table), new FakeHandlerStatistics(), new FakeObjectStore()];
+  const jobs = new FakeHandlerJobs(table);
+  jobs.onMoved = options.onMoved ?? jobs.onMoved;
+  const [kept, store] = [new FakeHandlerStatistics(), new FakeObjectStore()];
   const statistics = new Statistics(kept, log);
   const runner = new ChildProcessRunner({ stateDir: join(dir, 'running'), graceMs: 100, drainMs: 100 }, clock, log);
   const lane = new HandlerLane({
