@@ -137,6 +137,33 @@ t.test('a kill -9 during a run: the job has failed, its command is dead, its id 
   t.equal(await again.stop(), 0);
 });
 
+t.test('a stop during a run: the job has failed with the reason, and the stop is not held up', async (t) => {
+  const [dir, base] = [await tempDir(t), String(await freePortBase())];
+  const first = await up(t, dir, ['--port-base', base]);
+  t.equal(await first.stop(), 0);
+  const config = join(dir, 'config.yaml');
+  const text = await readFile(config, 'utf8');
+  await writeFile(config, text.replace('containerCore:\n', 'containerCore:\n  shutdownGrace: 3s\n'));
+
+  const { app, handler } = await start(t, dir, base);
+  await block(dir);
+  execFileSync('mkfifo', [join(dir, 'fifo-input')]);
+  await handler.put('stopped');
+  const answer = handler.post('stopped', await zipOf({ input: 'x' })).then(
+    ({ status }) => status,
+    () => 0,
+  );
+  while (!existsSync(join(dir, 'pid-input'))) await handler.status('stopped');
+  const pid = Number(await readFile(join(dir, 'pid-input'), 'utf8'));
+  t.equal(await app.stop(), 0);
+  t.notOk(isAlive(pid), 'its command has ended');
+  t.ok([500, 503].includes(await answer), `answered ${await answer}`);
+  const { app: again, handler: next } = await start(t, dir, base);
+  t.match(await next.status('stopped'), { status: 'job failed', message: /^the job was cut off: / });
+  t.strictSame(await workspaces(dir), []);
+  t.equal(await again.stop(), 0);
+});
+
 t.test('20 jobs are taken and 4 run, the 21st is told to come again', async (t) => {
   const [dir, base] = [await tempDir(t), String(await freePortBase())];
   const { app, handler } = await start(t, dir, base);

@@ -13,6 +13,7 @@ import { silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
 import type { HandlerState } from '../../../engine/model/handler-job.ts';
 import { systemClock } from '../../../engine/time.ts';
+import { apiDocs } from '../../../http/api-docs.ts';
 import { commandEnvironment, type HandlerCommand } from '../../../http/handler/commands.ts';
 import { HandlerLane } from '../../../http/handler/handler-lane.ts';
 import { HandlerService } from '../../../http/handler/handler-service.ts';
@@ -127,7 +128,8 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
     health: sharedHealth({ checks, clock, version: '1.2.3' }),
     statistics,
   });
-  const app = await httpApp(t, routes);
+  const info = { title: 'Handler', version: '1.2.3', basePath: '' };
+  const app = await httpApp(t, [...routes, ...apiDocs(routes, info)]);
   // Before the server's own end, which waits for answers.
   t.teardown(async () => {
     await lane.stop(clock.now());
