@@ -53,7 +53,9 @@ export class SoftDeleteLane implements JobHandler {
     await onEachTarget(this.#enabled(record), (target) => uninstallFrom(target, removal, this.#ports, signal));
     // What a disabled target holds can be taken away only once it is enabled again.
     const everywhere = record.metadata.installTargets.every((id) => this.#ports.targets.has(id));
-    if (flags.has('delete-flag') && record.state === 'deleting' && everywhere)
+    if (!flags.has('delete-flag') || record.state !== 'deleting' || !everywhere) return DONE;
+    // Scripts may have run for long. Whoever took the deletion back meanwhile said so in the cache, which stands.
+    if (await store.head(objectKey(job, 'delete-flag'), signal))
       await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleted' }], signal);
     return DONE;
   }

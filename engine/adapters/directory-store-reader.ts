@@ -3,7 +3,7 @@
 import type { BigIntStats } from 'node:fs';
 import { constants, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defect } from '../failure.ts';
+import { defect, transient } from '../failure.ts';
 import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../ports/object-store.ts';
 import { codeOf, storeFault } from './directory-store-fault.ts';
 import { walkObjects } from './directory-store-walk.ts';
@@ -16,7 +16,7 @@ const READ_BYTES = 64 * 1024;
 /** Stat calls under way at once while listing. */
 const STATS_AT_ONCE = 32;
 
-/** Reads the store at `path`, which need not exist yet. */
+/** Reads the store at `path`, which need not exist yet: no object is there then, but no listing either. */
 export function openDirectoryReader(path: string): ObjectReader {
   return new DirectoryReader(join(path, 'objects'));
 }
@@ -65,6 +65,8 @@ export class DirectoryReader implements ObjectReader {
     signal: AbortSignal,
   ): AsyncGenerator<ObjectInfo, void, undefined> {
     try {
+      // A folder that is away, as of a disk that is not mounted, must not look like one without objects.
+      await demandFolder(this.#objects);
       for await (const keys of walkObjects(this.#objects, { prefix, ...options, batch: STATS_AT_ONCE }, signal)) {
         // Removed between the listing and the look at it: not there.
         const infos = await Promise.all(keys.map((key) => statObject(key, join(this.#objects, key))));
@@ -75,6 +77,11 @@ export class DirectoryReader implements ObjectReader {
       throw storeFault(error, `listing ${prefix}`);
     }
   }
+}
+
+/** Throws unless the folder that holds all objects is there. */
+export async function demandFolder(objects: string): Promise<void> {
+  if (!(await stat(objects)).isDirectory()) throw transient(`${objects} is no directory`);
 }
 
 /**

@@ -5,7 +5,7 @@
 // A crash between two steps leaves a note that settling compares with the directory: a change that was made is released,
 // one that was not is dropped (design, Embedded stack). So no change is lost and none is announced that did not happen.
 
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { defect, messageOf, transient } from '../failure.ts';
@@ -21,7 +21,7 @@ import type {
 import { type Clock, deadline } from '../time.ts';
 import type { ChangeJournal, JournalEntry, PendingEntry } from './change-journal.ts';
 import { storeFault } from './directory-store-fault.ts';
-import { DirectoryReader, objectPath } from './directory-store-reader.ts';
+import { DirectoryReader, demandFolder, objectPath } from './directory-store-reader.ts';
 import { type StagedObject, Staging } from './directory-store-staging.ts';
 import { ObjectTree } from './directory-store-tree.ts';
 
@@ -110,7 +110,7 @@ export class DirectoryStore implements ObjectStore {
   async probe(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     try {
-      await stat(this.#objects);
+      await demandFolder(this.#objects);
       await this.#staging.probe();
     } catch (error) {
       throw transient(`object store ${this.#options.path}: ${messageOf(error)}`, { cause: error });

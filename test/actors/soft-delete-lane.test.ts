@@ -94,6 +94,23 @@ t.test('where nothing was installed, no plugin is called', async (t) => {
   }
 });
 
+t.test('a deletion that is taken back while scripts run does not come back, and all is installed again', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  const before = { record: await world.record(at), control: await world.control(at) };
+  await flag(world, at);
+  world.plugin.decide = async ({ kind }) => {
+    if (kind !== 'uninstall' || stateOf(world, at) !== 'deleting') return undefined;
+    await world.store.remove([objectKey(at, 'delete-flag')], never);
+    setState(world, at, 'live');
+    return undefined;
+  };
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.equal(stateOf(world, at), 'live');
+  await world.finish();
+  t.same({ record: await world.record(at), control: await world.control(at) }, before);
+});
+
 t.test('an install that has begun and said nothing is taken back', async (t) => {
   const world = new LaneWorld(t.testdir());
   const away = targetAway(world, PLASMO, ['writeMessage']);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -234,7 +234,22 @@ t.test('a reader without a journal reads the same store, even before it exists',
   t.strictSame(await Array.fromAsync(reader.list('', {}, signal)), [put]);
   const early = openDirectoryReader(join(path, 'nowhere'));
   t.equal(await early.get('1/a/x', undefined, signal), undefined);
-  t.strictSame(await Array.fromAsync(early.list('', {}, signal)), []);
+  await t.rejects(Array.fromAsync(early.list('', {}, signal)), { kind: 'transient', message: /nowhere/ });
+});
+
+t.test('a directory that is away, or no directory, is no empty store', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  const objects = join(path, 'objects');
+  await rename(objects, join(path, 'aside'));
+  const listing = () => Array.fromAsync(store.list('', {}, signal));
+  await t.rejects(listing(), { kind: 'transient', message: /objects/ });
+  await writeFile(objects, '');
+  await t.rejects(listing(), { kind: 'transient', message: /objects is no directory/ });
+  await t.rejects(store.probe(signal), { kind: 'transient', message: /objects is no directory/ });
+  await rm(objects);
+  await rename(join(path, 'aside'), objects);
+  t.match(await listing(), [{ key: '1/a/x' }]);
 });
 
 t.test('a probe names the directory that is gone', async (t) => {
