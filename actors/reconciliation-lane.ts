@@ -13,6 +13,7 @@ import { fileEntries } from './reconcile-registration.ts';
 import { readSnapshot, type Snapshot, type SnapshotPorts } from './reconcile-snapshot.ts';
 import { flagOlder } from './revisions.ts';
 import { linesOf } from './site-targets.ts';
+import { objectsOf, storedDataset } from './stored-dataset.ts';
 import { mostHopeful } from './uninstall.ts';
 
 export interface ReconciliationLanePorts extends SnapshotPorts {
@@ -136,6 +137,13 @@ export class ReconciliationLane implements JobHandler {
       properties: fileEntries(stored.properties),
       eventId: job.eventId,
     } as const;
-    await this.#ports.uploads.resume(accepted, signal);
+    const { uploads, store } = this.#ports;
+    // The snapshot is a moment old, and a sweep may have removed what it shows.
+    const isWhole = async (): Promise<boolean> => {
+      const now = await storedDataset(store, { owner, dataset }, signal);
+      const there = new Set(now ? objectsOf(now).map(({ key, etag }) => `${key} ${etag}`) : []);
+      return objectsOf(stored).every(({ key, etag }) => there.has(`${key} ${etag}`));
+    };
+    await uploads.resume(accepted, isWhole, signal);
   }
 }

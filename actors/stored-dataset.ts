@@ -51,6 +51,15 @@ export async function* storedDatasets(
   if (group) yield group;
 }
 
+/** Everything of the dataset that we know what it is. */
+export const objectsOf = ({ objects, properties, documents, raw, shares }: StoredDataset): readonly ObjectInfo[] => [
+  ...Object.values(objects),
+  ...properties,
+  ...documents,
+  ...raw,
+  ...shares,
+];
+
 interface Gathering extends DatasetAddress {
   readonly objects: Partial<Record<DatasetObject, ObjectInfo>>;
   readonly properties: ObjectInfo[];

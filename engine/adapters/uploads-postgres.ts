@@ -1,8 +1,9 @@
 // Uploads in the cache DB: reservations against the owner's quota, and the transaction behind the 202.
 //
-// A row is `receiving` from begin, `accepted` from accept or resume, `stored` from settle; abandon removes it. What an
-// owner uses is one counter row that triggers keep exact (0002-catalog.sql); begin and grow lock it, so of two uploads
-// at once that do not both fit the second sees the first. Locks are taken in the order upload, dataset, counter.
+// A row is `receiving` from begin, `accepted` from accept or resume, `stored` from settle; abandon removes it; one that
+// was given up is held by nobody. What an owner uses is one counter row that triggers keep exact (0002-catalog.sql);
+// begin and grow lock it, so of two uploads at once that do not both fit the second sees the first. Locks are taken in
+// the order upload, dataset, counter.
 
 import { rejected, transient } from '../failure.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -56,18 +57,36 @@ export class PostgresUploads implements Uploads {
     await this.#db.transaction((sql) => this.#accept(sql, upload), signal);
   }
 
-  async resume(upload: AcceptedUpload, signal: AbortSignal): Promise<boolean> {
+  async resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     return this.#db.transaction(async (sql) => {
       const values = [upload.dataset, upload.owner, this.#options.instance];
       if ((await sql.query(REOPEN, values)).length === 0) return false;
-      await this.#accept(sql, upload);
-      return true;
+      if (await isWhole()) {
+        await this.#accept(sql, upload);
+        return true;
+      }
+      await sql.query(`delete from upload where dataset_id = $1 and state = 'receiving'`, [upload.dataset]);
+      return false;
     }, signal);
+  }
+
+  async giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const given = await this.#db.query(
+      `update upload set holder = $2 where dataset_id = $1 and state = 'receiving' returning dataset_id`,
+      [dataset, NOBODY],
+    );
+    if (given.length > 0) return true;
+    // A statement of its own, which sees the acceptance that the one before may have waited for.
+    const accepted = await this.#db.query(`select from upload where dataset_id = $1 and state <> 'receiving'`, [
+      dataset,
+    ]);
+    return accepted.length === 0;
   }
 
   async #accept(sql: Sql, upload: AcceptedUpload): Promise<void> {
     const parameters = new SqlParameters();
-    const rows = await sql.query(acceptStatement(upload, parameters), parameters.values);
+    const rows = await sql.query(acceptStatement(upload, this.#options.instance, parameters), parameters.values);
     if (rows.length === 0) throw gone(upload.dataset);
     const { dataset, owner, eventId } = upload;
     await this.#options.enqueueJobs(sql, [{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
@@ -160,6 +179,9 @@ const BEGIN = `
     on conflict (dataset_id) do nothing returning dataset_id)
   select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`;
 
+/** No process has this id: what it holds is an orphan. */
+const NOBODY = 0;
+
 const REOPEN = `
   insert into upload (dataset_id, owner_id, state, holder, reserved_bytes)
   select $1::text, $2::numeric, 'receiving', $3::integer, 0
@@ -195,7 +217,7 @@ const GROW_ACCEPTED = growStatement(
 );
 
 /** The dataset's rows, made from its `receiving` row, which becomes `accepted`; returns no row when that is gone. */
-function acceptStatement(upload: AcceptedUpload, parameters: SqlParameters): string {
+function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
   const received =
     upload.source.kind === 'files'
       ? parameters.add(
@@ -207,7 +229,8 @@ function acceptStatement(upload: AcceptedUpload, parameters: SqlParameters): str
   const ctes = [
     `received as materialized (
       select dataset_id, reserved_bytes from upload
-      where dataset_id = ${parameters.add(upload.dataset, 'text')} and state = 'receiving' for update)`,
+      where dataset_id = ${parameters.add(upload.dataset, 'text')} and state = 'receiving'
+        and holder = ${parameters.add(instance, 'integer')} for update)`,
     ...insertDataset(
       upload,
       upload.metadata,

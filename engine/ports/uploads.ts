@@ -40,9 +40,15 @@ export interface Uploads {
   /**
    * Takes up an upload again that was accepted once and that the cache DB has forgotten: begin and accept in one
    * transaction, so that no crash leaves a `receiving` row whose objects the sweep would remove. The owner's quota was
-   * asked the first time. False, with nothing done, when the dataset is known or is being received.
+   * asked the first time. False, with nothing done, when the dataset is known or is being received, or when `isWhole`,
+   * which is asked once no sweep can touch the upload any more, finds that one has been there.
    */
-  resume(upload: AcceptedUpload, signal: AbortSignal): Promise<boolean>;
+  resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Decides an acceptance whose outcome is unknown. False: it has happened. True: it has not and cannot any more; the row
+   * stays, an orphan from now on, until its objects are removed and it is abandoned or swept.
+   */
+  giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean>;
   /** Forgets a `receiving` row and its reservation; the caller has removed its objects. */
   abandon(dataset: DatasetId, signal: AbortSignal): Promise<void>;
   /** The source of an accepted upload; undefined when there is none or it is stored. */
@@ -53,7 +59,7 @@ export interface Uploads {
   fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void>;
   /** Marks the upload `stored` with the bytes that count against the quota. Guarded by the lease. */
   settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
-  /** `receiving` rows whose process is dead, for the sweep: remove their objects, then {@link abandon}. */
+  /** `receiving` rows whose process is dead or that were given up, for the sweep: remove their objects, then {@link abandon}. */
   orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
   /** Bytes that count against the owner's quota: raw bytes of datasets that are not deleted, and reservations. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;

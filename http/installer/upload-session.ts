@@ -11,7 +11,6 @@ import { kindOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import { type DatasetMetadata, type FileEntry, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../engine/model/object-key.ts';
-import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
 import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { UploadSource, Uploads } from '../../engine/ports/uploads.ts';
@@ -21,8 +20,7 @@ import { ByteMeter } from './byte-meter.ts';
 
 export interface UploadPorts {
   readonly store: Pick<ObjectStore, 'put' | 'remove'>;
-  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'abandon'>;
-  readonly queries: Pick<DatasetQueries, 'view'>;
+  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon'>;
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -180,15 +178,15 @@ export class UploadSession {
   }
 
   /**
-   * After a commit whose outcome is unknown. Taking the row away decides it: it goes only if the commit did not happen.
-   * When even that cannot be asked, nothing is removed: the row still says what there is to sweep.
+   * After a commit whose outcome is unknown: decided by giving the row up, which fails if the commit happened. The row
+   * itself goes last, as always. When even that cannot be asked, nothing is removed: the row still says what there is to
+   * sweep.
    */
   async #wasAccepted(): Promise<boolean> {
     const { dataset, owner } = this.address;
     using patience = this.#deadline(CLEANUP_MS);
     try {
-      await this.#ports.uploads.abandon(dataset, patience.signal);
-      return (await this.#ports.queries.view(dataset, patience.signal)) !== undefined;
+      return !(await this.#ports.uploads.giveUp(dataset, patience.signal));
     } catch (err) {
       this.#state = 'gone';
       this.#ports.log.warn({ err, dataset, owner }, 'the outcome of an upload is unknown; its parts are kept');

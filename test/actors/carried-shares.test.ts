@@ -41,7 +41,6 @@ async function revision(t: Test): Promise<Revision> {
     {
       store: world.store,
       uploads: world.uploads,
-      queries: { view: async () => undefined },
       eventLog: { nextEventId: async () => 1_000 },
       clock: world.clock,
       log: silentLogger(),

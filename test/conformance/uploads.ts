@@ -264,11 +264,52 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 33);
   });
 
+  const whole = async (): Promise<boolean> => true;
+
+  t.test(
+    'a forgotten upload whose files are gone meanwhile is not taken up again, and nothing is left of the try',
+    async (t) => {
+      const { uploads, catalog, jobs, begin } = await open(t);
+      const at = newAddress();
+      t.equal(await uploads.resume(acceptedUpload(at, {}), async () => false, signal), false);
+      t.equal(await catalog.find(at.dataset, signal), undefined);
+      t.strictSame(
+        (await jobs()).filter((job) => job.dataset === at.dataset),
+        [],
+      );
+      await begin(at, 10);
+    },
+  );
+
+  t.test('an upload that is given up cannot be accepted any more, and waits for the sweep', async (t) => {
+    const { uploads, begin, accept, usage } = await open(t);
+    const at = newAddress();
+    await begin(at, 100);
+    t.equal(await uploads.giveUp(at.dataset, signal), true);
+    t.equal(await uploads.giveUp(at.dataset, signal), true);
+    await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
+    t.ok((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+    t.equal(await usage(at.owner), 100, 'what is there still counts');
+    await uploads.abandon(at.dataset, signal);
+    t.notOk((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+    t.equal(await uploads.giveUp(at.dataset, signal), true, 'nothing was accepted');
+  });
+
+  t.test('an upload that was accepted cannot be given up', async (t) => {
+    const { uploads, begin, accept, catalog } = await open(t);
+    const at = newAddress();
+    await begin(at, 100);
+    await accept(at);
+    t.equal(await uploads.giveUp(at.dataset, signal), false);
+    t.match(await catalog.find(at.dataset, signal), { state: 'live', upload: { status: 'running' } });
+    t.notOk((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+  });
+
   t.test('a forgotten upload that is taken up again is as one that was just accepted', async (t) => {
     const { uploads, catalog, jobs, usage, die } = await open(t);
     const at = newAddress();
     const properties = [{ name: 'p.tsv', size: 3 }];
-    t.equal(await uploads.resume(acceptedUpload(at, { properties, eventId: 4712 }), signal), true);
+    t.equal(await uploads.resume(acceptedUpload(at, { properties, eventId: 4712 }), whole, signal), true);
     t.strictSame(await catalog.find(at.dataset, signal), {
       ...at,
       state: 'live',
@@ -302,7 +343,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     for (const at of [receiving, accepted, registered]) {
       const record = await catalog.find(at.dataset, signal);
       const before = [await usage(at.owner), await jobs()];
-      t.equal(await uploads.resume(acceptedUpload(at, {}), signal), false);
+      t.equal(await uploads.resume(acceptedUpload(at, {}), whole, signal), false);
       t.strictSame(await catalog.find(at.dataset, signal), record);
       t.strictSame([await usage(at.owner), await jobs()], before);
     }

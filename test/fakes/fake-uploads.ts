@@ -20,6 +20,8 @@ interface FakeUpload extends DatasetAddress {
   /** Reserved while receiving, raw bytes afterwards. */
   readonly bytes: number;
   readonly source: UploadSource | undefined;
+  /** Cannot be accepted any more. */
+  readonly givenUp?: boolean;
 }
 
 export class FakeUploads implements Uploads {
@@ -63,7 +65,7 @@ export class FakeUploads implements Uploads {
     signal.throwIfAborted();
     const { owner, dataset, metadata, metaVersion, source, documents, properties, eventId } = accepted;
     const upload = this.#uploads.get(dataset);
-    if (upload?.state !== 'receiving') throw gone(dataset);
+    if (upload?.state !== 'receiving' || upload.givenUp) throw gone(dataset);
     await this.#options.enqueueJobs([{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
     this.#put({
       ...upload,
@@ -85,13 +87,23 @@ export class FakeUploads implements Uploads {
     });
   }
 
-  async resume(upload: AcceptedUpload, signal: AbortSignal): Promise<boolean> {
+  async resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     const { owner, dataset } = upload;
-    if (this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset)) return false;
+    const isKnown = (): boolean => this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset);
+    // The real one holds the row meanwhile; here nobody else can begin what is known to no client any more.
+    if (isKnown() || !(await isWhole()) || isKnown()) return false;
+    signal.throwIfAborted();
     this.#put({ owner, dataset, state: 'receiving', bytes: 0, source: undefined });
     await this.accept(upload, signal);
     return true;
+  }
+
+  async giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const upload = this.#uploads.get(dataset);
+    if (upload?.state === 'receiving') this.#put({ ...upload, givenUp: true });
+    return upload === undefined || upload.state === 'receiving';
   }
 
   async abandon(dataset: DatasetId, signal: AbortSignal): Promise<void> {
@@ -131,7 +143,7 @@ export class FakeUploads implements Uploads {
   async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
     signal.throwIfAborted();
     const receiving = [...this.#uploads.values()].filter(
-      (upload) => upload.state === 'receiving' && !this.receives(upload.dataset),
+      (upload) => upload.state === 'receiving' && (upload.givenUp || !this.receives(upload.dataset)),
     );
     return receiving.map(({ owner, dataset }) => ({ owner, dataset }));
   }

@@ -113,9 +113,9 @@ export class Clients {
   async #upload(process: SimProcess, plan: DatasetPlan): Promise<void> {
     const { log, trace } = this.#world;
     const { ports, clock } = process;
-    const { store, uploads, queries, events: eventLog } = ports;
+    const { store, uploads, events: eventLog } = ports;
     const { owner, dataset, metadata, files, properties } = plan;
-    const session = new UploadSession({ owner, dataset }, { store, uploads, queries, eventLog, clock, log }, LIMITS);
+    const session = new UploadSession({ owner, dataset }, { store, uploads, eventLog, clock, log }, LIMITS);
     const storeAll = async (folder: 'raw' | 'datasetProperties', all: Readonly<Record<string, string>>) => {
       const stored = [];
       for (const [name, text] of Object.entries(all))

@@ -1,7 +1,7 @@
 // How a simulation must end: told from what the clients did and what the plugin says, not from the code.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
+import type { TargetId, UserId } from '../../engine/model/ids.ts';
 import { parseMetadata } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
@@ -29,12 +29,7 @@ export async function judge(world: World, clients: Clients, plans: readonly Data
     faults.push(`${what} is ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
   };
   const there = plans.filter(({ dataset }) => world.catalog.datasets.has(dataset));
-  // Between the row and the objects of an upload that was refused to its client, a crash or a failing store leaves objects
-  // that only reconciliation finds, and takes for an upload whose files were lost. Known, and nobody was promised anything.
-  const halfGivenUp = ({ dataset }: { readonly dataset: DatasetId }): boolean =>
-    world.givenUp.has(dataset) && !clients.accepted.has(dataset);
   for (const plan of plans) {
-    if (halfGivenUp(plan)) continue;
     const replaced = there.some((other) => other.revises === plan.dataset && replaces(other));
     if (replaced && there.includes(plan)) judgeReplaced(world, plan, expect);
     else if (there.includes(plan)) await judgeDataset(world, clients, plan, expect);
@@ -49,13 +44,9 @@ export async function judge(world: World, clients: Clients, plans: readonly Data
     [],
   );
   expect('leases', world.leases.held(), []);
-  const poisoned = there
-    .filter((plan) => isPoisoned(plan) && !halfGivenUp(plan))
-    .map(({ dataset }) => `import ${dataset} dead`);
-  const rows = world.jobs.rows.filter((row) => !halfGivenUp(row));
-  expect('jobs', rows.map((row) => `${row.lane} ${row.dataset} ${row.state}`).sort(), poisoned.sort());
+  const poisoned = there.filter((plan) => isPoisoned(plan)).map(({ dataset }) => `import ${dataset} dead`);
+  expect('jobs', world.jobs.rows.map((row) => `${row.lane} ${row.dataset} ${row.state}`).sort(), poisoned.sort());
   for (const owner of new Set(plans.map((plan) => plan.owner))) {
-    if (plans.some((plan) => plan.owner === owner && halfGivenUp(plan))) continue;
     const owned = there.filter((plan) => plan.owner === owner && !isFlagged(world, plan));
     const bytes = owned.flatMap(({ files }) => Object.values(files)).reduce((sum, text) => sum + text.length, 0);
     expect(`usage of ${owner}`, await world.uploads.usage(owner, never), bytes);

@@ -124,12 +124,7 @@ class Simulation {
   /** What an administrator does about dead jobs; false when there are none. */
   async #retryDead(): Promise<boolean> {
     const poisoned = this.#plan.datasets.filter(isPoisoned).map(({ dataset }) => dataset);
-    const { givenUp } = this.#world;
-    const { accepted } = this.#clients;
-    const dead = this.#world.jobs.rows
-      .filter((row) => !(row.lane === 'import' && poisoned.includes(row.dataset)))
-      // Taken up again by reconciliation while its files were being removed: see judge.ts.
-      .filter(({ dataset }) => !givenUp.has(dataset) || accepted.has(dataset));
+    const dead = this.#world.jobs.rows.filter((row) => !(row.lane === 'import' && poisoned.includes(row.dataset)));
     const admin = new FakeJobAdmin(this.#world.jobs, this.#world.catalog);
     for (const row of dead) {
       this.#world.trace.note(`administrator: ${row.lane} ${row.dataset} again`);

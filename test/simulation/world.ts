@@ -69,8 +69,6 @@ export class World {
   /** Changes on their way from the store, and those that a settling must tell. */
   late = 0;
   untold: { readonly change: ObjectChange; readonly process: number }[] = [];
-  /** Uploads whose row was taken away while some of their objects were there, or that reconciliation took up. */
-  readonly givenUp = new Set<DatasetId>();
   readonly #receivers = new Map<DatasetId, number>();
   #last = 0;
 
@@ -123,20 +121,12 @@ export class World {
 
   /** The uploads as a process sees them: those that it receives are its own. */
   uploadsOf(process: { readonly id: number }): Uploads {
-    const { uploads, givenUp } = this;
+    const { uploads } = this;
     const receivers = this.#receivers;
     const own: Partial<Uploads> = {
       begin: (at, ...rest) => {
         receivers.set(at.dataset, process.id);
         return uploads.begin(at, ...rest);
-      },
-      resume: (at, ...rest) => {
-        if (!this.catalog.datasets.has(at.dataset)) givenUp.add(at.dataset);
-        return uploads.resume(at, ...rest);
-      },
-      abandon: async (dataset, signal) => {
-        if (this.store.keys().some((key) => key.includes(`/${dataset}/`))) givenUp.add(dataset);
-        await uploads.abandon(dataset, signal);
       },
     };
     return new Proxy<Uploads>(uploads, {

@@ -3,14 +3,13 @@ import t, { type Test } from 'tap';
 import { transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
-import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { Uploads } from '../../../engine/ports/uploads.ts';
 import { UploadSession } from '../../../http/installer/upload-session.ts';
 import { FakeCatalog } from '../../fakes/fake-catalog.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { FakeUploads } from '../../fakes/fake-uploads.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
-import { metadata, viewed } from './datasets.ts';
+import { metadata } from './datasets.ts';
 
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
@@ -29,9 +28,6 @@ function setup(_t: Test, options: Options = {}) {
   const uploads = new FakeUploads(catalog, { holds: () => true, enqueueJobs: async () => {} });
   const store = new FakeObjectStore();
   const clock = new VirtualClock();
-  const queries: Pick<DatasetQueries, 'view'> = {
-    view: async (id): Promise<ViewedDataset | undefined> => (catalog.datasets.has(id) ? viewed() : undefined),
-  };
   const own = options.uploads?.(uploads) ?? {};
   const session = new UploadSession(
     { owner, dataset },
@@ -41,10 +37,10 @@ function setup(_t: Test, options: Options = {}) {
         begin: (...args) => uploads.begin(...args),
         grow: (...args) => uploads.grow(...args),
         accept: (...args) => uploads.accept(...args),
+        giveUp: (...args) => uploads.giveUp(...args),
         abandon: (...args) => uploads.abandon(...args),
         ...own,
       },
-      queries,
       eventLog: { nextEventId: async () => 42 },
       clock,
       log: silentLogger(),
@@ -203,7 +199,7 @@ t.test('a commit whose outcome cannot be learnt keeps its objects for the sweep'
   const away = async () => {
     throw transient('connection lost');
   };
-  const { session, store, catalog, put, accept } = setup(t, { uploads: () => ({ accept: away, abandon: away }) });
+  const { session, store, catalog, put, accept } = setup(t, { uploads: () => ({ accept: away, giveUp: away }) });
   await put('a', 10);
   await t.rejects(accept(10), { message: 'connection lost' });
   await session.abandon();
