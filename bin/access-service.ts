@@ -2,11 +2,13 @@
 
 import { readdirSync } from 'node:fs';
 import { approveWaited } from '../actors/access-approval.ts';
+import { accessMailMetrics, sendAccessMails } from '../actors/access-mail.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { PostgresAccessCatalogue } from '../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../engine/adapters/access/end-users.ts';
 import { PostgresAccessHistory } from '../engine/adapters/access/history.ts';
 import { PostgresAccessInvitations } from '../engine/adapters/access/invitations.ts';
+import { PostgresOutbox } from '../engine/adapters/access/outbox.ts';
 import { PostgresAccessProviders } from '../engine/adapters/access/providers.ts';
 import { PostgresAccessRoles } from '../engine/adapters/access/roles.ts';
 import { PostgresAccessStaff } from '../engine/adapters/access/staff.ts';
@@ -23,8 +25,14 @@ import { redeeming } from '../http/access/redeem.ts';
 import { accessRoutes, TOKEN_HEADERS } from '../http/access/routes.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { accessConnection, migrateAccess } from './access-database.ts';
+import { mailDelivery } from './access-mail.ts';
 import { type FrontEndParts, frontEnd } from './front-end.ts';
 import type { Core } from './open-core.ts';
+
+export interface AccessParts extends FrontEndParts {
+  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  readonly mailDir?: string | undefined;
+}
 
 export interface AccessService {
   /** In start order. */
@@ -40,7 +48,7 @@ export async function accessService(
   configuration: Configuration,
   core: Pick<Core, 'db' | 'accounts'>,
   auth: AuthSettings,
-  parts: FrontEndParts,
+  parts: AccessParts,
   scope: Scope,
   signal: AbortSignal,
 ): Promise<AccessService | undefined> {
@@ -55,6 +63,11 @@ export async function accessService(
 
   const endUsers = new PostgresEndUsers(db);
   const invitations = new PostgresAccessInvitations(db);
+  const providers = new PostgresAccessProviders(db);
+  const catalogue = new PostgresAccessCatalogue(db);
+  const delivery = mailDelivery(configuration, parts.mailDir, scope);
+  if (!delivery) log.warn('no mail server is configured: mails of dataset access wait');
+  const counts = accessMailMetrics(metrics);
   const approvals = new WaitingApprovals(endUsers, log);
   const front = await frontEnd(
     containerCore,
@@ -72,8 +85,8 @@ export async function accessService(
       routes: accessRoutes({
         roles: new PostgresAccessRoles(db),
         staff: new PostgresAccessStaff(db),
-        providers: new PostgresAccessProviders(db),
-        catalogue: new PostgresAccessCatalogue(db),
+        providers,
+        catalogue,
         endUsers,
         invitations,
         history: new PostgresAccessHistory(db),
@@ -86,16 +99,45 @@ export async function accessService(
         dependencies: [
           { name: 'access-db', probe: (until) => db.probe(until) },
           { name: 'account-db', probe: (until) => core.db.probe(until) },
+          ...(delivery?.isServer
+            ? [{ name: 'smtp', probe: (until: AbortSignal) => delivery.mailer.probe(until) }]
+            : []),
         ],
         threads: () => readdirSync('/proc/self/task').length,
       }),
     },
     parts,
   );
+  const mails: readonly ChildSpec[] = delivery
+    ? [
+        {
+          name: 'accessMail',
+          create: () =>
+            sendAccessMails({
+              ...delivery,
+              outbox: new PostgresOutbox(db),
+              catalogue,
+              providers,
+              accounts: core.accounts,
+              site: {
+                siteUrl: access.siteUrl,
+                registrationPath: access.registrationPath,
+                applicationPath: access.applicationPath,
+                supportEmail: access.supportEmail,
+              },
+              counts,
+              clock,
+              log,
+              metrics,
+              random: Math.random,
+            }),
+        },
+      ]
+    : [];
   const { enabled, intervalMs } = access.autoApproval;
   const approval: ChildSpec = {
     name: 'accessApproval',
     create: () => approveWaited({ approvals, periodMs: intervalMs, clock, log, metrics }),
   };
-  return { children: [...(enabled ? [approval] : []), front.spec], url: () => front.url() };
+  return { children: [...mails, ...(enabled ? [approval] : []), front.spec], url: () => front.url() };
 }

@@ -40,6 +40,8 @@ export interface Service {
 }
 
 export interface ComposeParts extends CoreParts {
+  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  readonly mailDir?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Scratch space of this process alone; made, and emptied at start. */
   readonly scratchDir: string;
@@ -105,7 +107,14 @@ export async function compose(
     auth,
     frontEndParts,
   );
-  const access = await accessService(configuration, core, auth, frontEndParts, scope, signal);
+  const access = await accessService(
+    configuration,
+    core,
+    auth,
+    { ...frontEndParts, mailDir: parts.mailDir },
+    scope,
+    signal,
+  );
   return {
     children: [
       threads.spec,

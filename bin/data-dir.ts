@@ -18,6 +18,8 @@ export interface DataDir {
   readonly objects: string;
   readonly sites: string;
   readonly plugins: string;
+  /** Mails of the dataset access service, when no mail server is configured. */
+  readonly mail: string;
   /** The sample command of the handler service. */
   readonly handlerCommand: string;
   readonly scratch: string;
@@ -58,6 +60,7 @@ export function dataDir(path: string): DataDir {
     sites: at('sites'),
     plugins: at('plugins'),
     handlerCommand: at('handler/copy-inputs'),
+    mail: at('mail'),
     scratch: at('scratch'),
     scripts: at('scripts'),
     log: at('longshore.log'),

@@ -19,6 +19,8 @@ export interface ServiceOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  readonly mailDir?: string;
   /** Scratch space of this process alone. */
   readonly scratchDir: string;
   /** Called once everything answers; the service ends when it rejects. */
@@ -31,11 +33,11 @@ export interface ServiceOptions {
 
 /** Resolves with how it ended: `stopped` by the signal, or `broken` by itself. */
 export async function runService(options: ServiceOptions, signal: AbortSignal): Promise<'stopped' | 'broken'> {
-  const { clock, log, configuration, env, scratchDir } = options;
+  const { clock, log, configuration, env, scratchDir, mailDir } = options;
   const metrics = new Metrics();
   await using scope = new Scope({ clock, log });
   scope.use('process metrics', observeProcess(metrics, clock));
-  const service = await compose(configuration, { clock, log, metrics, env, scratchDir }, scope, signal);
+  const service = await compose(configuration, { clock, log, metrics, env, scratchDir, mailDir }, scope, signal);
   const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children: service.children });
   try {
     await tree.start(signal);

@@ -1,29 +1,51 @@
 // `longshore access`: what operators of the dataset access service do outside of its API.
 
+import { listMails } from '../../engine/adapters/mail-directory.ts';
 import { importCatalogue } from '../access-database.ts';
 import { parse } from '../arguments.ts';
-import { type Command, EXIT } from '../command.ts';
+import { oneLine } from '../client/one-line.ts';
+import { type Command, type CommandIo, EXIT } from '../command.ts';
 import { dataDir, defaultDataPath } from '../data-dir.ts';
 import { loadConfig } from '../load-config.ts';
 import { UsageError } from '../usage-error.ts';
 
-const OPTIONS = { data: { type: 'string' }, config: { type: 'string' } } as const;
+const OPTIONS = {
+  data: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
 
 export const access: Command = {
   name: 'access',
-  summary: 'import curated datasets for the dataset access service',
-  usage: 'longshore access import FILE [--data DIR | --config FILE]',
+  summary: "import curated datasets, or list the mails that 'up' keeps as files",
+  usage: 'longshore access import FILE [--data DIR | --config FILE] | access mail [--data DIR] [--json]',
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [verb, file, ...rest] = positionals;
+    const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
+    if (verb === 'mail' && file === undefined && values.config === undefined) {
+      await printMails(dir.mail, values.json, io);
+      return EXIT.ok;
+    }
     if (verb !== 'import' || file === undefined || rest.length > 0)
-      throw new UsageError("'import' and one FILE are needed");
+      throw new UsageError("'import' and one FILE, or 'mail', is needed");
     if (values.data !== undefined && values.config !== undefined)
       throw new UsageError('only one of --data and --config may be given');
-    const own = dataDir(values.data ?? defaultDataPath(process.getuid?.())).config;
-    const configuration = await loadConfig(values.config ?? own, io);
+    const configuration = await loadConfig(values.config ?? dir.config, io);
     const { read, changed } = await importCatalogue(configuration, file, io.signal);
     io.out(`${read} datasets read, ${changed} new or changed\n`);
     return EXIT.ok;
   },
 };
+
+async function printMails(path: string, asJson: boolean, io: CommandIo): Promise<void> {
+  const mails = await listMails(path);
+  if (asJson) {
+    io.out(`${JSON.stringify(mails, null, 2)}\n`);
+    return;
+  }
+  for (const { date, to, cc, subject, file } of mails) {
+    const copied = cc.length > 0 ? ` (copies ${cc.join(', ')})` : '';
+    io.out(`${date}  ${oneLine(`${to.join(', ')}${copied}: ${subject}`)}\n    ${file}\n`);
+  }
+}

@@ -92,6 +92,7 @@ export const up: Command = {
           close: () => postgres.stop(),
           env: io.env,
           scratchDir: dir.scratch,
+          mailDir: dir.mail,
           ready: async (addresses) => {
             const adminToken = configuration.containerCore.authentication?.adminToken ?? '';
             const endpoints: Endpoints = { ...addresses, adminToken, pid: process.pid };

@@ -77,6 +77,28 @@ t.test('from nothing to use: owner, manager, request, approval, results, history
   t.equal(await mayAll(), false);
 });
 
+t.test('its mails are files in the data directory, listed by access mail', async (t) => {
+  // Written within seconds; the metric says when.
+  for (;;) {
+    const text = await (await fetch(`${base}/metrics`)).text();
+    if (/^longshore_access_mails\{state="waiting"\} 0$/m.test(text) && /mails_total\{result="sent"\} 2$/m.test(text))
+      break;
+  }
+  const { stdout, code } = await longshore(['access', 'mail', '--data', dir, '--json']);
+  t.equal(code, 0);
+  t.match(JSON.parse(stdout), [
+    {
+      to: ['uwe@lab.example', 'support@longshore.example'],
+      cc: ['mara@lab.example'],
+      subject: 'Sleep and light in two cities: Access Request Approved',
+      text: /The request of Uwe Doe .*\n(?:.*\n)*Has an ethics committee approved your plans\?: yes/,
+    },
+    { subject: 'Sleep and light in two cities: Access Request Denied' },
+  ]);
+  const list = await longshore(['access', 'mail', '--data', dir]);
+  t.match(list.stdout, /uwe@lab\.example, support@longshore\.example \(copies mara@lab\.example\): Sleep and light/);
+});
+
 t.test('there is a sample study of every restriction level', async (t) => {
   const { body } = await call(as('owner'), 'GET', '/permissions?all=true');
   const { perDataset } = body as { perDataset: Record<string, { studyId: string }> };

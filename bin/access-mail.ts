@@ -1,0 +1,39 @@
+// Who delivers the mails of the dataset access service: the mail server of the configuration, or, for `up`, files.
+
+import { readFileSync } from 'node:fs';
+import type { AccessMailOptions } from '../actors/access-mail.ts';
+import type { Configuration } from '../config/configuration.ts';
+import { MailDirectory } from '../engine/adapters/mail-directory.ts';
+import { SmtpMailer } from '../engine/adapters/smtp.ts';
+import type { Scope } from '../engine/scope.ts';
+
+export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
+  /** Whether health tells about it. */
+  readonly isServer: boolean;
+};
+
+/** Of mails that are files. */
+const LOCAL_SENDER = 'longshore@localhost';
+const LOCAL_RETRY = { tries: 10, baseMs: 1_000, maxMs: 60_000 };
+
+/** Undefined when nobody delivers: mails wait. */
+export function mailDelivery(
+  { mail, access }: Pick<Configuration, 'mail' | 'access'>,
+  mailDir: string | undefined,
+  scope: Scope,
+): MailDelivery | undefined {
+  if (mail) {
+    const { server, security, tlsOptions, username, password, timeoutMs, retry } = mail;
+    const { caFile, verify } = tlsOptions;
+    const mailer = new SmtpMailer({
+      ...{ host: server.host, port: server.port, security, timeoutMs },
+      tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) },
+      login: username === undefined ? undefined : { user: username, pass: password ?? '' },
+    });
+    const replyTo = mail.replyTo ?? access?.supportEmail;
+    return { mailer: scope.use('mail server', mailer), from: mail.from, replyTo, retry, isServer: true };
+  }
+  if (mailDir === undefined) return undefined;
+  const mailer = new MailDirectory(mailDir);
+  return { mailer, from: LOCAL_SENDER, replyTo: access?.supportEmail, retry: LOCAL_RETRY, isServer: false };
+}
