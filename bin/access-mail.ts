@@ -1,7 +1,7 @@
 // Who delivers the mails of the dataset access service: the mail server of the configuration, or, for `up`, files.
 
 import { readFileSync } from 'node:fs';
-import type { AccessMailOptions } from '../actors/access-mail.ts';
+import type { AccessMailOptions } from '../actors/daemons/access-mail.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { MailDirectory } from '../engine/adapters/mail-directory.ts';
 import { SmtpMailer } from '../engine/adapters/smtp.ts';

@@ -1,8 +1,8 @@
 // The dataset access service of the configuration: its front end, and what runs behind it.
 
 import { readdirSync } from 'node:fs';
-import { approveWaited } from '../actors/access-approval.ts';
-import { accessMailMetrics, sendAccessMails } from '../actors/access-mail.ts';
+import { approveWaited } from '../actors/daemons/access-approval.ts';
+import { accessMailMetrics, sendAccessMails } from '../actors/daemons/access-mail.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { PostgresAccessCatalogue } from '../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../engine/adapters/access/end-users.ts';

@@ -1,13 +1,13 @@
 // From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
 
 import { join } from 'node:path';
-import { ClearFailed } from '../actors/clear-failed.ts';
-import { Daemons } from '../actors/daemons.ts';
-import type { LaneTuning } from '../actors/job-lane.ts';
-import { PluginBreakers } from '../actors/plugin-breakers.ts';
-import { Scratch } from '../actors/scratch.ts';
+import { ClearFailed } from '../actors/daemons/clear-failed.ts';
+import { Daemons } from '../actors/daemons/daemons.ts';
+import type { LaneTuning } from '../actors/jobs/job-lane.ts';
+import { Scratch } from '../actors/jobs/scratch.ts';
+import type { UploadLimits } from '../actors/lanes/upload-lane.ts';
+import { PluginBreakers } from '../actors/plugins/plugin-breakers.ts';
 import { topology } from '../actors/topology.ts';
-import type { UploadLimits } from '../actors/upload-lane.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';

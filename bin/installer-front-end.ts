@@ -1,14 +1,14 @@
 // The installer API of the configuration.
 
 import { webcrypto } from 'node:crypto';
-import type { Daemons } from '../actors/daemons.ts';
-import type { PluginBreakers } from '../actors/plugin-breakers.ts';
+import type { Daemons } from '../actors/daemons/daemons.ts';
+import type { PluginBreakers } from '../actors/plugins/plugin-breakers.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { formatDuration } from '../engine/duration.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { FailedInstalls } from '../engine/ports/failed-installs.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
-import { liveInstallStatus } from '../http/installer/live-status.ts';
+import { liveInstallStatus } from '../http/installer/details/live-status.ts';
 import { installerRoutes } from '../http/installer/routes.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';

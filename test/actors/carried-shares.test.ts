@@ -7,9 +7,9 @@ import { silentLogger } from '../../engine/log.ts';
 import { revisionOf, type UserId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
-import { keepShares, shareDocuments, tellOfShares } from '../../http/installer/carried-shares.ts';
-import { nextHistory } from '../../http/installer/next-revision.ts';
-import { UploadSession } from '../../http/installer/upload-session.ts';
+import { keepShares, shareDocuments, tellOfShares } from '../../http/installer/revisions/carried-shares.ts';
+import { nextHistory } from '../../http/installer/revisions/next-revision.ts';
+import { UploadSession } from '../../http/installer/uploads/upload-session.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;

@@ -2,8 +2,8 @@
 // the jobs that were in the thread with it run once more, each alone (design, From a change to a job 7).
 
 import t, { type Test } from 'tap';
-import type { JobHandler } from '../../actors/job-handler.ts';
-import { jobLane } from '../../actors/job-lane.ts';
+import type { JobHandler } from '../../actors/jobs/job-handler.ts';
+import { jobLane } from '../../actors/jobs/job-lane.ts';
 import { PostgresJobs } from '../../engine/adapters/jobs-postgres.ts';
 import { kindOf } from '../../engine/failure.ts';
 import { silentLogger } from '../../engine/log.ts';

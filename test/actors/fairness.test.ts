@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { planClaim } from '../../actors/fair-claim.ts';
-import { jobLane } from '../../actors/job-lane.ts';
+import { planClaim } from '../../actors/jobs/fair-claim.ts';
+import { jobLane } from '../../actors/jobs/job-lane.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';

@@ -2,7 +2,7 @@
 // dataset in the store; what the front ends read is what they read before.
 
 import t from 'tap';
-import { storedDatasets } from '../../actors/stored-dataset.ts';
+import { storedDatasets } from '../../actors/dataset/stored-dataset.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';

@@ -2,7 +2,7 @@
 // it says what it said before.
 
 import t from 'tap';
-import { storedDatasets } from '../../actors/stored-dataset.ts';
+import { storedDatasets } from '../../actors/dataset/stored-dataset.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 import {

@@ -1,8 +1,8 @@
 // What reconciliation decides about a live dataset, from snapshots alone: upload, import, and what its copies lack.
 
 import t from 'tap';
-import { combinedVersion, sharesVersion } from '../../actors/dataset-versions.ts';
-import type { Snapshot } from '../../actors/reconcile-snapshot.ts';
+import { combinedVersion, sharesVersion } from '../../actors/dataset/dataset-versions.ts';
+import type { Snapshot } from '../../actors/reconciliation/reconcile-snapshot.ts';
 import { datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
 import type { InstallStatus } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';

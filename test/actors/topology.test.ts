@@ -2,10 +2,10 @@
 // otherwise; what happens is set off by what happened before.
 
 import t, { type Test } from 'tap';
-import { Daemons } from '../../actors/daemons.ts';
-import type { LaneChannels } from '../../actors/event-router.ts';
-import { PluginBreakers } from '../../actors/plugin-breakers.ts';
-import { Scratch } from '../../actors/scratch.ts';
+import { Daemons } from '../../actors/daemons/daemons.ts';
+import type { LaneChannels } from '../../actors/events/event-router.ts';
+import { Scratch } from '../../actors/jobs/scratch.ts';
+import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { RUNNING_LANES, topology } from '../../actors/topology.ts';
 import { transient } from '../../engine/failure.ts';
 import { silentLogger } from '../../engine/log.ts';

@@ -3,8 +3,8 @@
 import { readdir } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { Scratch } from '../../actors/scratch.ts';
-import { UploadLane } from '../../actors/upload-lane.ts';
+import { Scratch } from '../../actors/jobs/scratch.ts';
+import { UploadLane } from '../../actors/lanes/upload-lane.ts';
 import { aborted } from '../../engine/failure.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { zipOf } from '../fixtures/archives.ts';

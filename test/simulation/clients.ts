@@ -2,7 +2,7 @@
 // process ends under a call hears nothing and goes on with what it wanted to do next.
 
 import { Readable } from 'node:stream';
-import { versionOf } from '../../actors/dataset-versions.ts';
+import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
@@ -10,7 +10,7 @@ import { serialiseShare } from '../../engine/model/share.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import { settledUnless } from '../../engine/wait.ts';
-import { UploadSession } from '../../http/installer/upload-session.ts';
+import { UploadSession } from '../../http/installer/uploads/upload-session.ts';
 import type { DatasetPlan, Edit } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';

@@ -1,8 +1,8 @@
 // One process of the simulation: the real supervisor over the real tree, on ports that stand behind the scheduler.
 
-import { Daemons } from '../../actors/daemons.ts';
-import type { LaneChannels } from '../../actors/event-router.ts';
-import { PluginBreakers } from '../../actors/plugin-breakers.ts';
+import { Daemons } from '../../actors/daemons/daemons.ts';
+import type { LaneChannels } from '../../actors/events/event-router.ts';
+import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { topology } from '../../actors/topology.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { LANES } from '../../engine/model/event.ts';

@@ -1,6 +1,6 @@
 // Scratch folders in memory: the files of one process, by path.
 
-import { Scratch } from '../../actors/scratch.ts';
+import { Scratch } from '../../actors/jobs/scratch.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 
 export class SimScratch extends Scratch {

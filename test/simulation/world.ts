@@ -2,7 +2,7 @@
 // come and go around them.
 
 import pino from 'pino';
-import type { DaemonSettings } from '../../actors/daemons.ts';
+import type { DaemonSettings } from '../../actors/daemons/daemons.ts';
 import type { Logger } from '../../engine/log.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';

@@ -1,6 +1,6 @@
 // An upload as a front end receives it, up to the 202, for the worlds of tests.
 
-import { versionOf } from '../../actors/dataset-versions.ts';
+import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';

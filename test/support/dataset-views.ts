@@ -2,9 +2,15 @@
 // as `current`, `stale` or `none`, and no times. What is about shares is left out of a database that knows of none and
 // reflects that there are none.
 
-import { combinedVersion, NO_SHARES, sameVersion, sharesVersion, versionOf } from '../../actors/dataset-versions.ts';
-import { propertyFiles } from '../../actors/site-targets.ts';
-import { storedShares } from '../../actors/stored-shares.ts';
+import {
+  combinedVersion,
+  NO_SHARES,
+  sameVersion,
+  sharesVersion,
+  versionOf,
+} from '../../actors/dataset/dataset-versions.ts';
+import { propertyFiles } from '../../actors/dataset/site-targets.ts';
+import { storedShares } from '../../actors/dataset/stored-shares.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectVersion, ShareWords } from '../../engine/ports/catalog.ts';

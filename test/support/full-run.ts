@@ -1,6 +1,6 @@
 // A full run of the reconciler over a world of lanes, and what these make of it.
 
-import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler.ts';
+import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconciler.ts';
 import type { ReconcilerReport } from '../../engine/ports/daemon-orders.ts';
 import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';

@@ -1,7 +1,7 @@
 // Datasets as the object store and the databases know them, for tests of what compares the two.
 
-import { combinedVersion, NO_SHARES, sharesVersion, versionOf } from '../../actors/dataset-versions.ts';
-import type { StoredDataset } from '../../actors/stored-dataset.ts';
+import { combinedVersion, NO_SHARES, sharesVersion, versionOf } from '../../actors/dataset/dataset-versions.ts';
+import type { StoredDataset } from '../../actors/dataset/stored-dataset.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { IndexedDataset, StoreOrdered } from '../../engine/ports/dataset-index.ts';

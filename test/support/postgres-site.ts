@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { JobHandler } from '../../actors/job-handler.ts';
-import { runJob } from '../../actors/job-lane.ts';
-import { routeChange } from '../../actors/routing.ts';
-import { Scratch } from '../../actors/scratch.ts';
+import { routeChange } from '../../actors/events/routing.ts';
+import type { JobHandler } from '../../actors/jobs/job-handler.ts';
+import { runJob } from '../../actors/jobs/job-lane.ts';
+import { Scratch } from '../../actors/jobs/scratch.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { PostgresCatalog } from '../../engine/adapters/catalog-postgres.ts';
 import { PostgresDatasetQueries } from '../../engine/adapters/dataset-queries-postgres.ts';

@@ -1,9 +1,9 @@
 // Snapshots for the decision of a reconciliation: one dataset that is installed on two targets and in sync everywhere,
 // but for what a case says.
 
-import { versionOf } from '../../actors/dataset-versions.ts';
-import { type Action, decideReconciliation } from '../../actors/reconcile-decision.ts';
-import type { Snapshot, TargetSnapshot } from '../../actors/reconcile-snapshot.ts';
+import { versionOf } from '../../actors/dataset/dataset-versions.ts';
+import { type Action, decideReconciliation } from '../../actors/reconciliation/reconcile-decision.ts';
+import type { Snapshot, TargetSnapshot } from '../../actors/reconciliation/reconcile-snapshot.ts';
 import { type DatasetObject, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { InstallStatus } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';

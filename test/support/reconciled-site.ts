@@ -1,8 +1,8 @@
 // An object store, a cache and two install targets that know datasets, and a reconciler over them whose jobs are kept.
 
-import { versionOf } from '../../actors/dataset-versions.ts';
-import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler.ts';
-import { storedDataset } from '../../actors/stored-dataset.ts';
+import { versionOf } from '../../actors/dataset/dataset-versions.ts';
+import { storedDataset } from '../../actors/dataset/stored-dataset.ts';
+import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconciler.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import type { TargetId } from '../../engine/model/ids.ts';

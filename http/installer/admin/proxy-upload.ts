@@ -7,13 +7,13 @@ import { badRequest } from '../../errors.ts';
 import type { Route } from '../../route.ts';
 import { describeValue } from '../checks/describe.ts';
 import type { CheckedDetails } from '../checks/details-check.ts';
-import type { CreateOrder, Creation } from '../create.ts';
 import { answer, refusals } from '../responses.ts';
 import { Accepted } from '../schema/accepted.ts';
 import { Datetime } from '../schema/dataset-terms.ts';
 import { CreateDetails } from '../schema/details.ts';
 import { UserIdOutput } from '../schema/people.ts';
 import { uploadBody } from '../schema/upload-body.ts';
+import type { CreateOrder, Creation } from '../uploads/create.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
 /** RFC 3339, section 5.6, without leap seconds. */

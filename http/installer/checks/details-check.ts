@@ -4,8 +4,8 @@
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import type { ApiVersion } from '../../context.ts';
-import type { InstallTargets } from '../install-targets.ts';
 import { CreateDetails } from '../schema/details.ts';
+import type { InstallTargets } from '../service/install-targets.ts';
 import { clean } from './clean.ts';
 import { checkRules } from './details-rules.ts';
 import { type FaultSink, Faults } from './faults.ts';

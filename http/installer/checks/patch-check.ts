@@ -5,8 +5,8 @@
 import { type DataType, type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import type { DatasetMetadata, DatasetType } from '../../../engine/model/metadata.ts';
 import type { Visibility } from '../../../engine/model/status.ts';
-import { detailsFromMetadata, type StoredDetails } from '../details-from-metadata.ts';
-import { membersIn, patchedMetadata, setMember } from '../patched-metadata.ts';
+import { detailsFromMetadata, type StoredDetails } from '../changes/details-from-metadata.ts';
+import { membersIn, patchedMetadata, setMember } from '../changes/patched-metadata.ts';
 import { quote } from './describe.ts';
 import type { DetailsCheck } from './details-check.ts';
 import type { DetailsPatch, FieldChange } from './details-patch.ts';

@@ -2,8 +2,8 @@
 
 import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { targetId } from '../../../engine/model/ids.ts';
-import type { InstallTargets } from '../install-targets.ts';
 import type { CreateDetails } from '../schema/details.ts';
+import type { InstallTargets } from '../service/install-targets.ts';
 import { quote } from './describe.ts';
 import type { FaultSink } from './faults.ts';
 

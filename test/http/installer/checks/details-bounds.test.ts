@@ -4,8 +4,8 @@
 import t from 'tap';
 import { targetId } from '../../../../engine/model/ids.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
-import { InstallTargets } from '../../../../http/installer/install-targets.ts';
 import { CreateDetails } from '../../../../http/installer/schema/details.ts';
+import { InstallTargets } from '../../../../http/installer/service/install-targets.ts';
 import { dataTypes } from '../installation.ts';
 import { keyOf, nodes, type Path, type Schema, sample } from './schema-cases.ts';
 

@@ -3,9 +3,9 @@ import { targetId } from '../../../../engine/model/ids.ts';
 import type { ApiVersion } from '../../../../http/context.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
 import { Faults } from '../../../../http/installer/checks/faults.ts';
-import { InstallTargets } from '../../../../http/installer/install-targets.ts';
-import { metadataFromDetails } from '../../../../http/installer/metadata-from-details.ts';
 import type { CreateDetails } from '../../../../http/installer/schema/details.ts';
+import { InstallTargets } from '../../../../http/installer/service/install-targets.ts';
+import { metadataFromDetails } from '../../../../http/installer/uploads/metadata-from-details.ts';
 import { dataTypes, installTargets, OWNER, SETTINGS, soundDetails } from '../installation.ts';
 
 type Loose = { readonly [Field in keyof CreateDetails]?: unknown } & Record<string, unknown>;

@@ -1,0 +1,27 @@
+// Approves, every period, access requests whose waiting time is over. Every process may: each request is approved once,
+// whoever comes first.
+
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
+import type { Random } from '../../engine/retry.ts';
+import type { Clock } from '../../engine/time.ts';
+import { Timer } from '../../engine/timer.ts';
+
+export interface AccessApprovalOptions {
+  readonly approvals: AccessApprovals;
+  readonly periodMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random?: Random;
+}
+
+/** Runs at the start too. The result of a run is how many were approved. */
+export const approveWaited = (options: AccessApprovalOptions): Timer<number> =>
+  new Timer({
+    ...options,
+    name: 'accessApproval',
+    firstMs: 0,
+    runOnce: (signal) => options.approvals.approveWaited(new Date(options.clock.now()), signal),
+  });

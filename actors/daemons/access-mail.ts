@@ -1,0 +1,172 @@
+// Sends the mails of the dataset access service, one after the other.
+//   due      -> claimed: nobody else sends it for a while
+//   claimed  -> gone (taken by the server) | due again later, with growing waits | dead (refused, or tries used up)
+// A process that dies while it sends leaves the mail claimed until the while is over; it may then be sent a second time,
+// with the same Message-ID.
+
+import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Counter, Gauge, Metrics } from '../../engine/metrics.ts';
+import type { MailDraft } from '../../engine/model/access-mail.ts';
+import type { UserId } from '../../engine/model/ids.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
+import type { AccessProviders } from '../../engine/ports/access-people.ts';
+import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
+import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
+import type { Outbox, QueuedMail } from '../../engine/ports/outbox.ts';
+import { afterFailure, type Random, type RetryPolicy } from '../../engine/retry.ts';
+import type { Clock } from '../../engine/time.ts';
+import { Timer } from '../../engine/timer.ts';
+import { type MailSite, mailWords } from './access-mail-text.ts';
+
+export interface AccessMailOptions {
+  readonly outbox: Outbox;
+  readonly mailer: Mailer;
+  readonly catalogue: Pick<AccessCatalogue, 'find'>;
+  readonly providers: Pick<AccessProviders, 'managers'>;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly site: MailSite;
+  /** Of datasets that name no sender of their own. */
+  readonly from: string;
+  readonly replyTo: string | undefined;
+  readonly retry: RetryPolicy;
+  readonly counts: AccessMailMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: Random;
+}
+
+export interface AccessMailMetrics {
+  readonly sent: Counter<'result'>;
+  readonly queued: Gauge<'state'>;
+}
+
+const PERIOD_MS = 2_000;
+/** Longer than a mail server may take for one mail. */
+const CLAIM_MS = 10 * 60_000;
+
+export function accessMailMetrics(metrics: Metrics): AccessMailMetrics {
+  const sent = metrics.counter('access_mails_total', 'Tries to send a mail of dataset access, by outcome.', ['result']);
+  // From zero, so that the first one shows as an increase.
+  for (const result of ['sent', 'retry', 'dead']) sent.inc({ result }, 0);
+  return {
+    sent,
+    queued: metrics.gauge('access_mails', 'Mails of dataset access to be sent, and given up.', ['state']),
+  };
+}
+
+export const sendAccessMails = (options: AccessMailOptions): Timer<number> =>
+  new Timer({
+    ...options,
+    name: 'accessMail',
+    periodMs: PERIOD_MS,
+    firstMs: 0,
+    runOnce: (signal) => sendDue(options, signal),
+  });
+
+/** Sends what is due, until nothing is or the server is away; returns how many were taken. */
+export async function sendDue(options: AccessMailOptions, signal: AbortSignal): Promise<number> {
+  const { outbox, clock, counts } = options;
+  let taken = 0;
+  for (;;) {
+    const now = clock.now();
+    const [mail] = await outbox.claim(new Date(now), new Date(now + CLAIM_MS), 1, signal);
+    if (!mail) break;
+    const outcome = await trySend(options, mail, signal);
+    counts.sent.inc({ result: outcome === 'sent' || outcome === 'dead' ? outcome : 'retry' });
+    if (outcome === 'sent') taken++;
+    if (outcome === 'away') break;
+  }
+  const { waiting, dead } = await outbox.counts(signal);
+  counts.queued.set({ state: 'waiting' }, waiting);
+  counts.queued.set({ state: 'dead' }, dead);
+  return taken;
+}
+
+async function trySend(
+  options: AccessMailOptions,
+  queued: QueuedMail,
+  signal: AbortSignal,
+): Promise<'sent' | 'retry' | 'away' | 'dead'> {
+  const { outbox, mailer, clock, log, retry, random } = options;
+  const about = { actor: 'accessMail', mail: queued.messageKey, template: queued.draft.template };
+  try {
+    const mail = await compose(options, queued, signal);
+    if (mail) await mailer.send(mail, signal);
+    else log.warn(about, 'nobody has an address that this mail could go to');
+    await outbox.sent(queued.id, signal);
+    log.info(about, 'mail sent');
+    return 'sent';
+  } catch (error) {
+    if (signal.aborted || kindOf(error) === 'aborted') throw error;
+    const failure = messageOf(error);
+    const next = afterFailure(retry, queued.tries - 1, error, random);
+    if (next.kind === 'give-up') {
+      log.error({ ...about, kind: kindOf(error), err: failure }, 'a mail is given up');
+      await outbox.bury(queued.id, failure, signal);
+      return 'dead';
+    }
+    log.warn({ ...about, err: failure, againMs: next.delayMs }, 'a mail was not sent');
+    await outbox.postpone(queued.id, new Date(clock.now() + next.delayMs), next.countTry, failure, signal);
+    return error instanceof Failure && error.unreachable ? 'away' : 'retry';
+  }
+}
+
+/** Undefined when nobody could get it. */
+async function compose(
+  options: AccessMailOptions,
+  { draft, messageKey }: QueuedMail,
+  signal: AbortSignal,
+): Promise<Mail | undefined> {
+  const { catalogue, site, from, replyTo, clock } = options;
+  const dataset = await catalogue.find(draft.datasetId, signal);
+  if (!dataset) throw new Failure('rejected', `dataset ${draft.datasetId} of the mail is not in the catalogue`);
+  const { to, cc, person } = await recipients(options, draft, signal);
+  const [first, ...rest] = to.length > 0 ? to : cc;
+  if (first === undefined) return undefined;
+  return {
+    ...mailWords(draft, dataset, person, site),
+    messageId: `<${messageKey}@${from.slice(from.lastIndexOf('@') + 1)}>`,
+    date: new Date(clock.now()),
+    from: dataset.mailFrom === '' ? from : dataset.mailFrom,
+    replyTo,
+    to: [first, ...rest],
+    cc: to.length > 0 ? cc : [],
+  };
+}
+
+interface Recipients {
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly person: Profile | undefined;
+}
+
+async function recipients(
+  { providers, accounts, site }: AccessMailOptions,
+  draft: MailDraft,
+  signal: AbortSignal,
+): Promise<Recipients> {
+  if (!('request' in draft)) return { to: [draft.email], cc: [], person: undefined };
+  const managers = draft.template === 'edit-requester' ? [] : await providers.managers(draft.datasetId, signal);
+  const asker = draft.request.userId;
+  // The port takes so many ids at once.
+  const profiles = new Map([...(await accounts.find([asker], signal)), ...(await accounts.find(managers, signal))]);
+  const addressOf = (user: UserId): string => profiles.get(user)?.email ?? '';
+  const theirs = managers.map(addressOf);
+  const support = site.supportEmail ?? '';
+  const to = distinct(draft.template === 'edit-managers' ? [...theirs, support] : [addressOf(asker), support]);
+  const cc = distinct(draft.template === 'edit-managers' ? [] : theirs);
+  return { to, cc: cc.filter((address) => !to.includes(address)), person: profiles.get(asker) };
+}
+
+/** Without empty ones; of two that differ in case only, the first. */
+const distinct = (addresses: readonly string[]): readonly string[] =>
+  [
+    ...new Map(
+      addresses
+        .filter((address) => address !== '')
+        .toReversed()
+        .map((address) => [address.toLowerCase(), address] as const),
+    ).values(),
+  ].toReversed();

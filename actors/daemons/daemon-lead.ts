@@ -1,0 +1,204 @@
+// Who runs a daemon: the process that holds the lease `daemon:{name}` (design, From a change to a job, 5).
+//   held       renewed every 10 s
+//   lost       another process took it, or it could not be renewed for 25 s: it may be somebody else's by its 30th
+//   given up   released, and free for others at once, as is the lease of a process that died
+// Those that do not lead ask again every few seconds.
+
+import { Bell } from '../../engine/bell.ts';
+import { aborted, kindOf, messageOf, transient } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { Lease, Leases } from '../../engine/ports/leases.ts';
+import { type Clock, deadline } from '../../engine/time.ts';
+import { LEAD_RETRY_MS, type Lead } from '../../engine/timer.ts';
+import { leaderGauge } from '../../engine/timer-metrics.ts';
+import { unlessAborted } from '../../engine/wait.ts';
+import { LEASE_TIMES, type LeaseTimes } from '../jobs/lease-keeper.ts';
+
+/** A lead that is kept for its holder until it is lost or disposed of. */
+export interface KeptLead extends Lead {
+  readonly lost: AbortSignal;
+}
+
+/** The leads of one process. */
+export class DaemonLeads {
+  readonly #leases: Leases;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #times: LeaseTimes;
+  readonly #held = new Set<HeldLead>();
+
+  constructor(leases: Leases, clock: Clock, log: Logger, times: LeaseTimes = LEASE_TIMES) {
+    this.#leases = leases;
+    this.#clock = clock;
+    this.#log = log;
+    this.#times = times;
+  }
+
+  /** The lead, or undefined while another process has it; `transient` when nobody can tell. */
+  async take(daemon: string, signal: AbortSignal): Promise<KeptLead | undefined> {
+    const name = `daemon:${daemon}`;
+    const begun = this.#clock.now();
+    const late = (): Error => transient(`lease ${name}: no answer in time`);
+    using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, late);
+    const lease = await unlessAborted(this.#leases.acquire(name, limit.signal), limit.signal);
+    if (!lease) return undefined;
+    const log = this.#log.child({ actor: daemon });
+    const lead = new HeldLead(lease, begun, this.#leases, this.#clock, log, this.#times, () => this.#held.delete(lead));
+    this.#held.add(lead);
+    log.info('this process leads now');
+    return lead;
+  }
+
+  /** Has every lead renewed now: after a time in which this process may have been taken for dead. */
+  renewSoon(): void {
+    for (const lead of this.#held) lead.renewSoon();
+  }
+
+  /**
+   * For a daemon that consumes instead of running every period: waits for the lead, consumes while this process has it,
+   * and waits again when it is lost.
+   */
+  whileLeading(
+    daemon: string,
+    metrics: Metrics,
+    consume: (signal: AbortSignal) => Promise<void>,
+  ): (signal: AbortSignal) => Promise<void> {
+    const leader = leaderGauge(metrics);
+    const tell = (leads: boolean): void => leader.set({ daemon }, leads ? 1 : 0);
+    return async (signal) => {
+      tell(false);
+      while (!signal.aborted) {
+        const lead = await this.#ask(daemon, signal);
+        if (!lead) {
+          await this.#clock.sleep(LEAD_RETRY_MS, signal).catch(() => undefined);
+          continue;
+        }
+        await using held = lead;
+        using cleanup = new DisposableStack();
+        cleanup.defer(() => tell(false));
+        tell(true);
+        held.lost.addEventListener('abort', () => tell(false), { once: true });
+        try {
+          await consume(AbortSignal.any([signal, held.lost]));
+        } catch (error) {
+          if (!held.lost.aborted) throw error;
+        }
+      }
+    };
+  }
+
+  async #ask(daemon: string, signal: AbortSignal): Promise<KeptLead | undefined> {
+    try {
+      return await this.take(daemon, signal);
+    } catch (error) {
+      if (!signal.aborted)
+        this.#log.warn(
+          { actor: daemon, kind: kindOf(error), err: messageOf(error) },
+          'cannot tell who leads; trying on',
+        );
+      return undefined;
+    }
+  }
+}
+
+/** How long giving the lease back may take. */
+const RELEASE_MS = 5_000;
+
+class HeldLead implements KeptLead {
+  readonly #lease: Lease;
+  readonly #leases: Leases;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #times: LeaseTimes;
+  readonly #bell = new Bell();
+  readonly #lost = new AbortController();
+  readonly #ending = new AbortController();
+  readonly #keeping: Promise<void>;
+  readonly #onEnd: () => void;
+  #renewedAt: number;
+  #end: Promise<void> | undefined;
+
+  constructor(
+    lease: Lease,
+    takenAt: number,
+    leases: Leases,
+    clock: Clock,
+    log: Logger,
+    times: LeaseTimes,
+    onEnd: () => void,
+  ) {
+    this.#lease = lease;
+    this.#renewedAt = takenAt;
+    this.#leases = leases;
+    this.#clock = clock;
+    this.#log = log;
+    this.#times = times;
+    this.#onEnd = onEnd;
+    this.#bell.ringOn(this.#ending.signal);
+    this.#keeping = this.#keep();
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  renewSoon(): void {
+    this.#bell.ring();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#end ??= this.#release();
+    return this.#end;
+  }
+
+  get #leftMs(): number {
+    return this.#renewedAt + this.#times.giveUpMs - this.#clock.now();
+  }
+
+  /** Until it is lost or given up; never rejects. */
+  async #keep(): Promise<void> {
+    const { renewMs } = this.#times;
+    for (let waitMs = renewMs; ; ) {
+      await this.#bell.wait(this.#clock, Math.min(waitMs, this.#leftMs));
+      if (this.#ending.signal.aborted) return;
+      if (this.#leftMs <= 0) this.#lose('not renewed in time');
+      // Time runs against us when it failed: sooner again.
+      else waitMs = (await this.#renew()) ? renewMs : renewMs / 4;
+      if (this.#lost.signal.aborted) return;
+    }
+  }
+
+  /** False when nobody answered. */
+  async #renew(): Promise<boolean> {
+    const begun = this.#clock.now();
+    const late = (): Error => transient('no answer in time');
+    using limit = deadline(this.#clock, Math.min(this.#times.renewMs / 2, this.#leftMs), this.#ending.signal, late);
+    try {
+      const gone = await unlessAborted(this.#leases.renew([this.#lease], limit.signal), limit.signal);
+      if (gone.length > 0) this.#lose('taken over');
+      else this.#renewedAt = begun;
+      return true;
+    } catch (error) {
+      if (!this.#ending.signal.aborted) this.#log.warn({ err: messageOf(error) }, 'the lead could not be renewed');
+      return false;
+    }
+  }
+
+  #lose(how: string): void {
+    this.#log.warn({ how }, 'the lead is lost');
+    this.#lost.abort(aborted(`lead of ${this.#lease.name} lost: ${how}`));
+  }
+
+  async #release(): Promise<void> {
+    this.#onEnd();
+    this.#ending.abort();
+    await this.#keeping;
+    using limit = deadline(this.#clock, RELEASE_MS, undefined, () => transient('no answer in time'));
+    try {
+      await unlessAborted(this.#leases.release(this.#lease, limit.signal), limit.signal);
+    } catch (error) {
+      this.#log.warn({ err: messageOf(error) }, 'the lead could not be given back; it runs out');
+    }
+  }
+}

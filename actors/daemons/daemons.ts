@@ -1,0 +1,132 @@
+// The daemons that run every period, in one process of all: reconciler and pruner. Both outlive their timers, which the
+// supervisor may make anew: when they ran last and what they found stays known.
+
+import type { ChildSpec } from '../../engine/child.ts';
+import type { Logger } from '../../engine/log.ts';
+import type {
+  PrunerControl,
+  PrunerReport,
+  ReconcilerControl,
+  ReconcilerReport,
+} from '../../engine/ports/daemon-orders.ts';
+import type { Random } from '../../engine/retry.ts';
+import { Timer, type TimerOptions } from '../../engine/timer.ts';
+import { Reconciler, type ReconcilerPorts } from '../reconciler/reconciler.ts';
+import { type ReconcilerSchedule, ReconcilerTimes } from '../reconciler/reconciler-times.ts';
+import type { DaemonLeads } from './daemon-lead.ts';
+import { DaemonOrders } from './daemon-orders.ts';
+import { Pruner, type PrunerPorts } from './pruner.ts';
+
+/** Contract 2, daemons; durations in ms. */
+export interface DaemonSettings {
+  readonly pruner: { readonly retentionWindowMs: number; readonly pruneIntervalMs: number };
+  readonly reconciler: ReconcilerSchedule & { readonly performDeletes: boolean };
+}
+
+export interface DaemonsOptions extends ReconcilerPorts, PrunerPorts {
+  readonly settings: DaemonSettings;
+  readonly index: ReconcilerPorts['index'] & PrunerPorts['index'];
+  readonly random: Random;
+}
+
+/** Of one process. */
+export class Daemons {
+  readonly #options: DaemonsOptions;
+  readonly #reconciler: Reconciler;
+  readonly #pruner: Pruner;
+  readonly #times: ReconcilerTimes;
+  readonly #reconcilerOrders = new DaemonOrders<ReconcilerReport | undefined>('reconciler');
+  readonly #prunerOrders = new DaemonOrders<PrunerReport>('pruner');
+
+  constructor(options: DaemonsOptions) {
+    this.#options = options;
+    this.#reconciler = new Reconciler(options);
+    this.#pruner = new Pruner(options);
+    this.#times = new ReconcilerTimes(options.settings.reconciler, options.clock);
+  }
+
+  get reconciler(): ReconcilerControl {
+    const reconciler = this.#reconciler;
+    const order: ReconcilerControl['order'] = (kind, { allowDeletes }, signal) =>
+      this.#reconcilerOrders.order((until) => this.#reconcile(kind, allowDeletes, until), signal);
+    return {
+      get current() {
+        return reconciler.current;
+      },
+      get lastReport() {
+        return reconciler.lastReport;
+      },
+      order,
+    };
+  }
+
+  get pruner(): PrunerControl {
+    const pruner = this.#pruner;
+    const order: PrunerControl['order'] = ({ minAgeMs }, signal) =>
+      this.#prunerOrders.order((until) => this.#prune(minAgeMs, until), signal);
+    return {
+      get current() {
+        return pruner.current;
+      },
+      get lastReport() {
+        return pruner.lastReport;
+      },
+      order,
+    };
+  }
+
+  specs(leads: DaemonLeads): readonly ChildSpec[] {
+    const { settings } = this.#options;
+    if (!settings.reconciler.enabled) warnOfDisabled(this.#options.log);
+    return [
+      {
+        name: 'reconciler',
+        create: () =>
+          this.#reconcilerOrders.attach(
+            this.#timer('reconciler', leads, {
+              periodMs: this.#times.tickMs,
+              firstMs: 0,
+              runOnce: async (signal) => {
+                const due = this.#times.due();
+                return due && this.#reconcilerOrders.counted(() => this.#reconcile(due, false, signal))(signal);
+              },
+            }),
+          ),
+      },
+      {
+        name: 'pruner',
+        create: () =>
+          this.#prunerOrders.attach(
+            this.#timer('pruner', leads, {
+              periodMs: settings.pruner.pruneIntervalMs,
+              runOnce: this.#prunerOrders.counted((signal) => this.#prune(undefined, signal)),
+            }),
+          ),
+      },
+    ];
+  }
+
+  #timer<Result>(
+    name: string,
+    leads: DaemonLeads,
+    own: Pick<TimerOptions<Result>, 'periodMs' | 'firstMs' | 'runOnce'>,
+  ): Timer<Result> {
+    const { clock, log, metrics, random } = this.#options;
+    return new Timer({ name, clock, log, metrics, random, lead: (signal) => leads.take(name, signal), ...own });
+  }
+
+  #reconcile(kind: 'full' | 'slim', allowDeletes: boolean, signal: AbortSignal): Promise<ReconcilerReport> {
+    const { enabled, performDeletes } = this.#options.settings.reconciler;
+    // Where another installation shares the targets, what this store lacks may be the other's.
+    const order = { kind, allowDeletes, performDeletes: performDeletes && enabled };
+    return this.#times.during(kind, () => this.#reconciler.runOnce(order, signal));
+  }
+
+  #prune(minAgeMs = this.#options.settings.pruner.retentionWindowMs, signal: AbortSignal): Promise<PrunerReport> {
+    return this.#pruner.runOnce(new Date(this.#options.clock.now() - minAgeMs), signal);
+  }
+}
+
+function warnOfDisabled(log: Logger): void {
+  log.warn({ actor: 'reconciler' }, 'full runs of the reconciler are switched off: install targets are not compared');
+}

@@ -1,0 +1,214 @@
+// The pruner: hands datasets whose time is over to the hardDelete lane, page by page.
+//   deleted      long enough ago by its delete-flag, and uninstalled everywhere -> pruning, the point of no return
+//   pruning      again, in case its job was lost
+//   superseded   long enough ago by its revised-flag, and not trimmed yet -> trimmed
+// What cannot be told about is skipped and looked at by the next run; a dataset that fails holds up no other.
+
+import { kindOf, messageOf } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import { objectKey } from '../../engine/model/object-key.ts';
+import type { PrunerReport, PrunerRun, PrunerSkip } from '../../engine/ports/daemon-orders.ts';
+import type { DatasetIndex, RetiredDataset, RetiredState } from '../../engine/ports/dataset-index.ts';
+import type { EventLog } from '../../engine/ports/event-log.ts';
+import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Clock } from '../../engine/time.ts';
+import { isUninstalled } from '../dataset/site-state.ts';
+import type { InstallTargets } from '../dataset/site-targets.ts';
+import { JobBatch } from '../jobs/job-batch.ts';
+
+export interface PrunerPorts {
+  readonly store: ObjectStore;
+  readonly index: Pick<DatasetIndex, 'retired' | 'beginPruning'>;
+  /** Enabled ones. */
+  readonly targets: InstallTargets;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
+  readonly events: Pick<EventLog, 'nextEventId'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+type Decision = 'prune' | 'trim' | PrunerSkip;
+type Result = 'pruned' | 'trimmed' | 'skipped' | 'failed';
+type Draft = { -readonly [Key in keyof PrunerRun]: PrunerRun[Key] };
+
+const PAGE = 200;
+/** What begins to be pruned in this run must not be met again by it. */
+const STATES: readonly RetiredState[] = ['pruning', 'deleted', 'superseded'];
+const RESULTS: readonly Result[] = ['pruned', 'trimmed', 'skipped', 'failed'];
+
+export class Pruner {
+  readonly #ports: PrunerPorts;
+  readonly #log: Logger;
+  readonly #count: (result: Result) => void;
+  #current: PrunerRun | undefined;
+  #lastReport: PrunerReport | undefined;
+
+  constructor(ports: PrunerPorts) {
+    this.#ports = ports;
+    this.#log = ports.log.child({ actor: 'pruner' });
+    const help = 'Retired datasets that runs saw, by what became of them.';
+    const datasets = ports.metrics.counter('pruner_datasets_total', help, ['result']);
+    // From zero, so that the first one shows as an increase.
+    for (const result of RESULTS) datasets.inc({ result }, 0);
+    this.#count = (result) => datasets.inc({ result });
+  }
+
+  /** The run under way. */
+  get current(): PrunerRun | undefined {
+    return this.#current;
+  }
+
+  get lastReport(): PrunerReport | undefined {
+    return this.#lastReport;
+  }
+
+  /**
+   * One run; its report is kept even when it fails.
+   * @param cutoff flags older than this make a dataset due
+   */
+  async runOnce(cutoff: Date, signal: AbortSignal): Promise<PrunerReport> {
+    const draft: Draft = {
+      ...{ startedAt: new Date(this.#ports.clock.now()), cutoff, failure: undefined },
+      ...{ pruned: 0, trimmed: 0, skipped: {}, failures: 0 },
+    };
+    this.#current = draft;
+    try {
+      await this.#run(draft, signal);
+      return this.#end(draft);
+    } catch (error) {
+      draft.failure = messageOf(error);
+      this.#end(draft);
+      throw error;
+    }
+  }
+
+  async #run(draft: Draft, signal: AbortSignal): Promise<void> {
+    // One that is away must not look as if it had no flags.
+    await this.#ports.store.probe(signal);
+    const away = new Set<TargetId>();
+    for (const state of STATES)
+      for await (const page of this.#pages(state, signal)) await this.#work(page, draft, away, signal);
+  }
+
+  #end(draft: Draft): PrunerReport {
+    const report = { ...draft, endedAt: new Date(this.#ports.clock.now()) };
+    this.#current = undefined;
+    this.#lastReport = report;
+    const { startedAt: _from, ...found } = draft;
+    this.#log.info(found, 'a run of the pruner has ended');
+    return report;
+  }
+
+  async *#pages(state: RetiredState, signal: AbortSignal): AsyncGenerator<readonly RetiredDataset[], void, undefined> {
+    for (let after: DatasetId | undefined; ; ) {
+      const page = await this.#ports.index.retired(state, after, PAGE, signal);
+      yield page;
+      after = page.at(-1)?.dataset;
+      if (page.length < PAGE) return;
+    }
+  }
+
+  async #work(page: readonly RetiredDataset[], draft: Draft, away: Set<TargetId>, signal: AbortSignal): Promise<void> {
+    const batch = new JobBatch(this.#ports, 'hardDelete', 'pruner', signal);
+    for (const dataset of page) {
+      const decision = await this.#decide(dataset, draft, away, signal);
+      if (decision === undefined) continue;
+      if (decision !== 'prune' && decision !== 'trim') {
+        draft.skipped = { ...draft.skipped, [decision]: (draft.skipped[decision] ?? 0) + 1 };
+        this.#count('skipped');
+        this.#log.debug({ dataset: dataset.dataset, owner: dataset.owner, why: decision }, 'not pruned');
+        continue;
+      }
+      await batch.add(dataset);
+      if (decision === 'prune') draft.pruned++;
+      else draft.trimmed++;
+      this.#count(decision === 'prune' ? 'pruned' : 'trimmed');
+    }
+    await batch.flush();
+  }
+
+  /** Undefined when it failed, which is counted and told of. */
+  async #decide(
+    dataset: RetiredDataset,
+    draft: Draft,
+    away: Set<TargetId>,
+    signal: AbortSignal,
+  ): Promise<Decision | undefined> {
+    try {
+      switch (dataset.state) {
+        case 'pruning':
+          return 'prune';
+        case 'deleted':
+          return await this.#deleted(dataset, draft.cutoff, away, signal);
+        case 'superseded':
+          return await this.#superseded(dataset, draft.cutoff, signal);
+        default:
+          return dataset.state satisfies never;
+      }
+    } catch (error) {
+      // Away: so is everything for all others. Asked to stop: so are we.
+      if (signal.aborted || kindOf(error) === 'aborted' || kindOf(error) === 'transient') throw error;
+      draft.failures++;
+      this.#count('failed');
+      const about = { dataset: dataset.dataset, owner: dataset.owner, kind: kindOf(error), err: messageOf(error) };
+      this.#log.error(about, 'a dataset could not be pruned');
+      return undefined;
+    }
+  }
+
+  async #deleted(dataset: RetiredDataset, cutoff: Date, away: Set<TargetId>, signal: AbortSignal): Promise<Decision> {
+    const age = await this.#age(dataset, 'delete-flag', cutoff, signal);
+    if (age !== 'due') return age;
+    for (const id of dataset.installTargets) {
+      const left = await this.#leftOn(id, dataset.dataset, away, signal);
+      if (left) return left;
+    }
+    return (await this.#ports.index.beginPruning(dataset.dataset, signal)) ? 'prune' : 'undeleted';
+  }
+
+  async #superseded(dataset: RetiredDataset, cutoff: Date, signal: AbortSignal): Promise<Decision> {
+    const age = await this.#age(dataset, 'revised-flag', cutoff, signal);
+    if (age !== 'due') return age;
+    const data = await this.#ports.store.head(objectKey(dataset, 'install-ready.zip'), signal);
+    return data ? 'trim' : 'trimmed-before';
+  }
+
+  async #age(
+    dataset: RetiredDataset,
+    flag: 'delete-flag' | 'revised-flag',
+    cutoff: Date,
+    signal: AbortSignal,
+  ): Promise<'due' | 'no-flag' | 'too-young'> {
+    const info = await this.#ports.store.head(objectKey(dataset, flag), signal);
+    if (!info) return 'no-flag';
+    return info.modified.getTime() < cutoff.getTime() ? 'due' : 'too-young';
+  }
+
+  /** Why the dataset may still be on that target; undefined when it is not. */
+  async #leftOn(
+    id: TargetId,
+    dataset: DatasetId,
+    away: Set<TargetId>,
+    signal: AbortSignal,
+  ): Promise<PrunerSkip | undefined> {
+    const target = this.#ports.targets.get(id);
+    if (!target) return 'target-disabled';
+    if (away.has(id)) return 'target-away';
+    try {
+      return isUninstalled(await target.state(dataset, signal)) ? undefined : 'not-uninstalled';
+    } catch (error) {
+      if (signal.aborted || kindOf(error) !== 'transient') throw error;
+      // Once per run: a target that is away makes everybody wait.
+      away.add(id);
+      this.#log.warn(
+        { target: id, err: messageOf(error) },
+        'datasets of an install target that is away are not pruned',
+      );
+      return 'target-away';
+    }
+  }
+}

@@ -1,0 +1,31 @@
+// The upload sweep: removes what an upload left behind whose process died before the 202: its objects first, then its
+// row and with it the reserved quota.
+
+import type { Logger } from '../../engine/log.ts';
+import { datasetPrefix } from '../../engine/model/object-key.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Uploads } from '../../engine/ports/uploads.ts';
+
+const BATCH = 500;
+
+/** Returns how many uploads were swept. */
+export async function sweepUploads(
+  ports: { readonly uploads: Uploads; readonly store: ObjectStore },
+  log: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const orphans = await ports.uploads.orphans(signal);
+  for (const at of orphans) {
+    let keys: string[] = [];
+    for await (const { key } of ports.store.list(datasetPrefix(at), {}, signal)) {
+      keys.push(key);
+      if (keys.length < BATCH) continue;
+      await ports.store.remove(keys, signal);
+      keys = [];
+    }
+    await ports.store.remove(keys, signal);
+    await ports.uploads.abandon(at.dataset, signal);
+    log.info({ dataset: at.dataset, owner: at.owner }, 'upload of a dead process swept');
+  }
+  return orphans.length;
+}

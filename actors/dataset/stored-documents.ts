@@ -1,0 +1,100 @@
+// A dataset's documents in the object store, read and written whole: they are small and bounded.
+
+import { text } from 'node:stream/consumers';
+import { rejected } from '../../engine/failure.ts';
+import { stringifyJson } from '../../engine/model/json.ts';
+import {
+  type DatasetMetadata,
+  type Manifest,
+  parseManifest,
+  parseMetadata,
+  parseUploadError,
+  serialiseManifest,
+  type UploadError,
+} from '../../engine/model/metadata.ts';
+import { type DatasetAddress, type DatasetObject, objectKey } from '../../engine/model/object-key.ts';
+import type { ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import { versionOf } from './dataset-versions.ts';
+
+/** A document larger than this is not one of ours. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+export interface StoredText {
+  readonly text: string;
+  readonly version: ObjectVersion;
+}
+
+export interface Stored<Document> extends StoredText {
+  readonly document: Document;
+}
+
+export async function readMetadata(
+  store: ObjectStore,
+  at: DatasetAddress,
+  signal: AbortSignal,
+): Promise<Stored<DatasetMetadata> | undefined> {
+  return readDocument(store, at, 'vdi-meta.json', parseMetadata, signal);
+}
+
+export async function readManifest(
+  store: ObjectStore,
+  at: DatasetAddress,
+  signal: AbortSignal,
+): Promise<Stored<Manifest> | undefined> {
+  return readDocument(store, at, 'vdi-manifest.json', parseManifest, signal);
+}
+
+export async function readUploadError(
+  store: ObjectStore,
+  at: DatasetAddress,
+  signal: AbortSignal,
+): Promise<Stored<UploadError> | undefined> {
+  return readDocument(store, at, 'upload-error.json', parseUploadError, signal);
+}
+
+export async function writeManifest(
+  store: ObjectStore,
+  at: DatasetAddress,
+  manifest: Manifest,
+  signal: AbortSignal,
+): Promise<void> {
+  await store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from(serialiseManifest(manifest)), {}, signal);
+}
+
+export async function writeUploadError(
+  store: ObjectStore,
+  at: DatasetAddress,
+  error: UploadError,
+  signal: AbortSignal,
+): Promise<void> {
+  await store.put(objectKey(at, 'upload-error.json'), Buffer.from(stringifyJson(error, 2)), {}, signal);
+}
+
+async function readDocument<Document>(
+  store: ObjectStore,
+  at: DatasetAddress,
+  object: DatasetObject,
+  parse: (text: string, where: string) => Document,
+  signal: AbortSignal,
+): Promise<Stored<Document> | undefined> {
+  const key = objectKey(at, object);
+  const stored = await readText(store, key, MAX_BYTES, signal);
+  return stored && { document: parse(stored.text, key), ...stored };
+}
+
+/** Undefined when there is no such object; one of more than `maxBytes` is a `rejected` failure that names it. */
+export async function readText(
+  store: ObjectStore,
+  key: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<StoredText | undefined> {
+  const opened = await store.get(key, undefined, signal);
+  if (!opened) return undefined;
+  if (opened.info.size > maxBytes) {
+    opened.body.destroy();
+    throw rejected(`${key}: ${opened.info.size} bytes; at most ${maxBytes} are read`);
+  }
+  return { text: await text(opened.body), version: versionOf(opened.info) };
+}

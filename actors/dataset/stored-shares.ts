@@ -1,0 +1,75 @@
+// What owner and recipients of a dataset said about its shares, read from the two documents per recipient that the
+// object store holds. Whoever may have written a document, one that says nothing that we understand counts as not
+// there and spoils no other.
+
+import { kindOf } from '../../engine/failure.ts';
+import type { UserId } from '../../engine/model/ids.ts';
+import { type DatasetAddress, datasetPrefix, parseKey } from '../../engine/model/object-key.ts';
+import { parseOffer, parseReceipt } from '../../engine/model/share.ts';
+import type { ShareWords } from '../../engine/ports/catalog.ts';
+import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import { inParallel } from './site-targets.ts';
+import { readText } from './stored-documents.ts';
+
+/** A larger document is not one of ours. */
+const MAX_BYTES = 64 * 1024;
+const READS_AT_ONCE = 8;
+
+/** The dataset's share documents, in key order: two per recipient at most. */
+export async function storedShares(
+  store: ObjectStore,
+  at: DatasetAddress,
+  signal: AbortSignal,
+): Promise<readonly ObjectInfo[]> {
+  const found: ObjectInfo[] = [];
+  for await (const info of store.list(`${datasetPrefix(at)}shares/`, {}, signal))
+    if (shareOf(info.key)) found.push(info);
+  return found;
+}
+
+/**
+ * The words in the documents, by recipient. The owner is no recipient: nobody shares with themselves.
+ * @param onMalformed hears of a document that says nothing that we understand, with the `rejected` failure that tells why
+ */
+export async function readShares(
+  store: ObjectStore,
+  documents: readonly ObjectInfo[],
+  onMalformed: (key: string, why: unknown) => void,
+  signal: AbortSignal,
+): Promise<readonly ShareWords[]> {
+  const said = await inParallel(documents, READS_AT_ONCE, ({ key }) => readWord(store, key, onMalformed, signal));
+  const shares = new Map<UserId, ShareWords>();
+  for (const words of said) if (words) shares.set(words.recipient, { ...shares.get(words.recipient), ...words });
+  return [...shares.values()];
+}
+
+/** Who may see the dataset besides its owner: an offer alone is open, and a receipt alone is worth nothing. */
+export const recipientsOf = (shares: readonly ShareWords[]): readonly UserId[] =>
+  shares.flatMap(({ recipient, offer, receipt }) => (offer === 'grant' && receipt === 'accept' ? [recipient] : []));
+
+function shareOf(key: string) {
+  const parsed = parseKey(key);
+  return parsed !== 'foreign' && parsed?.kind === 'share' ? parsed : undefined;
+}
+
+async function readWord(
+  store: ObjectStore,
+  key: string,
+  onMalformed: (key: string, why: unknown) => void,
+  signal: AbortSignal,
+): Promise<ShareWords | undefined> {
+  const share = shareOf(key);
+  if (!share || share.recipient === share.owner) return undefined;
+  const { recipient, object } = share;
+  try {
+    const stored = await readText(store, key, MAX_BYTES, signal);
+    // Removed since it was listed; the removal is an event of its own.
+    if (!stored) return undefined;
+    if (object === 'share-offer.json') return { recipient, offer: parseOffer(stored.text, key) };
+    return { recipient, receipt: parseReceipt(stored.text, key) };
+  } catch (error) {
+    if (kindOf(error) !== 'rejected') throw error;
+    onMalformed(key, error);
+    return undefined;
+  }
+}

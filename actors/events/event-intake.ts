@@ -1,0 +1,33 @@
+// The event intake: turns the messages of the lanes' channels into job rows. A message is acknowledged only after its
+// job row is committed; events for a dataset that already has a job coalesce into that row.
+
+import type { EventLaneName } from '../../engine/model/event.ts';
+import type { EventLog } from '../../engine/ports/event-log.ts';
+import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { LaneChannels } from './event-router.ts';
+
+/**
+ * Runs until the signal aborts. Only the channels of `lanes` are consumed: messages for lanes that this process does
+ * not run stay in the log.
+ */
+export function takeEvents(
+  events: EventLog,
+  jobs: Jobs,
+  lanes: readonly EventLaneName[],
+  channels: LaneChannels,
+  signal: AbortSignal,
+): Promise<void> {
+  return events.consume(
+    lanes.map((lane) => channels[lane]),
+    async (records) => {
+      const requests = records.flatMap(({ channel, key, event }) => {
+        const { datasetID: dataset, userID: owner, eventID: eventId, source } = event;
+        // By both: lanes may share a channel.
+        const wanted = lanes.filter((lane) => channels[lane].channel === channel && channels[lane].key === key);
+        return wanted.map((lane) => ({ lane, dataset, owner, eventId, source }));
+      });
+      await jobs.enqueue(requests, signal);
+    },
+    signal,
+  );
+}

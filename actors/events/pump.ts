@@ -1,0 +1,29 @@
+// A child that consumes something for as long as it lives: the event router, the event intake, the lease keeper.
+// Its signal aborts when it is to take nothing new; a batch being handled then is not acknowledged and comes again.
+// What others need until they have ended ends at `stop` instead of `quiet`.
+
+import { Lifecycle, type LifecycleOptions } from '../../engine/lifecycle.ts';
+
+export interface PumpOptions extends LifecycleOptions {
+  /** Runs until the signal aborts, then resolves. */
+  readonly consume: (signal: AbortSignal) => Promise<void>;
+  /** What aborts the signal; default quiet. */
+  readonly until?: 'quiet' | 'stop';
+}
+
+export class Pump extends Lifecycle {
+  readonly #consume: PumpOptions['consume'];
+  readonly #until: 'quiet' | 'stop';
+
+  constructor(options: PumpOptions) {
+    super(options);
+    this.#consume = options.consume;
+    this.#until = options.until ?? 'quiet';
+  }
+
+  protected override async open(): Promise<void> {}
+
+  protected override work(): Promise<void> {
+    return this.#consume(this.#until === 'quiet' ? this.draining : this.stopping);
+  }
+}

@@ -1,0 +1,43 @@
+// Fairness between the plugins whose jobs share a lane (design, From a change to a job 4). A plugin that holds half of
+// the workers, rounded up, is crowded:
+//   a worker is idle   its jobs are claimed for idle workers only, and only when no others wait
+//   none is idle       its jobs stay in the table: a place in memory would keep others out while it waits
+// No claim takes so many that a plugin which is not crowded could come to hold more than that half by it.
+
+import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
+
+export interface LaneLoad {
+  readonly workers: number;
+  /** Workers without a job. */
+  readonly idle: number;
+  /** Jobs that would find a place, in memory or with a worker. */
+  readonly room: number;
+  /** Types of the jobs that the lane holds, in memory and with workers. */
+  readonly held: readonly (string | undefined)[];
+}
+
+export interface ClaimPlan {
+  readonly limit: number;
+  /** Claimed when no others wait. */
+  readonly crowdedTypes: readonly string[];
+  /** Not claimed before a job of the lane has ended. */
+  readonly withheldTypes: readonly string[];
+}
+
+export function planClaim({ workers, idle, room, held }: LaneLoad, types: DataTypes): ClaimPlan {
+  const pluginOf = new Map(types.all().map((type) => [typeKey(type), type.plugin]));
+  const plugins = new Map([...pluginOf.values()].map((plugin) => [plugin, 0]));
+  const alike: ClaimPlan = { limit: room, crowdedTypes: [], withheldTypes: [] };
+  if (room === 0 || plugins.size < 2) return alike;
+  for (const type of held) {
+    const plugin = type === undefined ? undefined : pluginOf.get(type);
+    if (plugin !== undefined) plugins.set(plugin, (plugins.get(plugin) ?? 0) + 1);
+  }
+  const share = Math.ceil(workers / 2);
+  const most = Math.max(0, ...[...plugins.values()].filter((count) => count < share));
+  const limit = Math.min(room, share - most);
+  const crowded = [...pluginOf].flatMap(([type, plugin]) => ((plugins.get(plugin) ?? 0) >= share ? [type] : []));
+  if (crowded.length === 0) return { ...alike, limit };
+  if (idle === 0) return { ...alike, limit, withheldTypes: crowded };
+  return { ...alike, limit: Math.min(limit, idle), crowdedTypes: crowded };
+}

@@ -1,0 +1,54 @@
+// Ends what nobody needs any more: while a dataset waits to be deleted or superseded, its running import or install goes
+// back to the queue, behind the soft delete, and finds nothing to do when its turn comes again. An upload goes on: it calls
+// no plugin, is over soon, and an undelete needs what it makes.
+
+import type { Child } from '../../engine/child.ts';
+import { aborted } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { LaneName } from '../../engine/model/event.ts';
+import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { Random } from '../../engine/retry.ts';
+import type { Clock } from '../../engine/time.ts';
+import { Timer } from '../../engine/timer.ts';
+import type { LeaseHolder } from './lease-keeper.ts';
+
+export interface GiveWayOptions {
+  readonly jobs: Pick<Jobs, 'overtaken'>;
+  /** The lanes of this process. */
+  readonly holders: readonly LeaseHolder[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: Random;
+}
+
+const PERIOD_MS = 10_000;
+const LANES_GIVING_WAY: readonly LaneName[] = ['import', 'updateMeta', 'install'];
+
+export function giveWay({ jobs, holders, clock, log, metrics, random }: GiveWayOptions): Child {
+  const stopOvertaken = async (signal: AbortSignal): Promise<number> => {
+    const held = holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
+    const running = held.filter(({ job }) => LANES_GIVING_WAY.includes(job.lane));
+    if (running.length === 0) return 0;
+    const datasets = running.map(({ job }) => job.dataset);
+    const overtaken = new Set(await jobs.overtaken(datasets, signal));
+    let stopped = 0;
+    for (const { job, holder } of running) {
+      if (!overtaken.has(job.dataset)) continue;
+      if (!holder.abortJob(job.id, aborted(`dataset ${job.dataset} waits to be deleted`))) continue;
+      stopped++;
+      log.info({ lane: job.lane, dataset: job.dataset, event: job.eventId }, 'job gives way to a soft delete');
+    }
+    return stopped;
+  };
+  return new Timer<number>({
+    name: 'giveWay',
+    clock,
+    log,
+    metrics,
+    random,
+    periodMs: PERIOD_MS,
+    runOnce: stopOvertaken,
+  });
+}

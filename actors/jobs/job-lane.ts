@@ -1,0 +1,114 @@
+// Puts a handler on the engine's lane, with the job table as its source. Logs every job's end once, with its event id.
+
+import { kindOf, messageOf } from '../../engine/failure.ts';
+import { Lane } from '../../engine/lane.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import type { Random, RetryPolicy } from '../../engine/retry.ts';
+import type { Clock } from '../../engine/time.ts';
+import type { JobHandler } from './job-handler.ts';
+import { decideOutcome } from './job-outcome.ts';
+import { type BlockedTypes, JobSource } from './job-source.ts';
+
+/** The lane's part of the configuration. */
+export interface LaneTuning {
+  readonly inMemoryQueueSize: number;
+  readonly workerCount: number;
+  readonly retry: RetryPolicy;
+}
+
+export interface JobLaneOptions {
+  readonly handler: JobHandler;
+  readonly jobs: Jobs;
+  readonly types: DataTypes;
+  /** Absent for a lane that calls no plugin. */
+  readonly breakers: BlockedTypes | undefined;
+  /** Which plugins do not answer, for a lane that calls none too; default all do. */
+  readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
+  readonly tuning: LaneTuning;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: Random;
+}
+
+/** The net under LISTEN: a lane that nobody woke looks by itself. */
+const POLL_MS = 5_000;
+
+export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
+  const { handler, jobs, types, breakers, away, tuning } = options;
+  const lane: Lane<ClaimedJob, JobOutcome> = new Lane<ClaimedJob, JobOutcome>({
+    name: handler.lane,
+    clock: options.clock,
+    log: options.log,
+    metrics: options.metrics,
+    queueSize: tuning.inMemoryQueueSize,
+    workerCount: tuning.workerCount,
+    pollMs: POLL_MS,
+    source: new JobSource({
+      lane: handler.lane,
+      jobs,
+      types,
+      breakers,
+      ...(away ? { away } : {}),
+      claimant: () => lane,
+    }),
+    run: (job, signal) => runJob(job, options, signal),
+    settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
+    abandon: () => ({ kind: 'requeue', crashed: false }),
+    idOf: (job) => job.id,
+    waitedMs: (job) => job.waitedMs,
+  });
+  return lane;
+}
+
+/** The job's outcome, reported where a person should see it. Never rejects. */
+export async function runJob(
+  job: ClaimedJob,
+  options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'away' | 'metrics'>,
+  signal: AbortSignal,
+): Promise<JobOutcome> {
+  const { handler, tuning, clock } = options;
+  const about = { lane: handler.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
+  const log = options.log.child(about);
+  const begun = clock.now();
+  try {
+    const outcome = await handler.run(job, signal);
+    log.info({ ms: clock.now() - begun, outcome: outcome.kind }, 'job ended');
+    return outcome;
+  } catch (thrown) {
+    // Whatever the work turned our abort into, the abort is the reason.
+    const error: unknown = signal.aborted ? signal.reason : thrown;
+    const outcome = decideOutcome(error, job, tuning.retry, options.random);
+    if (outcome.kind !== 'retry' && outcome.kind !== 'dead') {
+      log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job given back');
+      return outcome;
+    }
+    const level = kindOf(error) === 'defect' ? 'error' : 'warn';
+    log[level]({ ms: clock.now() - begun, outcome: outcome.kind, tries: job.tries + 1, err: error }, 'job failed');
+    return await reported(job, outcome, options, log, signal);
+  }
+}
+
+/** The outcome once its report is written. An unreported end is no end: the job comes again and reports then. */
+async function reported(
+  job: ClaimedJob,
+  outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+  options: Pick<JobLaneOptions, 'handler' | 'tuning'>,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<JobOutcome> {
+  try {
+    await options.handler.report(job, outcome, signal);
+    return outcome;
+  } catch (error) {
+    log.warn({ err: messageOf(error) }, 'the outcome of a job could not be reported');
+    if (kindOf(error) === 'aborted' || outcome.kind === 'retry') return decideIfAborted(error, outcome);
+    return { kind: 'retry', delayMs: options.tuning.retry.baseMs, message: messageOf(error), countTry: false };
+  }
+}
+
+const decideIfAborted = (error: unknown, outcome: JobOutcome): JobOutcome =>
+  kindOf(error) === 'aborted' ? { kind: 'requeue', crashed: false } : outcome;

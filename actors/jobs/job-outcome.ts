@@ -1,0 +1,39 @@
+// What becomes of a job that threw: the failure's kind decides, and for transient ones the tries that are left. Crash
+// blame (design, From a change to a job 7): a job whose thread died runs alone from then on; three deaths while it was
+// alone are its own fault.
+
+import { kindOf, messageOf } from '../../engine/failure.ts';
+import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';
+import { afterFailure, type Random, type RetryPolicy, triesFor } from '../../engine/retry.ts';
+
+/** What decides; `alone` and `crashes` matter to whoever runs tasks in threads. */
+export type TriedJob = Pick<ClaimedJob, 'tries'> & Partial<Pick<ClaimedJob, 'alone' | 'crashes'>>;
+
+/** The message of a retry is what the dataset's owner reads meanwhile: which try it was, and why it failed. */
+export function decideOutcome(error: unknown, job: TriedJob, policy: RetryPolicy, random: Random): JobOutcome {
+  const kind = kindOf(error);
+  const message = messageOf(error);
+  switch (kind) {
+    case 'aborted':
+      return afterAbort((error as { crashed?: unknown }).crashed === true, message, job);
+    case 'rejected':
+    case 'defect':
+      return { kind: 'dead', failure: kind, message };
+    case 'transient': {
+      const next = afterFailure(policy, job.tries, error, random);
+      if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message };
+      const { delayMs, countTry } = next;
+      const count = `try ${job.tries + 1} of ${triesFor(policy, error)}`;
+      return { kind: 'retry', delayMs, message: `${count}: ${message}`, countTry };
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The job table counts to three as well, but cannot tell the dataset's owner or say what the thread died of. */
+function afterAbort(crashed: boolean, message: string, { alone = false, crashes = 0 }: TriedJob): JobOutcome {
+  if (!crashed || !alone || crashes + 1 < CRASHES_ALONE) return { kind: 'requeue', crashed };
+  const count = `its worker died ${CRASHES_ALONE} times while it ran alone`;
+  return { kind: 'dead', failure: 'defect', message: `${count}: ${message}` };
+}

@@ -1,0 +1,80 @@
+// The job table as the source of one lane: claims are fair between plugins (fair-claim.ts) and leave alone the jobs of
+// plugins that do not answer (plugin-breakers.ts).
+
+import type { Completion, LaneSource } from '../../engine/lane.ts';
+import type { LaneSizes } from '../../engine/lane-metrics.ts';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { LaneName } from '../../engine/model/event.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import { planClaim } from './fair-claim.ts';
+
+/** Types whose plugin does not answer at present. */
+export interface BlockedTypes {
+  blockedTypes(): readonly string[];
+  /** Calls `wake` when there may be fewer of them; the result stops that. */
+  watch(wake: () => void): () => void;
+}
+
+export interface JobSourceOptions {
+  readonly lane: LaneName;
+  readonly jobs: Jobs;
+  readonly types: DataTypes;
+  /** Absent for a lane that calls no plugin. */
+  readonly breakers: BlockedTypes | undefined;
+  /** Which plugins do not answer, for a lane that calls none too; default all do. */
+  readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
+  /** The lane that claims. */
+  readonly claimant: () => { readonly sizes: LaneSizes; held(): readonly ClaimedJob[] };
+}
+
+export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
+  readonly #options: JobSourceOptions;
+  #wake: () => void = () => undefined;
+  #heldBack = false;
+
+  constructor(options: JobSourceOptions) {
+    this.#options = options;
+  }
+
+  async exchange(
+    done: readonly Completion<ClaimedJob, JobOutcome>[],
+    room: number,
+    signal: AbortSignal,
+  ): Promise<readonly ClaimedJob[]> {
+    const { lane, jobs, types, breakers, away, claimant } = this.#options;
+    const { sizes } = claimant();
+    const ended = new Set(done.map(({ job }) => job));
+    const held = claimant().held();
+    const plan = planClaim(
+      {
+        workers: sizes.workers,
+        idle: Math.max(0, sizes.workers - sizes.inFlight),
+        room,
+        held: held.filter((job) => !ended.has(job)).map(({ type }) => type),
+      },
+      types,
+    );
+    // Before the call: a job that ends during it makes the next claim due.
+    if (room > 0) this.#heldBack = plan.withheldTypes.length > 0;
+    const { limit, crowdedTypes } = plan;
+    const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
+    const awayTypes = away ? { awayTypes: away.blockedTypes() } : {};
+    const claimed = await jobs.exchange(done, { lane, limit, crowdedTypes, blockedTypes, ...awayTypes }, signal);
+    // The lane had asked for more, and what is crowded may be another plugin now.
+    if (limit < room && claimed.length >= limit) this.#wake();
+    return claimed;
+  }
+
+  watch(wake: () => void): () => void {
+    this.#wake = wake;
+    const { jobs, lane, breakers } = this.#options;
+    const stops = [jobs.watch(lane, wake), breakers?.watch(wake)];
+    return () => {
+      for (const stop of stops) stop?.();
+    };
+  }
+
+  heldBack(): boolean {
+    return this.#heldBack;
+  }
+}

@@ -1,0 +1,121 @@
+// Keeps the leases of claimed jobs alive, and stops a job whose lease is lost: taken over, or not renewed in time.
+// The writes of such a job are refused anyway; stopping it early spares everybody the work.
+
+import { Bell } from '../../engine/bell.ts';
+import { aborted, messageOf, transient } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import type { Leases } from '../../engine/ports/leases.ts';
+import { type Clock, deadline } from '../../engine/time.ts';
+import { unlessAborted } from '../../engine/wait.ts';
+
+/** What the keeper needs of a lane. */
+export interface LeaseHolder {
+  /** Claimed jobs whose outcome is not written yet. */
+  held(): readonly ClaimedJob[];
+  abortJob(id: number, reason: Error): boolean;
+}
+
+export interface LeaseTimes {
+  /** How often all leases are renewed. */
+  readonly renewMs: number;
+  /** Without a renewal for so long, a lease may be somebody else's: less than its expiry at the server. */
+  readonly giveUpMs: number;
+}
+
+export const LEASE_TIMES: LeaseTimes = { renewMs: 10_000, giveUpMs: 25_000 };
+
+export class LeaseKeeper {
+  readonly #leases: Leases;
+  readonly #holders: readonly LeaseHolder[];
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #times: LeaseTimes;
+  readonly #bell = new Bell();
+  /** When a lease was renewed last or, at the earliest, claimed: by `name token`. */
+  #renewedAt = new Map<string, number>();
+  /** When the last round began, or the keeper: what was not seen in it was claimed after it. */
+  #roundAt = Number.POSITIVE_INFINITY;
+
+  constructor(
+    leases: Leases,
+    holders: readonly LeaseHolder[],
+    clock: Clock,
+    log: Logger,
+    times: LeaseTimes = LEASE_TIMES,
+  ) {
+    this.#leases = leases;
+    this.#holders = holders;
+    this.#clock = clock;
+    this.#log = log;
+    this.#times = times;
+  }
+
+  /** Renews until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    let waitMs = this.#times.renewMs;
+    this.#roundAt = this.#clock.now();
+    const ring = (): void => this.#bell.ring();
+    signal.addEventListener('abort', ring, { once: true });
+    while (!signal.aborted) {
+      await this.#bell.wait(this.#clock, waitMs);
+      if (signal.aborted) return;
+      const renewed = await this.renewAll(signal);
+      // Time runs against us: sooner again, and a look whether any lease is too old by now.
+      waitMs = renewed ? this.#times.renewMs : this.#times.renewMs / 4;
+    }
+  }
+
+  /** Has all leases renewed now: after a time in which this process may have been taken for dead. */
+  renewSoon(): void {
+    this.#bell.ring();
+  }
+
+  /** False when the leases could not be renewed. */
+  async renewAll(signal: AbortSignal): Promise<boolean> {
+    const now = this.#clock.now();
+    const held = this.#holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
+    // One seen first was claimed since the last round, perhaps at its beginning.
+    const seenFirst = Math.min(now - this.#times.renewMs, this.#roundAt);
+    this.#roundAt = now;
+    this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? seenFirst]));
+    // Before anything is asked: a process that stood still must not go on with what has become somebody else's.
+    this.#stopOld(held);
+    if (held.length === 0) return true;
+    using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, () => transient('leases: no answer in time'));
+    try {
+      const leases = held.map(({ job }) => job.lease);
+      const gone = await unlessAborted(this.#leases.renew(leases, limit.signal), limit.signal);
+      const goneTokens = new Set(gone.map((lease) => `${lease.name} ${lease.token}`));
+      for (const { job, holder } of held) {
+        if (goneTokens.has(keyOf(job))) this.#stop(job, holder, 'taken over');
+        else this.#renewedAt.set(keyOf(job), now);
+      }
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
+      this.#stopOld(held);
+      return false;
+    }
+  }
+
+  #stopOld(held: readonly { readonly job: ClaimedJob; readonly holder: LeaseHolder }[]): void {
+    const oldest = this.#clock.now() - this.#times.giveUpMs;
+    for (const { job, holder } of held) {
+      if ((this.#renewedAt.get(keyOf(job)) ?? oldest) >= oldest) continue;
+      this.#stop(job, holder, 'not renewed in time');
+      // Once is enough.
+      this.#renewedAt.set(keyOf(job), Number.POSITIVE_INFINITY);
+    }
+  }
+
+  #stop(job: ClaimedJob, holder: LeaseHolder, how: string): void {
+    // Its outcome may have been written meanwhile, and the lease released by that.
+    if (!holder.held().some((other) => keyOf(other) === keyOf(job))) return;
+    this.#log.warn({ lane: job.lane, dataset: job.dataset, event: job.eventId, how }, 'lease of a running job lost');
+    holder.abortJob(job.id, aborted(`lease of ${job.lease.name} lost: ${how}`));
+  }
+}
+
+const keyOf = (job: ClaimedJob): string => `${job.lease.name} ${job.lease.token}`;

@@ -1,0 +1,41 @@
+// How many jobs wait, and how long: read from the job table every few seconds and not at a scrape, so that whoever
+// scrapes often costs the database nothing.
+
+import type { Child } from '../../engine/child.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { Random } from '../../engine/retry.ts';
+import type { Clock } from '../../engine/time.ts';
+import { Timer } from '../../engine/timer.ts';
+
+export interface QueueMetricsOptions {
+  readonly jobs: Jobs;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: Random;
+}
+
+const PERIOD_MS = 10_000;
+const STATES = ['queued', 'running', 'delayed', 'dead'] as const;
+
+export function queueMetrics({ jobs, clock, log, metrics, random }: QueueMetricsOptions): Child {
+  const depth = metrics.gauge('jobs', 'Rows of the job table by state.', ['lane', 'state']);
+  const oldest = metrics.gauge('jobs_oldest_seconds', 'Wait of the oldest job that is due; 0 when none is.', ['lane']);
+  return new Timer<void>({
+    name: 'queueMetrics',
+    clock,
+    log,
+    metrics,
+    random,
+    periodMs: PERIOD_MS,
+    firstMs: 0,
+    runOnce: async (signal) => {
+      for (const { lane, oldestMs, ...counts } of await jobs.depths(signal)) {
+        for (const state of STATES) depth.set({ lane, state }, counts[state]);
+        oldest.set({ lane }, oldestMs / 1000);
+      }
+    },
+  });
+}

@@ -1,0 +1,119 @@
+// The hard-delete lane: removes what is left of a dataset whose metadata are gone from the store or whose deletion is past
+// taking back, and trims a superseded revision to what its history needs. In this order:
+//   pruning                          everything is removed
+//   metadata there, superseded       trimmed, when the pruner asks
+//   metadata there                   nothing: the event is outdated
+//   metadata gone, a reconciler asks nothing while any object is there: the dataset is malformed, not absent
+//   metadata gone                    everything is removed
+// Everything: targets, then objects, then the cache's rows. Each step may be repeated, and what tells that there is
+// something to remove goes last, so that a crash anywhere is followed by the rest.
+
+import type { Logger } from '../../engine/log.ts';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { EventSource } from '../../engine/model/event.ts';
+import { datasetPrefix, type ObjectKey, objectKey } from '../../engine/model/object-key.ts';
+import { isDeleted } from '../../engine/model/status.ts';
+import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import { removeObjects } from '../dataset/remove-objects.ts';
+import type { InstallTargets } from '../dataset/site-targets.ts';
+import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+import { onEachTarget, uninstallFrom } from './uninstall.ts';
+
+export interface HardDeleteLanePorts {
+  readonly catalog: Catalog;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+  readonly targets: InstallTargets;
+  readonly log: Logger;
+}
+
+const RECONCILERS: readonly EventSource[] = ['full-reconciler', 'slim-reconciler'];
+/** What a superseded revision keeps until the newest one is pruned, beside its properties and shares. */
+const HISTORY = ['vdi-meta.json', 'vdi-manifest.json', 'import-ready.zip', 'revised-flag', 'delete-flag'];
+
+export class HardDeleteLane implements JobHandler {
+  readonly lane = 'hardDelete';
+  readonly #ports: HardDeleteLanePorts;
+  readonly #types: DataTypes;
+
+  constructor(ports: HardDeleteLanePorts, types: DataTypes) {
+    this.#ports = ports;
+    this.#types = types;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, store } = this.#ports;
+    // A store that does not answer proves nothing about what it holds.
+    await store.probe(signal);
+    const record = await catalog.find(job.dataset, signal);
+    if (record?.state === 'pruning') await this.#remove(job, record, signal);
+    else if (await store.head(objectKey(job, 'vdi-meta.json'), signal)) {
+      if (record && (await this.#isToTrim(job, record, signal))) await this.#trim(job, record, signal);
+    } else if (RECONCILERS.includes(job.source) && (await this.#hasObjects(job, signal)))
+      this.#log('warn', job, 'a dataset without metadata is not deleted: it has objects');
+    else await this.#remove(job, record, signal);
+    return DONE;
+  }
+
+  /** The dataset is gone for its owner already; who runs the site finds what failed in the job table. */
+  async report(): Promise<void> {}
+
+  /**
+   * Also for a dataset that the cache does not know. One that is being received cannot be meant: its metadata are put
+   * last and removed only when the upload is given up.
+   */
+  async #remove(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<void> {
+    const { catalog, store } = this.#ports;
+    // Other lanes keep off from here on, were it to take long.
+    if (record && !isDeleted(record.state))
+      await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleting' }], signal);
+    await this.#purge(job, record, signal);
+    await removeObjects(store, job, ['vdi-meta.json', 'revised-flag', 'delete-flag'], () => false, signal);
+    await catalog.remove(job.dataset, job.lease, signal);
+    this.#log('info', job, 'dataset removed');
+  }
+
+  async #trim(job: ClaimedJob, record: DatasetRecord, signal: AbortSignal): Promise<void> {
+    const { catalog, store } = this.#ports;
+    await this.#purge(job, record, signal);
+    const files = (['installFiles', 'documentFiles'] as const).map((set) => ({ set, files: [] }));
+    await catalog.write(job.dataset, job.lease, [...files, { set: 'trimmed' }], signal);
+    // While it is there, the revision counts as not trimmed.
+    await removeObjects(store, job, ['install-ready.zip'], isHistory, signal);
+    this.#log('info', job, 'superseded revision trimmed');
+  }
+
+  /** Every enabled target, for the metadata that named them may be gone. */
+  async #purge(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<void> {
+    const { catalog, targets } = this.#ports;
+    const attempts = await catalog.attempts(job.dataset, signal);
+    const removal = { job, record, attempts, types: this.#types };
+    await onEachTarget([...targets.values()], async (target) => {
+      const present = await uninstallFrom(target, removal, this.#ports, signal);
+      if (present) await target.purge(job.dataset, job.lease.token, signal);
+    });
+  }
+
+  /** Only the pruner has looked how long ago the revision was superseded. */
+  async #isToTrim(job: ClaimedJob, { state }: DatasetRecord, signal: AbortSignal): Promise<boolean> {
+    if (state !== 'superseded' || job.source !== 'pruner') return false;
+    return (await this.#ports.store.head(objectKey(job, 'revised-flag'), signal)) !== undefined;
+  }
+
+  async #hasObjects(job: ClaimedJob, signal: AbortSignal): Promise<boolean> {
+    for await (const _object of this.#ports.store.list(datasetPrefix(job), {}, signal)) return true;
+    return false;
+  }
+
+  #log(level: 'info' | 'warn', { dataset, owner, eventId, source }: ClaimedJob, message: string): void {
+    this.#ports.log[level]({ dataset, owner, event: eventId, source }, message);
+  }
+}
+
+function isHistory(key: ObjectKey): boolean {
+  if (key.kind === 'object') return HISTORY.includes(key.object);
+  return key.kind === 'share' || (key.kind === 'file' && key.folder === 'datasetProperties');
+}

@@ -1,0 +1,158 @@
+// The import lane: has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip (its
+// change event starts the install), then one transaction with status, messages, files and version. Until that
+// transaction the status is in-progress, and a crash runs the import again.
+
+import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-types.ts';
+import type { Manifest } from '../../engine/model/metadata.ts';
+import { objectKey } from '../../engine/model/object-key.ts';
+import { isDeleted } from '../../engine/model/status.ts';
+import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Validation } from '../../engine/ports/plugin-client.ts';
+import { versionOf } from '../dataset/dataset-versions.ts';
+import { ensureRegistered } from '../dataset/ensure-registered.ts';
+import { readManifest, writeManifest } from '../dataset/stored-documents.ts';
+import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import type { Scratch } from '../jobs/scratch.ts';
+import { pluginServerError } from '../plugins/plugin-server-error.ts';
+import { objectFile } from '../tasks/task-context.ts';
+import { allMessages, type TaskRunner } from '../tasks/task-map.ts';
+
+export interface ImportLanePorts {
+  readonly catalog: Catalog;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+}
+
+export class ImportLane implements JobHandler {
+  readonly lane = 'import';
+  readonly #ports: ImportLanePorts;
+  readonly #types: DataTypes;
+  readonly #scratch: Scratch;
+
+  constructor(ports: ImportLanePorts, types: DataTypes, scratch: Scratch) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#scratch = scratch;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, store } = this.#ports;
+    const payload = await store.head(objectKey({ owner: job.owner, dataset: job.dataset }, 'import-ready.zip'), signal);
+    if (!payload) return DONE;
+    const record = await ensureRegistered(catalog, store, job, signal);
+    if (!record || isDeleted(record.state) || record.state === 'superseded') return DONE;
+    if (!isOpen(record) && !mayHaveGivenUp(record, job)) return DONE;
+
+    const type = this.#types.find(record.metadata.type);
+    if (!type) {
+      const message = `no plugin is registered for data type ${typeKey(record.metadata.type)}`;
+      await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'failed', messages: [message] }], signal);
+      return DONE;
+    }
+    await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'in-progress', messages: [] }], signal);
+    await this.#scratch.using(job, (folder) => this.#import(job, record, type, payload, folder, signal));
+    return DONE;
+  }
+
+  async report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const record = await this.#ports.catalog.find(job.dataset, signal);
+    // A repeated event that fails says nothing about an import that has ended.
+    if (!record || !isOpen(record)) return;
+    const retrying = outcome.kind === 'retry';
+    await this.#ports.catalog.write(
+      job.dataset,
+      job.lease,
+      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [outcome.message] }],
+      signal,
+    );
+  }
+
+  async #import(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    type: DataType,
+    payload: ObjectInfo,
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, tasks } = this.#ports;
+    const reply = await tasks.run(
+      'import-dataset',
+      {
+        plugin: type.plugin,
+        eventId: job.eventId,
+        dataset: job.dataset,
+        metadata: record.metadata,
+        payload: objectFile(payload, 'import-ready.zip'),
+        scratchDir,
+      },
+      { signal, alone: job.alone },
+    );
+    switch (reply.kind) {
+      case 'success':
+        return this.#complete(job, record, reply, signal);
+      case 'invalid': {
+        const messages = allMessages(reply.validation);
+        await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'invalid', messages }], signal);
+        return;
+      }
+      case 'script-error':
+        await catalog.write(
+          job.dataset,
+          job.lease,
+          [{ set: 'import', status: 'failed', messages: [reply.message] }],
+          signal,
+        );
+        return;
+      case 'server-error':
+        throw pluginServerError(type.plugin, reply.message);
+      default:
+        return reply satisfies never;
+    }
+  }
+
+  async #complete(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    reply: { readonly manifest: Manifest; readonly validation: Validation; readonly dataFile: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, store } = this.#ports;
+    const before = await readManifest(store, record, signal);
+    // What the user sent is what the upload lane wrote down. Where that is lost, the plugin's list of what it was given
+    // is the best there is.
+    const { rawUploads } = before?.document ?? reply.manifest;
+    const manifest = { rawUploads, installReady: reply.manifest.installReady };
+    await writeManifest(store, record, manifest, signal);
+    const data = await store.put(objectKey(record, 'install-ready.zip'), { file: reply.dataFile }, {}, signal);
+    await catalog.write(
+      job.dataset,
+      job.lease,
+      [
+        { set: 'import', status: 'complete', messages: allMessages(reply.validation) },
+        { set: 'installFiles', files: manifest.installReady },
+        { set: 'sync', part: 'data', version: versionOf(data) },
+      ],
+      signal,
+    );
+  }
+}
+
+/** Uploaded and not imported yet; `in-progress` under our own lease was left by a run that died. */
+function isOpen({ upload, import: imported }: DatasetRecord): boolean {
+  if (upload.status !== 'success') return false;
+  return imported === undefined || imported.status === 'queued' || imported.status === 'in-progress';
+}
+
+/**
+ * A crash may have come between the status that says that this job gave up and the job's own end, which an administrator
+ * needs to have it tried again.
+ */
+const mayHaveGivenUp = ({ upload, import: imported }: DatasetRecord, { tries, crashes }: ClaimedJob): boolean =>
+  upload.status === 'success' && imported?.status === 'failed' && tries + crashes > 0;

@@ -1,0 +1,233 @@
+// The install lane: one job per dataset; its due targets run in parallel inside, each as a step of its own. An
+// install that may have begun before is preceded by an uninstall, so rows are never doubled. A revision that is installed
+// everywhere supersedes the older ones.
+
+import type { Logger } from '../../engine/log.ts';
+import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
+import { objectKey } from '../../engine/model/object-key.ts';
+import { type InstallStatus, isDeleted } from '../../engine/model/status.ts';
+import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import type { InstallReply } from '../../engine/ports/plugin-client.ts';
+import type { RetryPolicy } from '../../engine/retry.ts';
+import { combinedVersion, sameVersion, versionOf } from '../dataset/dataset-versions.ts';
+import { ensureRegistered } from '../dataset/ensure-registered.ts';
+import { flagOlder } from '../dataset/revisions.ts';
+import { dataAreDue, isInstalled, metaIsCurrent } from '../dataset/site-state.ts';
+import {
+  dropAttempt,
+  fileName,
+  type InstallTargets,
+  inParallel,
+  mirror,
+  propertyFiles,
+  requestSharing,
+  TARGETS_AT_ONCE,
+  targetsOf,
+} from '../dataset/site-targets.ts';
+import { readManifest } from '../dataset/stored-documents.ts';
+import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { objectFile } from '../tasks/task-context.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { reportInstalls } from './report-installs.ts';
+
+export interface InstallLanePorts extends StepPorts {
+  readonly catalog: Catalog;
+  readonly jobs: Jobs;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+  readonly targets: InstallTargets;
+  readonly log: Logger;
+}
+
+/** What all targets of one run share. */
+interface Work {
+  readonly job: ClaimedJob;
+  readonly record: DatasetRecord;
+  readonly type: DataType;
+  readonly payload: ObjectInfo;
+  readonly version: ObjectVersion;
+  readonly manifest: string;
+  readonly properties: readonly ObjectInfo[];
+  readonly attempts: readonly InstallAttempt[];
+}
+
+export class InstallLane implements JobHandler {
+  readonly lane = 'install';
+  readonly #ports: InstallLanePorts;
+  readonly #types: DataTypes;
+  readonly #retry: RetryPolicy;
+
+  constructor(ports: InstallLanePorts, types: DataTypes, retry: RetryPolicy) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#retry = retry;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const work = await this.#gather(job, signal);
+    if (!work) return DONE;
+    const targets = targetsOf(work.record, work.type, this.#types, this.#ports.targets);
+    const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#installOn(work, target, signal));
+    await this.#supersede(work, results, signal);
+    return nextTry(results, this.#ports.clock.now());
+  }
+
+  /** Steps report themselves; this is about what failed around them. */
+  report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    return reportInstalls(this.#ports.catalog, job, 'data', outcome, signal);
+  }
+
+  async #gather(job: ClaimedJob, signal: AbortSignal): Promise<Work | undefined> {
+    const { catalog, store } = this.#ports;
+    const record = await ensureRegistered(catalog, store, job, signal);
+    if (!record || isDeleted(record.state) || record.state === 'superseded') return undefined;
+    if (record.import?.status !== 'complete') return undefined;
+    const type = this.#types.find(record.metadata.type);
+    const payload = await store.head(objectKey(record, 'install-ready.zip'), signal);
+    const manifest = await readManifest(store, record, signal);
+    if (!type || !payload || !manifest) return undefined;
+    const version = versionOf(payload);
+    // An import that had lost its lease may have put the archive again, and could not tell the cache.
+    if (!sameVersion(record.sync.data, version))
+      await catalog.write(job.dataset, job.lease, [{ set: 'sync', part: 'data', version }], signal);
+    return {
+      job,
+      record,
+      type,
+      payload,
+      version,
+      manifest: manifest.text,
+      properties: await propertyFiles(store, record, signal),
+      attempts: await catalog.attempts(job.dataset, signal),
+    };
+  }
+
+  async #installOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
+    const { job, record, type } = work;
+    const attempt = work.attempts.find((one) => one.target === target.id && one.kind === 'data');
+    let state: ControlState | undefined;
+    const step: Step = {
+      target,
+      kind: 'data',
+      plugin: type.plugin,
+      version: work.version,
+      attempt,
+      prepare: () => this.#prepare(work, target, state, signal),
+      call: async () => {
+        const begun = attempt?.started || state?.messages.data !== undefined;
+        return this.#callPlugin(work, target, begun, signal);
+      },
+      conclude: (status) => this.#requestMeta(job, status, signal),
+    };
+    try {
+      state = await target.state(job.dataset, signal);
+    } catch (error) {
+      // The target does not answer: its own step waits, the others go on.
+      return runStep(
+        job,
+        {
+          ...step,
+          prepare: async () => {
+            throw error;
+          },
+        },
+        this.#retry,
+        this.#ports,
+        signal,
+      );
+    }
+    // Before the rows are there, so that no crash in between can lose it.
+    if (state.deletedStatus === 0)
+      await requestSharing(this.#ports.jobs, job, record, state, 'install-data-lane', signal);
+    if (state.deletedStatus !== 0 || !dataAreDue(state, work.version)) {
+      if (metaAreStale(work, state)) await this.#requestMeta(job, 'complete', signal);
+      await mirror(this.#ports.catalog, job, record, target.id, state, signal);
+      await dropAttempt(this.#ports.catalog, job, attempt, signal);
+      const status = state.deletedStatus === 0 ? state.messages.data?.status : undefined;
+      return status && { kind: 'over', status };
+    }
+    return runStep(job, step, this.#retry, this.#ports, signal);
+  }
+
+  /** Older revisions stay installed until this one is, on every enabled target that its type applies to. */
+  async #supersede(
+    { job, record }: Work,
+    results: readonly (StepResult | undefined)[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const installed = results.every((result) => result?.kind === 'over' && result.status === 'complete');
+    if (!installed || results.length === 0) return;
+    const older = await flagOlder(this.#ports.store, record, 'revised-flag', signal);
+    if (older.length === 0) return;
+    this.#ports.log.info({ dataset: job.dataset, event: job.eventId, older }, 'older revisions superseded');
+  }
+
+  async #prepare(
+    work: Work,
+    target: InstallTarget,
+    state: ControlState | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { job, record, type } = work;
+    const { owner, dataset, metadata } = record;
+    if (!state?.present)
+      await target.writeDataset(
+        { owner, dataset, metadata, category: type.category, showVisibility: false },
+        job.lease.token,
+        signal,
+      );
+    const meta = state?.messages.meta?.status;
+    if (meta === undefined || meta === 'queued') return;
+    // The plugin takes installed metadata away with the data, so they have to be installed again after them.
+    await target.writeMessage(dataset, 'meta', { status: 'queued' }, job.lease.token, signal);
+    const queued = { set: 'install', target: target.id, kind: 'meta', status: 'queued', messages: [] } as const;
+    await this.#ports.catalog.write(dataset, job.lease, [queued], signal);
+  }
+
+  /** Before the status says that the data are there, so that no crash in between can lose it. */
+  async #requestMeta(job: ClaimedJob, status: InstallStatus, signal: AbortSignal): Promise<void> {
+    if (status !== 'complete') return;
+    const { owner, dataset, eventId } = job;
+    const request = { lane: 'updateMeta', owner, dataset, eventId, source: 'install-data-lane' } as const;
+    await this.#ports.jobs.enqueue([request], signal);
+  }
+
+  async #callPlugin(work: Work, target: InstallTarget, begun: boolean, signal: AbortSignal): Promise<InstallReply> {
+    const { job, record, type } = work;
+    const { tasks } = this.#ports;
+    const options = { signal, alone: job.alone };
+    const call = { plugin: type.plugin, eventId: job.eventId, dataset: job.dataset, target: target.id };
+    if (begun) {
+      const gone = await tasks.run('uninstall', { ...call, type: record.metadata.type }, options);
+      if (gone.kind !== 'success') return gone;
+    }
+    return tasks.run(
+      'install-data',
+      {
+        ...call,
+        metadata: record.metadata,
+        manifest: work.manifest,
+        payload: objectFile(work.payload, 'install-ready.zip'),
+        properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
+      },
+      options,
+    );
+  }
+}
+
+/**
+ * An update passes a target over that is away while the cache does not know that the data are there: when the run that
+ * installed them died before it said so, or one after it could not ask.
+ */
+function metaAreStale({ record: { sync }, properties }: Work, state: ControlState): boolean {
+  if (!isInstalled(state)) return false;
+  return sync.meta === undefined || !metaIsCurrent(state, combinedVersion(sync.meta, properties));
+}

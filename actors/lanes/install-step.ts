@@ -1,0 +1,210 @@
+// One step of an install: one kind (meta or data) on one target, with its own tries and next time, so that targets
+// fail and recover independently. The target's control DB holds the status; the cache mirrors it.
+//
+//   due --running--> complete | failed-validation | missing-dependency | failed-installation   (over)
+//                 -> queued 'try n of 12: reason'                                              (waiting)
+//   `running` without a lease was left by a run that died: due again, after an uninstall for data.
+
+import { kindOf, messageOf } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
+import type { Catalog, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { InstallReply } from '../../engine/ports/plugin-client.ts';
+import type { RetryPolicy } from '../../engine/retry.ts';
+import type { Clock } from '../../engine/time.ts';
+import { linesOf } from '../dataset/site-targets.ts';
+import { DONE } from '../jobs/job-handler.ts';
+import { decideOutcome } from '../jobs/job-outcome.ts';
+import { pluginServerError } from '../plugins/plugin-server-error.ts';
+import { allMessages } from '../tasks/task-map.ts';
+
+export interface StepPorts {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+}
+
+export interface Step {
+  readonly target: InstallTarget;
+  readonly kind: InstallKind;
+  readonly plugin: string;
+  /** Stored with a final status: the version that the status speaks of. */
+  readonly version: ObjectVersion;
+  readonly attempt: InstallAttempt | undefined;
+  /** Before the status turns `running`: rows that the status needs. */
+  prepare(signal: AbortSignal): Promise<void>;
+  call(signal: AbortSignal): Promise<InstallReply>;
+  /** After a final reply and before its status is written. */
+  conclude?(status: InstallStatus, signal: AbortSignal): Promise<void>;
+}
+
+export type StepResult =
+  | { readonly kind: 'over'; readonly status: InstallStatus }
+  /** Not before this time, in milliseconds since 1970. */
+  | { readonly kind: 'waiting'; readonly untilMs: number };
+
+interface Answer {
+  readonly status: InstallStatus;
+  readonly messages: readonly string[];
+}
+
+export async function runStep(
+  job: ClaimedJob,
+  step: Step,
+  policy: RetryPolicy,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const attempt = attemptOf(step);
+  const notBefore = attempt.notBefore?.getTime() ?? 0;
+  if (notBefore > ports.clock.now()) return { kind: 'waiting', untilMs: notBefore };
+  let { started } = attempt;
+  let answer: Answer;
+  try {
+    await step.prepare(signal);
+    const begun = { ...attempt, notBefore: undefined, started: true };
+    await ports.catalog.writeAttempt(job.dataset, job.lease, begun, signal);
+    started = true;
+    await writeStatus(job, step, { status: 'running', messages: [] }, ports, signal);
+    answer = answerOf(await step.call(signal), step.plugin);
+    await step.conclude?.(answer.status, signal);
+    await writeControl(job, step, answer, signal, step.version);
+  } catch (error) {
+    if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+    return postpone(job, step, { ...attempt, started }, error, policy, ports, signal);
+  }
+  // Said in the control DB, so it is no failure of the step when the rest is not written: the next run does that.
+  await close(job, step, answer, ports, signal);
+  return { kind: 'over', status: answer.status };
+}
+
+/** The step failed in a way that is no answer about the dataset: later again, or given up after the last try. */
+async function postpone(
+  job: ClaimedJob,
+  step: Step,
+  attempt: InstallAttempt,
+  error: unknown,
+  policy: RetryPolicy,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const outcome = decideOutcome(error, attempt, policy, ports.random);
+  const reason = messageOf(error);
+  const about = { dataset: job.dataset, event: job.eventId, target: step.target.id, plugin: step.plugin };
+  ports.log.warn({ ...about, kind: step.kind, err: error }, 'install step failed');
+  let wait = { delayMs: policy.maxMs, tries: attempt.tries };
+  if (outcome.kind === 'retry') wait = { delayMs: outcome.delayMs, tries: attempt.tries + (outcome.countTry ? 1 : 0) };
+  else if (await giveUp(job, step, reason, ports, signal)) return { kind: 'over', status: 'failed-installation' };
+  const untilMs = ports.clock.now() + wait.delayMs;
+  const waiting = { ...attempt, tries: wait.tries, notBefore: new Date(untilMs) };
+  await ports.catalog.writeAttempt(job.dataset, job.lease, waiting, signal);
+  const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? outcome.message : reason] } as const;
+  await writeStatus(job, step, queued, ports, signal);
+  return { kind: 'waiting', untilMs };
+}
+
+/** False when the target does not answer: the step waits for it however long, and is not given up unseen. */
+async function giveUp(
+  job: ClaimedJob,
+  step: Step,
+  reason: string,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const answer = { status: 'failed-installation', messages: [reason] } as const;
+  try {
+    await writeControl(job, step, answer, signal, step.version);
+  } catch (error) {
+    if (kindOf(error) === 'aborted') throw error;
+    if (kindOf(error) === 'transient') return false;
+    // Such as a dataset whose rows the target refuses: only the mirror can tell its owner.
+  }
+  await close(job, step, answer, ports, signal);
+  return true;
+}
+
+/**
+ * Control DB first, mirror second. The mirror alone is written when the target does not answer, so that the owner
+ * sees why nothing moves; the control DB follows with the next try.
+ */
+async function writeStatus(
+  job: ClaimedJob,
+  step: Step,
+  answer: Answer,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await writeControl(job, step, answer, signal);
+  } catch (error) {
+    if (answer.status !== 'queued' || kindOf(error) === 'aborted') throw error;
+  }
+  await writeMirror(job, step, answer, ports, signal);
+}
+
+async function writeControl(
+  job: ClaimedJob,
+  step: Step,
+  { status, messages }: Answer,
+  signal: AbortSignal,
+  version?: ObjectVersion,
+): Promise<void> {
+  const message = messages.length > 0 ? { message: messages.join('\n') } : {};
+  const content = { status, ...message, ...(version ? { version } : {}) };
+  await step.target.writeMessage(job.dataset, step.kind, content, job.lease.token, signal);
+}
+
+async function writeMirror(
+  job: ClaimedJob,
+  step: Step,
+  { status, messages }: Answer,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const copy = { target: step.target.id, kind: step.kind, status, messages: linesOf(messages) };
+  await ports.catalog.write(job.dataset, job.lease, [{ set: 'install', ...copy }], signal);
+}
+
+async function close(
+  job: ClaimedJob,
+  step: Step,
+  answer: Answer,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  await writeMirror(job, step, answer, ports, signal);
+  const over = { target: step.target.id, kind: step.kind, over: true } as const;
+  await ports.catalog.writeAttempt(job.dataset, job.lease, over, signal);
+}
+
+function answerOf(reply: InstallReply, plugin: string): Answer {
+  switch (reply.kind) {
+    case 'success':
+      return { status: 'complete', messages: allMessages(reply.validation) };
+    case 'invalid':
+      return { status: 'failed-validation', messages: allMessages(reply.validation) };
+    case 'missing-dependency':
+      return { status: 'missing-dependency', messages: reply.messages };
+    case 'script-error':
+      return { status: 'failed-installation', messages: [reply.message] };
+    case 'server-error':
+      throw pluginServerError(plugin, reply.message);
+    default:
+      return reply satisfies never;
+  }
+}
+
+function attemptOf(step: Step): InstallAttempt {
+  return step.attempt ?? { target: step.target.id, kind: step.kind, tries: 0, notBefore: undefined, started: false };
+}
+
+/** Done when every step is over; else again when the first waiting one is due. Steps count their own tries. */
+export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
+  const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
+  if (waiting.length === 0) return DONE;
+  const delayMs = Math.max(0, Math.min(...waiting) - nowMs);
+  return { kind: 'retry', delayMs, message: 'waiting for install targets', countTry: false };
+}

@@ -1,0 +1,37 @@
+// What the owner reads when an install or update-meta job failed as a whole, with no target to blame: the store away, a
+// document that cannot be read. Only the mirror is written; the targets' own statuses stay what they are, so that the
+// next run of the job finds the same work.
+
+import type { InstallKind } from '../../engine/model/status.ts';
+import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import { linesOf } from '../dataset/site-targets.ts';
+
+export async function reportInstalls(
+  catalog: Catalog,
+  job: ClaimedJob,
+  kind: InstallKind,
+  outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+  signal: AbortSignal,
+): Promise<void> {
+  const record = await catalog.find(job.dataset, signal);
+  if (record?.import?.status !== 'complete') return;
+  const status = outcome.kind === 'retry' ? 'queued' : 'failed-installation';
+  const messages = linesOf([outcome.message]);
+  const changes = record.metadata.installTargets
+    .filter((target) => isOpen(record, target, kind))
+    .map((target): CatalogChange => ({ set: 'install', target, kind, status, messages }));
+  if (changes.length > 0) await catalog.write(job.dataset, job.lease, changes, signal);
+}
+
+/** Nothing final is known of it; metadata are due only where the data are installed. */
+function isOpen(
+  record: DatasetRecord,
+  target: DatasetRecord['installs'][number]['target'],
+  kind: InstallKind,
+): boolean {
+  const statusOf = (of: InstallKind): string | undefined =>
+    record.installs.find((install) => install.target === target && install.kind === of)?.status;
+  if (kind === 'meta' && statusOf('data') !== 'complete') return false;
+  return [undefined, 'queued', 'running'].includes(statusOf(kind));
+}

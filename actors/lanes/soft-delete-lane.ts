@@ -1,0 +1,107 @@
+// The soft-delete lane: takes a dataset that is deleted, or superseded by a newer revision, away from its install targets.
+// Its objects stay, for an undelete and for its history. States of the cache, by the flags in the store:
+//   delete-flag          live, superseded -> deleting -> deleted (nothing of it is installed anywhere)
+//   revised-flag alone   live -> superseded
+// The state is written first: from then on no other lane works on the dataset.
+
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import { objectKey } from '../../engine/model/object-key.ts';
+import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
+import type { DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import { flagOlder, type RevisionFlag } from '../dataset/revisions.ts';
+import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { registration } from '../reconciliation/reconcile-registration.ts';
+import { readSnapshot, type SnapshotPorts } from '../reconciliation/reconcile-snapshot.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+import { onEachTarget, uninstallFrom } from './uninstall.ts';
+
+export interface SoftDeleteLanePorts extends SnapshotPorts {
+  readonly tasks: TaskRunner;
+}
+
+type Flags = ReadonlySet<RevisionFlag>;
+
+/** States in which nothing of a dataset is to be installed anywhere, and which may be taken back. */
+const WITHDRAWN: readonly DatasetState[] = ['superseded', 'deleting', 'deleted'];
+
+export class SoftDeleteLane implements JobHandler {
+  readonly lane = 'softDelete';
+  readonly #ports: SoftDeleteLanePorts;
+  readonly #types: DataTypes;
+
+  constructor(ports: SoftDeleteLanePorts, types: DataTypes) {
+    this.#ports = ports;
+    this.#types = types;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, store, log } = this.#ports;
+    const flags = await this.#flags(job, signal);
+    if (flags.size === 0) return DONE;
+    const record = await this.#mark(job, flags, signal);
+    if (!record || !WITHDRAWN.includes(record.state)) return DONE;
+    if (flags.has('delete-flag') && !flags.has('revised-flag')) {
+      // The newest revision takes all others with it.
+      const older = await flagOlder(store, record, 'delete-flag', signal);
+      if (older.length > 0)
+        log.info({ dataset: job.dataset, event: job.eventId, older }, 'older revisions deleted with the newest');
+    }
+    const attempts = await catalog.attempts(job.dataset, signal);
+    const removal = { job, record, attempts, types: this.#types };
+    await onEachTarget(this.#enabled(record), (target) => uninstallFrom(target, removal, this.#ports, signal));
+    // What a disabled target holds can be taken away only once it is enabled again.
+    const everywhere = record.metadata.installTargets.every((id) => this.#ports.targets.has(id));
+    if (!flags.has('delete-flag') || record.state !== 'deleting' || !everywhere) return DONE;
+    // Scripts may have run for long. Whoever took the deletion back meanwhile said so in the cache, which stands.
+    if (await store.head(objectKey(job, 'delete-flag'), signal))
+      await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleted' }], signal);
+    return DONE;
+  }
+
+  /** The dataset is gone for its owner already; who runs the site finds what failed in the job table. */
+  async report(): Promise<void> {}
+
+  async #flags(job: ClaimedJob, signal: AbortSignal): Promise<Flags> {
+    const flags = new Set<RevisionFlag>();
+    for (const flag of ['delete-flag', 'revised-flag'] as const)
+      if (await this.#ports.store.head(objectKey(job, flag), signal)) flags.add(flag);
+    return flags;
+  }
+
+  /** The record in the state that the flags ask for; undefined when nothing readable is known of the dataset. */
+  async #mark(job: ClaimedJob, flags: Flags, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+    const { catalog } = this.#ports;
+    const known = await catalog.find(job.dataset, signal);
+    if (!known) return this.#register(job, signal);
+    const state = stateAfter(known.state, flags);
+    if (state === known.state) return known;
+    await catalog.write(job.dataset, job.lease, [{ set: 'state', state }], signal);
+    return { ...known, state };
+  }
+
+  async #register(job: ClaimedJob, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+    const { catalog, log } = this.#ports;
+    const reading = await readSnapshot(this.#ports, this.#types, job, signal);
+    if ('why' in reading) {
+      // For reconciliation to report.
+      const about = { dataset: job.dataset, owner: job.owner, event: job.eventId };
+      log.warn({ ...about, why: reading.why, err: reading.reason }, 'a flagged dataset has no readable metadata');
+      return undefined;
+    }
+    const { snapshot } = reading;
+    await catalog.register(job, snapshot.metadata, registration(snapshot), job.lease, signal);
+    return catalog.find(job.dataset, signal);
+  }
+
+  #enabled(record: DatasetRecord): readonly InstallTarget[] {
+    return [...new Set(record.metadata.installTargets)].flatMap((id) => this.#ports.targets.get(id) ?? []);
+  }
+}
+
+/** Whether a deletion is taken back is not decided here: without its flag, a deleted dataset stays what it is. */
+function stateAfter(state: DatasetState, flags: Flags): DatasetState {
+  if (isDeleted(state)) return state;
+  return flags.has('delete-flag') ? 'deleting' : 'superseded';
+}

@@ -1,0 +1,133 @@
+// Takes a dataset away from one install target, as told by the target's control row:
+//   no row, or 1        over: nothing of it is there
+//   row, nothing begun  -> 1
+//   else                -> 2 (hidden from the site) --plugin's uninstall--> 1
+// A crash anywhere leaves a row that says what is still to do, and an uninstall may be asked for twice.
+
+import { Failure, kindOf, messageOf, rejected } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
+import type { DatasetType } from '../../engine/model/metadata.ts';
+import type { Catalog, DatasetRecord, InstallAttempt } from '../../engine/ports/catalog.ts';
+import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import { isUninstalled } from '../dataset/site-state.ts';
+import { dropAttempt, inParallel, linesOf, TARGETS_AT_ONCE } from '../dataset/site-targets.ts';
+import { pluginServerError } from '../plugins/plugin-server-error.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+
+export interface UninstallPorts {
+  readonly catalog: Catalog;
+  readonly tasks: TaskRunner;
+  readonly log: Logger;
+}
+
+/** What all targets of one run share. */
+export interface Removal {
+  readonly job: ClaimedJob;
+  /** Undefined for a dataset that only the targets know. */
+  readonly record: Pick<DatasetRecord, 'installs'> | undefined;
+  readonly attempts: readonly InstallAttempt[];
+  readonly types: DataTypes;
+}
+
+/**
+ * Resolves when nothing of the dataset is installed there and no try of an install is left; true when it has a row. A
+ * type without plugin and a script that fails are `rejected`: both wait for a person, who finds the reason in the
+ * target's message.
+ */
+export async function uninstallFrom(
+  target: InstallTarget,
+  removal: Removal,
+  ports: UninstallPorts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { job } = removal;
+  const state = await target.state(job.dataset, signal);
+  const attempts = removal.attempts.filter((attempt) => attempt.target === target.id);
+  if (!isUninstalled(state)) {
+    const { token } = job.lease;
+    const begun = state.messages.data !== undefined || attempts.some(({ kind, started }) => kind === 'data' && started);
+    if (begun) {
+      if (state.deletedStatus !== 2) await target.setDeleted(job.dataset, 2, token, signal);
+      await callPlugin(target, state, removal, ports, signal);
+    }
+    await target.setDeleted(job.dataset, 1, token, signal);
+  }
+  for (const attempt of attempts) await dropAttempt(ports.catalog, job, attempt, signal);
+  return state.present;
+}
+
+/** Does the work for every target, however the others end. The failure that gives the job the best chance is thrown. */
+export async function onEachTarget(
+  targets: readonly InstallTarget[],
+  work: (target: InstallTarget) => Promise<unknown>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  await inParallel(targets, TARGETS_AT_ONCE, async (target) => {
+    try {
+      await work(target);
+    } catch (error) {
+      failures.push(error);
+    }
+  });
+  if (failures.length > 0) throw mostHopeful(failures);
+}
+
+async function callPlugin(
+  target: InstallTarget,
+  state: ControlState,
+  removal: Removal,
+  ports: UninstallPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { job, types } = removal;
+  const { dataset, eventId } = job;
+  try {
+    const plugin = state.type && types.find(state.type)?.plugin;
+    if (!state.type || !plugin) throw noPlugin(state.type, target);
+    const call = { plugin, eventId, dataset, target: target.id, type: state.type };
+    const reply = await ports.tasks.run('uninstall', call, { signal, alone: job.alone });
+    if (reply.kind === 'server-error') throw pluginServerError(plugin, reply.message);
+    if (reply.kind === 'script-error')
+      throw rejected(`uninstall from ${target.id}, plugin ${plugin}: ${reply.message}`);
+  } catch (error) {
+    if (kindOf(error) === 'rejected') await tell(target, state, removal, messageOf(error), ports, signal);
+    throw error;
+  }
+}
+
+const noPlugin = (type: DatasetType | undefined, target: InstallTarget): Failure =>
+  rejected(`uninstall from ${target.id}: no plugin is registered for data type ${type ? typeKey(type) : 'unknown'}`);
+
+/** What the plugin said becomes the message of the data's status, which stays. The job's own end does not depend on it. */
+async function tell(
+  target: InstallTarget,
+  state: ControlState,
+  { job, record }: Removal,
+  reason: string,
+  { catalog, log }: UninstallPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { dataset, lease } = job;
+  try {
+    const status = state.messages.data?.status;
+    if (status) await target.writeMessage(dataset, 'data', { status, message: reason }, lease.token, signal);
+    const copy = record?.installs.find((install) => install.target === target.id && install.kind === 'data');
+    if (!copy) return;
+    await catalog.write(dataset, lease, [{ set: 'install', ...copy, messages: linesOf([reason]) }], signal);
+  } catch (error) {
+    if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+    log.warn({ dataset, target: target.id, err: error }, 'the reason of a failed uninstall could not be written');
+  }
+}
+
+/** Of several targets' failures: what may be well again by itself, so that no target is given up because another one is. */
+export const mostHopeful = (failures: readonly unknown[]): unknown =>
+  failures.toSorted((a, b) => hopelessness(a) - hopelessness(b))[0];
+
+function hopelessness(error: unknown): number {
+  const kind = kindOf(error);
+  if (kind === 'transient' && error instanceof Failure && error.unreachable) return 1;
+  return { aborted: 0, transient: 2, defect: 3, rejected: 4 }[kind];
+}

@@ -1,0 +1,203 @@
+// The update-meta lane: brings metadata from the object store into the cache and into every install target, and has
+// the plugin install it where the data is installed. Other people see a dataset on a target only after that.
+
+import { kindOf, messageOf } from '../../engine/failure.ts';
+import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
+import type { DatasetMetadata } from '../../engine/model/metadata.ts';
+import { isDeleted } from '../../engine/model/status.ts';
+import type {
+  Catalog,
+  CatalogChange,
+  DatasetRecord,
+  InstallAttempt,
+  ObjectVersion,
+} from '../../engine/ports/catalog.ts';
+import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import type { RetryPolicy } from '../../engine/retry.ts';
+import { combinedVersion, sameVersion } from '../dataset/dataset-versions.ts';
+import { ensureRegistered } from '../dataset/ensure-registered.ts';
+import { metaIsCurrent } from '../dataset/site-state.ts';
+import {
+  dropAttempt,
+  fileName,
+  type InstallTargets,
+  inParallel,
+  mirror,
+  propertyFiles,
+  requestSharing,
+  TARGETS_AT_ONCE,
+  targetsOf,
+} from '../dataset/site-targets.ts';
+import { readMetadata, type Stored } from '../dataset/stored-documents.ts';
+import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { objectFile } from '../tasks/task-context.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { reportInstalls } from './report-installs.ts';
+
+export interface UpdateMetaLanePorts extends StepPorts {
+  readonly catalog: Catalog;
+  readonly jobs: Jobs;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+  readonly targets: InstallTargets;
+}
+
+interface Work {
+  readonly job: ClaimedJob;
+  readonly record: DatasetRecord;
+  readonly type: DataType;
+  readonly version: ObjectVersion;
+  readonly properties: readonly ObjectInfo[];
+  readonly attempts: readonly InstallAttempt[];
+}
+
+export class UpdateMetaLane implements JobHandler {
+  readonly lane = 'updateMeta';
+  readonly #ports: UpdateMetaLanePorts;
+  readonly #types: DataTypes;
+  readonly #retry: RetryPolicy;
+
+  constructor(ports: UpdateMetaLanePorts, types: DataTypes, retry: RetryPolicy) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#retry = retry;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, store } = this.#ports;
+    const known = await ensureRegistered(catalog, store, job, signal);
+    if (!known || isDeleted(known.state) || known.state === 'superseded') return DONE;
+    const stored = await readMetadata(store, known, signal);
+    if (!stored) return DONE;
+    const record = { ...known, metadata: stored.document };
+    const properties = await propertyFiles(store, record, signal);
+    await this.#writeCache(job, known, stored, properties, signal);
+    const type = this.#types.find(record.metadata.type);
+    if (!type || record.import?.status !== 'complete') return DONE;
+
+    const version = combinedVersion(stored.version, properties);
+    const attempts = await catalog.attempts(job.dataset, signal);
+    const work = { job, record, type, version, properties, attempts };
+    const targets = targetsOf(record, type, this.#types, this.#ports.targets);
+    const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#updateOn(work, target, signal));
+    return nextTry(results, this.#ports.clock.now());
+  }
+
+  /** Steps report themselves; this is about what failed around them. */
+  report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    return reportInstalls(this.#ports.catalog, job, 'meta', outcome, signal);
+  }
+
+  /** The list of properties with every run: it may have changed without the metadata, and the cache knows no version of it. */
+  async #writeCache(
+    job: ClaimedJob,
+    known: DatasetRecord,
+    stored: Stored<DatasetMetadata>,
+    properties: readonly ObjectInfo[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const files = properties.map(({ key, size }) => ({ name: fileName(key), size }));
+    const changes: CatalogChange[] = [{ set: 'propertyFiles', files }];
+    if (!sameVersion(known.sync.meta, stored.version))
+      changes.push(
+        { set: 'metadata', metadata: stored.document },
+        { set: 'sync', part: 'meta', version: stored.version },
+      );
+    await this.#ports.catalog.write(job.dataset, job.lease, changes, signal);
+  }
+
+  async #updateOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
+    const { job, record } = work;
+    const { catalog } = this.#ports;
+    const step = this.#step(work, target, signal);
+    let state: ControlState;
+    try {
+      state = await target.state(job.dataset, signal);
+    } catch (error) {
+      if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+      const copy = record.installs.find((install) => install.target === target.id && install.kind === 'data');
+      if (copy?.status !== 'complete') {
+        this.#passOver(job, target, error);
+        await dropAttempt(catalog, job, step.attempt, signal);
+        return undefined;
+      }
+      const failing = async (): Promise<void> => {
+        throw error;
+      };
+      return runStep(job, { ...step, prepare: failing }, this.#retry, this.#ports, signal);
+    }
+    if (state.deletedStatus !== 0) return undefined;
+    // Before the rows are there, so that no crash in between can lose it.
+    await requestSharing(this.#ports.jobs, job, record, state, 'update-meta-lane', signal);
+    const installed = state.messages.data?.status === 'complete';
+    if (installed && !metaIsCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
+    if (!installed) await this.#writeAhead(work, target, signal);
+    await mirror(catalog, job, record, target.id, state, signal);
+    await dropAttempt(catalog, job, step.attempt, signal);
+    return undefined;
+  }
+
+  /** Nothing is installed yet: the rows wait for the data, private. */
+  async #writeAhead(work: Work, target: InstallTarget, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#writeRows(work, target, false, signal);
+    } catch (error) {
+      if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+      this.#passOver(work.job, target, error);
+    }
+  }
+
+  /**
+   * Where no data are, nobody sees the rows, and the install makes them itself. Waiting for the target here would hold
+   * back the dataset's install on all the others, since an update goes before an install.
+   */
+  #passOver(job: ClaimedJob, target: InstallTarget, error: unknown): undefined {
+    const about = { dataset: job.dataset, event: job.eventId, target: target.id };
+    this.#ports.log.warn(
+      { ...about, err: messageOf(error) },
+      'rows of a dataset that is not installed were not written',
+    );
+  }
+
+  #step(work: Work, target: InstallTarget, signal: AbortSignal): Step {
+    const { job, record, type } = work;
+    return {
+      target,
+      kind: 'meta',
+      plugin: type.plugin,
+      version: work.version,
+      attempt: work.attempts.find((one) => one.target === target.id && one.kind === 'meta'),
+      prepare: async () => undefined,
+      call: () =>
+        this.#ports.tasks.run(
+          'install-meta',
+          {
+            plugin: type.plugin,
+            eventId: job.eventId,
+            dataset: job.dataset,
+            target: target.id,
+            metadata: record.metadata,
+            properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
+          },
+          { signal, alone: job.alone },
+        ),
+      conclude: (status) => this.#writeRows(work, target, status === 'complete', signal),
+    };
+  }
+
+  async #writeRows(work: Work, target: InstallTarget, showVisibility: boolean, signal: AbortSignal): Promise<void> {
+    const { owner, dataset, metadata } = work.record;
+    await target.writeDataset(
+      { owner, dataset, metadata, category: work.type.category, showVisibility },
+      work.job.lease.token,
+      signal,
+    );
+  }
+}

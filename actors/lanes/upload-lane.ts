@@ -1,0 +1,220 @@
+// The upload lane: turns what a user sent into import-ready.zip. Order of effects: manifest, import-ready.zip (its
+// change event starts the import), status, then raw/ removed; a crash anywhere runs the whole job again from raw/.
+// What is at a URL is fetched into raw/ first, once: from then on it is an upload of files.
+
+import { kindOf, messageOf, rejected } from '../../engine/failure.ts';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
+import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
+import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Uploads } from '../../engine/ports/uploads.ts';
+import { writeManifest, writeUploadError } from '../dataset/stored-documents.ts';
+import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import type { Scratch } from '../jobs/scratch.ts';
+import { overQuota } from '../tasks/fetch-upload.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+
+export interface UploadLimits {
+  /** Bytes of one upload after unpacking. */
+  readonly maxTotalBytes: number;
+  readonly maxEntries: number;
+  /** Absent = uploads by URL are refused. */
+  readonly url?: {
+    /** Bytes of one upload as it is fetched. */
+    readonly maxUploadBytes: number;
+    /** Bytes of raw uploads that one user may keep. */
+    readonly quotaBytes: number;
+    /** Transfers under way at once in this process, so that slow servers leave workers to uploads of files. */
+    readonly atOnce: number;
+  };
+}
+
+export interface UploadLanePorts {
+  readonly catalog: Catalog;
+  readonly uploads: Uploads;
+  readonly store: ObjectStore;
+  readonly tasks: TaskRunner;
+}
+
+/** For a fetch when as many as may be are under way. */
+const LATER: JobOutcome = {
+  kind: 'retry',
+  delayMs: 5_000,
+  message: 'waits for other uploads by URL',
+  countTry: false,
+};
+
+export class UploadLane implements JobHandler {
+  readonly lane = 'upload';
+  readonly #ports: UploadLanePorts;
+  readonly #types: DataTypes;
+  readonly #limits: UploadLimits;
+  readonly #scratch: Scratch;
+  #fetching = 0;
+
+  constructor(ports: UploadLanePorts, types: DataTypes, limits: UploadLimits, scratch: Scratch) {
+    this.#ports = ports;
+    this.#types = types;
+    this.#limits = limits;
+    this.#scratch = scratch;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { catalog, uploads } = this.#ports;
+    const record = await catalog.find(job.dataset, signal);
+    const source = await uploads.source(job.dataset, signal);
+    if (!record || !source) return DONE;
+    if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
+    const at = { owner: record.owner, dataset: record.dataset };
+    let files = source.kind === 'files' ? source.files : [];
+    // `failed` here: an administrator has it tried again, or a crash came between that status and the job's own end.
+    if (record.upload.status === 'failed')
+      await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
+    if (record.upload.status === 'running' || record.upload.status === 'failed') {
+      try {
+        await this.#scratch.using(job, async (folder) => {
+          if (source.kind === 'url') files = [await this.#fetchOnce(job, record, source.url, folder, signal)];
+          await this.#pack(job, record, files, folder, signal);
+        });
+      } catch (error) {
+        if (kindOf(error) !== 'rejected') throw error;
+        await this.#refuse(job, at, messageOf(error), signal);
+      }
+    }
+    await this.#removeRaw(job, at, files, signal);
+    return DONE;
+  }
+
+  async report(
+    job: ClaimedJob,
+    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, store } = this.#ports;
+    const record = await catalog.find(job.dataset, signal);
+    // Once the upload has ended, only its raw files are left to remove: no news for the owner.
+    if (record?.upload.status !== 'running') return;
+    const at = { owner: job.owner, dataset: job.dataset };
+    if (outcome.kind === 'retry') {
+      const { message } = outcome;
+      await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running', message }], signal);
+      return;
+    }
+    // What a person should read of our own fault is that it was ours; the log has the rest.
+    const status = outcome.failure === 'rejected' ? 'rejected' : 'failed';
+    await writeUploadError(store, at, { status, message: outcome.message }, signal);
+    await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message: outcome.message }], signal);
+  }
+
+  async #fetchOnce(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    url: string,
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<FileEntry> {
+    this.#fetching++;
+    try {
+      const before = await this.#fetchedBefore({ owner: record.owner, dataset: record.dataset }, signal);
+      const entry = before ?? (await this.#fetch(job, record, url, scratchDir, signal));
+      await this.#ports.uploads.fetched(job.dataset, job.lease, [entry], signal);
+      return entry;
+    } finally {
+      this.#fetching--;
+    }
+  }
+
+  async #fetch(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    url: string,
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<FileEntry> {
+    const { uploads, store, tasks } = this.#ports;
+    const { url: limits, maxTotalBytes } = this.#limits;
+    if (!limits) throw rejected('uploads by URL are not enabled on this server');
+    const at = { owner: record.owner, dataset: record.dataset };
+    const { maxUploadBytes, quotaBytes } = limits;
+    const roomBytes = await uploads.room(job.dataset, quotaBytes, signal);
+    const maxFileBytes = this.#types.find(record.metadata.type)?.maxFileSize ?? maxTotalBytes;
+    const { file, name, size } = await tasks.run(
+      'fetch-upload',
+      { at, url, scratchDir, limits: { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } },
+      { signal, alone: job.alone },
+    );
+    // The room may have gone to another upload meanwhile.
+    if (!(await uploads.grow(job.dataset, size, quotaBytes, signal))) throw rejected(overQuota(quotaBytes));
+    await store.put(fileKey(at, 'raw', name), { file }, { size }, signal);
+    return { name, size };
+  }
+
+  /** A crash came after the file was whole: it is not fetched again, since the link may not work any more. */
+  async #fetchedBefore(at: DatasetAddress, signal: AbortSignal): Promise<FileEntry | undefined> {
+    const prefix = fileKey(at, 'raw', '');
+    for await (const { key, size } of this.#ports.store.list(prefix, {}, signal))
+      return { name: key.slice(prefix.length), size };
+    return undefined;
+  }
+
+  async #pack(
+    job: ClaimedJob,
+    record: DatasetRecord,
+    files: readonly FileEntry[],
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, store, tasks } = this.#ports;
+    const at = { owner: record.owner, dataset: record.dataset };
+    const type = this.#types.find(record.metadata.type);
+    const packed = await tasks.run(
+      'pack-upload',
+      {
+        at,
+        files,
+        scratchDir,
+        limits: {
+          maxTotalBytes: this.#limits.maxTotalBytes,
+          maxFileBytes: Math.min(type?.maxFileSize ?? this.#limits.maxTotalBytes, this.#limits.maxTotalBytes),
+          maxEntries: this.#limits.maxEntries,
+        },
+        allowedFileExtensions: type?.allowedFileExtensions ?? [],
+      },
+      { signal, alone: job.alone },
+    );
+    await writeManifest(store, at, { rawUploads: packed.files, installReady: [] }, signal);
+    await store.put(objectKey(at, 'import-ready.zip'), { file: packed.zipFile }, {}, signal);
+    // An earlier try may have said that the upload failed.
+    await store.remove([objectKey(at, 'upload-error.json')], signal);
+    await catalog.write(
+      job.dataset,
+      job.lease,
+      [
+        { set: 'uploadFiles', files: packed.files },
+        { set: 'upload', status: 'success' },
+      ],
+      signal,
+    );
+  }
+
+  /** The user's data are at fault: said in the store and in the status; the job itself is done. */
+  async #refuse(job: ClaimedJob, at: DatasetAddress, message: string, signal: AbortSignal): Promise<void> {
+    const { catalog, store } = this.#ports;
+    await writeUploadError(store, at, { status: 'rejected', message }, signal);
+    await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'rejected', message }], signal);
+  }
+
+  async #removeRaw(
+    job: ClaimedJob,
+    at: DatasetAddress,
+    files: readonly FileEntry[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const keys = files.map((file) => fileKey(at, 'raw', file.name));
+    await this.#ports.store.remove(keys, signal);
+    const rawBytes = files.reduce((sum, file) => sum + file.size, 0);
+    await this.#ports.uploads.settle(job.dataset, job.lease, rawBytes, signal);
+  }
+}

@@ -1,0 +1,116 @@
+// One circuit breaker per plugin, fed by the plugin calls of all lanes (design, From a change to a job 8). Only calls
+// that nobody answered count: refused, reset, 502, 503. Any answer closes, be it an error of the plugin's scripts; a
+// time-out, or a failure on our side, says nothing. While one is open, calls fail at once and use up no try, and lanes
+// claim no jobs of the plugin's types.
+
+import { Breaker, type BreakerState, DEFAULT_BREAKER, type Verdict } from '../../engine/breaker.ts';
+import { Failure, kindOf, transient } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Gauge, Metrics } from '../../engine/metrics.ts';
+import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
+import type { Clock } from '../../engine/time.ts';
+import type { BlockedTypes } from '../jobs/job-source.ts';
+import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
+import { measurePluginCalls } from './plugin-metrics.ts';
+
+/** A call that lasts longer has reached the plugin: connections are given up sooner. Its job may go on for hours. */
+const ACCEPTED_MS = 30_000;
+
+export interface PluginBreakersParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export class PluginBreakers implements BlockedTypes {
+  readonly #types: DataTypes;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #open: Gauge<'plugin'>;
+  readonly #breakers = new Map<string, Breaker>();
+  /** What wakes the lanes when a probe is due, by plugin. */
+  readonly #alarms = new Map<string, () => void>();
+  readonly #wakes = new Set<() => void>();
+
+  constructor(types: DataTypes, { clock, log, metrics }: PluginBreakersParts) {
+    this.#types = types;
+    this.#clock = clock;
+    this.#log = log.child({ actor: 'pluginBreakers' });
+    this.#metrics = metrics;
+    this.#open = metrics.gauge('plugin_breaker_open', '1 while the plugin does not answer.', ['plugin']);
+    for (const plugin of new Set(types.all().map((type) => type.plugin))) {
+      const changed = (state: BreakerState): void => this.#changed(plugin, state);
+      const options = { ...DEFAULT_BREAKER, acceptedMs: ACCEPTED_MS, changed };
+      this.#breakers.set(plugin, new Breaker(`plugin ${plugin}`, options, clock));
+      this.#open.set({ plugin }, 0);
+    }
+  }
+
+  /** Keys of the plugins in the configuration. */
+  get plugins(): readonly string[] {
+    return [...this.#breakers.keys()];
+  }
+
+  /** The same tasks, those that call a plugin measured (plugin-metrics.ts) and through its breaker. */
+  guard(tasks: TaskRunner): TaskRunner {
+    const measured = measurePluginCalls(tasks, { clock: this.#clock, metrics: this.#metrics });
+    return {
+      run: (name, input, options) => {
+        const breaker = this.#breakerOf(input);
+        const run = () => measured.run(name, input, options);
+        return breaker ? breaker.run(run, verdictOf) : run();
+      },
+    };
+  }
+
+  blockedTypes(): readonly string[] {
+    return this.#types.all().flatMap((type) => (this.#breakers.get(type.plugin)?.blocked ? [typeKey(type)] : []));
+  }
+
+  watch(wake: () => void): () => void {
+    // A function of its own for each who watches.
+    const mine = (): void => wake();
+    this.#wakes.add(mine);
+    return () => this.#wakes.delete(mine);
+  }
+
+  /** Throws while the plugin does not answer. */
+  check(plugin: string): void {
+    const breaker = this.#breakers.get(plugin);
+    if (!breaker || breaker.state === 'closed') return;
+    const next = breaker.blocked && breaker.state === 'open' ? `in ${Math.ceil(breaker.retryInMs / 1000)} s` : 'now';
+    throw transient(`plugin ${plugin} does not answer; tried again ${next}`, { unreachable: true });
+  }
+
+  #breakerOf(input: LaneTasks[keyof LaneTasks]['input']): Breaker | undefined {
+    return 'plugin' in input ? this.#breakers.get(input.plugin) : undefined;
+  }
+
+  #changed(plugin: string, state: BreakerState): void {
+    this.#alarms.get(plugin)?.();
+    this.#alarms.delete(plugin);
+    this.#open.set({ plugin }, state === 'closed' ? 0 : 1);
+    if (state === 'open') {
+      const retryInMs = this.#breakers.get(plugin)?.retryInMs ?? 0;
+      this.#alarms.set(
+        plugin,
+        this.#clock.after(retryInMs, () => this.#wake()),
+      );
+      this.#log.warn({ plugin, retryInMs }, 'a plugin does not answer; its jobs wait');
+    } else if (state === 'closed') {
+      this.#log.info({ plugin }, 'a plugin answers again');
+      this.#wake();
+    }
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#wakes]) wake();
+  }
+}
+
+function verdictOf(error: unknown): Verdict {
+  if (error instanceof Failure && error.unanswered) return 'failed';
+  const kind = kindOf(error);
+  return kind === 'transient' || kind === 'aborted' ? 'unknown' : 'answered';
+}

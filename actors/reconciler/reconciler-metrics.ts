@@ -1,0 +1,25 @@
+// What the reconciler counts.
+
+import type { Metrics } from '../../engine/metrics.ts';
+
+const RESULTS = ['listed', 'malformed', 'reconciled', 'absent', 'deleted', 'spared'] as const;
+
+export interface ReconcilerCounter {
+  count(result: (typeof RESULTS)[number], datasets: number): void;
+  /** Of the last full run. */
+  braked(braked: boolean): void;
+}
+
+export function reconcilerMetrics(metrics: Metrics): ReconcilerCounter {
+  const datasets = metrics.counter('reconciler_datasets_total', 'Datasets that runs saw, by what became of them.', [
+    'result',
+  ]);
+  const braked = metrics.gauge('reconciler_braked', '1 when the last full run refused to delete what is absent.');
+  // From zero, so that the first one shows as an increase.
+  for (const result of RESULTS) datasets.inc({ result }, 0);
+  braked.set({}, 0);
+  return {
+    count: (result, number) => datasets.inc({ result }, number),
+    braked: (is) => braked.set({}, is ? 1 : 0),
+  };
+}

@@ -1,0 +1,72 @@
+// What one run of the reconciler has counted, and the brake that is decided from it: whether the listing can be trusted
+// enough to delete what it lacks (design, Daemons).
+
+import type { TargetId } from '../../engine/model/ids.ts';
+import type { MergedDataset } from './merge-in-store-order.ts';
+
+/** Deletes of one run that are never too many. */
+const FEW = 10;
+/** Share of a database's datasets that is not too many. */
+const SHARE = 0.02;
+
+interface Counts {
+  /** Datasets that the database knows. */
+  known: number;
+  absent: number;
+}
+
+export class ReconcilerTally {
+  readonly #counts: Map<string, Counts>;
+  /** Datasets in the store. */
+  listed = 0;
+  /** Of these, such that a database knows. */
+  #found = 0;
+
+  constructor(targets: Iterable<TargetId>) {
+    this.#counts = new Map(['cache', ...targets].map((name) => [name, { known: 0, absent: 0 }]));
+  }
+
+  add({ stored, indexed, installed }: MergedDataset, absent: boolean): void {
+    if (stored) this.listed++;
+    let known = false;
+    for (const [name, counts] of this.#counts) {
+      if (name === 'cache' ? !indexed : !installed.get(name as TargetId)) continue;
+      known = true;
+      counts.known++;
+      if (absent) counts.absent++;
+    }
+    if (stored && known) this.#found++;
+  }
+
+  /** A target that ends early was not counted whole. */
+  leaveOut(target: TargetId): void {
+    this.#counts.delete(target);
+  }
+
+  /** Candidates for deletion by database. */
+  get absent(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#counts].map(([name, { absent }]) => [name, absent]));
+  }
+
+  get anyAbsent(): boolean {
+    return [...this.#counts.values()].some(({ absent }) => absent > 0);
+  }
+
+  /** Why the datasets that the listing lacks must not be deleted unasked; undefined when they may. */
+  brake(): string | undefined {
+    if (!this.anyAbsent) return undefined;
+    if (this.listed === 0) return 'the listing of the object store is empty';
+    if (this.#found === 0) return `none of the ${this.listed} datasets of the object store is known to any database`;
+    const tooMany = [...this.#counts].filter(([, { known, absent }]) => absent > Math.max(FEW, known * SHARE));
+    if (tooMany.length === 0) return undefined;
+    const list = tooMany.map(([name, { known, absent }]) => `${name}: ${absent} of ${known}`).join(', ');
+    return `too many datasets are absent from the object store (${list})`;
+  }
+
+  /** Why this second look at the same cannot be trusted: it lacks more than the first did. */
+  exceeds(first: ReconcilerTally): string | undefined {
+    for (const [name, { absent }] of this.#counts)
+      if (absent > (first.absent[name] ?? 0)) return `the object store lacks more of ${name} than a moment ago`;
+    return undefined;
+  }
+}

@@ -1,0 +1,258 @@
+// The reconciler: compares one listing of the object store with the cache and, in a full run, with every install target,
+// and hands datasets that differ to the lanes.
+//   first pass    what needs something -> reconciliation; what the listing lacks is counted
+//   brake         the listing is not believed (reconciler-tally.ts): nothing is deleted, and the report says why
+//   second pass   full runs only, once the whole first listing succeeded: each dataset that is lacking again is looked for
+//                 by itself, and handed to the hardDelete lane, which looks once more
+// A failure ends the run, and so does the loss of the lead; what was handed over until then is done all the same.
+
+import { kindOf, messageOf } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { EventSource } from '../../engine/model/event.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import type { ReconcilerReport, ReconcilerRun, ReconcilerRunKind } from '../../engine/ports/daemon-orders.ts';
+import type { DatasetIndex, TargetIndex } from '../../engine/ports/dataset-index.ts';
+import type { EventLog } from '../../engine/ports/event-log.ts';
+import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Clock } from '../../engine/time.ts';
+import { inParallel } from '../dataset/site-targets.ts';
+import { storedDataset, storedDatasets } from '../dataset/stored-dataset.ts';
+import { readMetadata } from '../dataset/stored-documents.ts';
+import { JobBatch } from '../jobs/job-batch.ts';
+import { type MergedDataset, mergeInStoreOrder } from './merge-in-store-order.ts';
+import { decide } from './reconciler-decision.ts';
+import { type ReconcilerCounter, reconcilerMetrics } from './reconciler-metrics.ts';
+import { ReconcilerTally } from './reconciler-tally.ts';
+
+export interface ReconcilerPorts {
+  readonly store: ObjectStore;
+  readonly index: Pick<DatasetIndex, 'page'>;
+  /** Of enabled install targets. */
+  readonly targetIndexes: ReadonlyMap<TargetId, TargetIndex>;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
+  readonly events: Pick<EventLog, 'nextEventId'>;
+  readonly types: DataTypes;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface ReconcilerOrder {
+  readonly kind: ReconcilerRunKind;
+  /** May delete at all. */
+  readonly performDeletes: boolean;
+  /** Whatever the brake says. */
+  readonly allowDeletes: boolean;
+}
+
+type Draft = { -readonly [Key in keyof ReconcilerRun]: ReconcilerRun[Key] };
+
+/** Objects read or prefixes listed at once. */
+const READS_AT_ONCE = 8;
+/** Malformed datasets that one run names in the log. */
+const NAMED = 20;
+
+export class Reconciler {
+  readonly #ports: ReconcilerPorts;
+  readonly #log: Logger;
+  readonly #metrics: ReconcilerCounter;
+  #current: ReconcilerRun | undefined;
+  #lastReport: ReconcilerReport | undefined;
+
+  constructor(ports: ReconcilerPorts) {
+    this.#ports = ports;
+    this.#log = ports.log.child({ actor: 'reconciler' });
+    this.#metrics = reconcilerMetrics(ports.metrics);
+  }
+
+  /** The run under way. */
+  get current(): ReconcilerRun | undefined {
+    return this.#current;
+  }
+
+  get lastReport(): ReconcilerReport | undefined {
+    return this.#lastReport;
+  }
+
+  /** One run; its report is kept even when it fails. */
+  async runOnce(order: ReconcilerOrder, signal: AbortSignal): Promise<ReconcilerReport> {
+    const draft: Draft = {
+      ...{ kind: order.kind, startedAt: new Date(this.#ports.clock.now()), listed: 0, malformed: 0, reconciled: 0 },
+      ...{ wouldDelete: {}, deleted: 0, spared: 0, leftOut: [], braked: undefined, failure: undefined },
+    };
+    this.#current = draft;
+    try {
+      await this.#run(order, draft, signal);
+      return this.#end(draft);
+    } catch (error) {
+      draft.failure = messageOf(error);
+      this.#end(draft);
+      throw error;
+    }
+  }
+
+  #end(draft: Draft): ReconcilerReport {
+    const report = { ...draft, endedAt: new Date(this.#ports.clock.now()) };
+    this.#current = undefined;
+    this.#lastReport = report;
+    const { kind, startedAt: _from, ...found } = draft;
+    this.#log.info({ run: kind, ...found }, 'a run of the reconciler has ended');
+    return report;
+  }
+
+  async #run(order: ReconcilerOrder, draft: Draft, signal: AbortSignal): Promise<void> {
+    // One that is away must not look empty.
+    await this.#ports.store.probe(signal);
+    const targets = new Map(order.kind === 'full' ? this.#ports.targetIndexes : []);
+    const first = await this.#compare(order.kind, targets, draft, signal);
+    if (order.kind === 'slim') return;
+    draft.wouldDelete = first.absent;
+    draft.braked = order.allowDeletes ? undefined : first.brake();
+    this.#metrics.braked(draft.braked !== undefined);
+    if (draft.braked !== undefined) this.#log.error({ why: draft.braked }, 'datasets are absent; nothing is deleted');
+    else if (first.anyAbsent && order.performDeletes) await this.#delete(first, targets, draft, signal);
+  }
+
+  async #compare(
+    kind: ReconcilerRunKind,
+    targets: Map<TargetId, TargetIndex>,
+    draft: Draft,
+    signal: AbortSignal,
+  ): Promise<ReconcilerTally> {
+    const tally = new ReconcilerTally(targets.keys());
+    const context = { now: this.#ports.clock.now(), types: this.#ports.types, full: kind === 'full' };
+    // Those to be read first apart from the others.
+    const batch = this.#batch('reconciliation', `${kind}-reconciler`, signal);
+    const unread: DatasetAddress[] = [];
+    const read = async (): Promise<void> => {
+      const verdicts = await this.#readable(unread, signal);
+      for (const [i, at] of unread.splice(0).entries()) {
+        if (verdicts[i] === 'readable') await batch.add(at);
+        else if (verdicts[i] === 'malformed') this.#malformed(at, draft);
+      }
+    };
+    try {
+      for await (const merged of this.#merge(targets, tally, draft, signal)) {
+        const verdict = decide(merged, context);
+        tally.add(merged, verdict.kind === 'absent');
+        draft.listed = tally.listed;
+        draft.reconciled = batch.handedOver;
+        if (merged.stored) this.#metrics.count('listed', 1);
+        if (verdict.kind === 'malformed') this.#malformed(merged, draft);
+        if (verdict.kind === 'absent' && kind === 'full') this.#metrics.count('absent', 1);
+        if (verdict.kind !== 'reconcile') continue;
+        this.#log.debug({ dataset: merged.dataset, owner: merged.owner, why: verdict.reason }, 'not in step');
+        if (!verdict.newMetadata) await batch.add(merged);
+        else if (unread.push({ owner: merged.owner, dataset: merged.dataset }) >= batch.size) await read();
+      }
+      await read();
+      await batch.flush();
+    } finally {
+      draft.reconciled = batch.handedOver;
+      this.#metrics.count('reconciled', batch.handedOver);
+    }
+    return tally;
+  }
+
+  async #delete(
+    first: ReconcilerTally,
+    targets: Map<TargetId, TargetIndex>,
+    draft: Draft,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const tally = new ReconcilerTally(targets.keys());
+    const context = { now: this.#ports.clock.now(), types: this.#ports.types, full: true };
+    const batch = this.#batch('hardDelete', 'full-reconciler', signal);
+    const candidates: DatasetAddress[] = [];
+    const handOver = async (): Promise<void> => {
+      const there = await this.#thereAfterAll(candidates, signal);
+      for (const [i, at] of candidates.splice(0).entries()) {
+        if (there[i]) this.#spare(at, draft);
+        else await batch.add(at);
+      }
+    };
+    try {
+      for await (const merged of this.#merge(targets, tally, draft, signal)) {
+        const absent = decide(merged, context).kind === 'absent';
+        tally.add(merged, absent);
+        if (!absent) continue;
+        draft.braked = tally.exceeds(first);
+        if (draft.braked !== undefined) break;
+        if (candidates.push({ owner: merged.owner, dataset: merged.dataset }) >= batch.size) await handOver();
+      }
+      if (draft.braked === undefined) {
+        await handOver();
+        await batch.flush();
+      } else {
+        this.#metrics.braked(true);
+        this.#log.error({ why: draft.braked }, 'datasets are absent; no more are deleted');
+      }
+    } finally {
+      draft.deleted = batch.handedOver;
+      this.#metrics.count('deleted', batch.handedOver);
+    }
+  }
+
+  #merge(
+    targets: Map<TargetId, TargetIndex>,
+    tally: ReconcilerTally,
+    draft: Draft,
+    signal: AbortSignal,
+  ): AsyncIterable<MergedDataset> {
+    const { store, index } = this.#ports;
+    const leaveOut = (target: TargetId, error: unknown): void => {
+      targets.delete(target);
+      tally.leaveOut(target);
+      draft.leftOut = [...draft.leftOut, { target, reason: messageOf(error) }];
+      const level = kindOf(error) === 'transient' ? 'warn' : 'error';
+      this.#log[level]({ target, err: messageOf(error) }, 'an install target is left out of this run');
+    };
+    const stray = (key: string): void => this.#log.debug({ key }, 'an object that belongs to no dataset');
+    const stored = storedDatasets(store.list('', {}, signal), stray);
+    return mergeInStoreOrder({ stored, cache: index, targets: new Map(targets) }, leaveOut, signal);
+  }
+
+  #batch(lane: 'reconciliation' | 'hardDelete', source: EventSource, signal: AbortSignal): JobBatch {
+    return new JobBatch(this.#ports, lane, source, signal);
+  }
+
+  /** Whether each one's metadata can be understood; `gone` when they went meanwhile, which makes an event of its own. */
+  #readable(
+    datasets: readonly DatasetAddress[],
+    signal: AbortSignal,
+  ): Promise<readonly ('readable' | 'malformed' | 'gone')[]> {
+    return inParallel(datasets, READS_AT_ONCE, async (at) => {
+      try {
+        return (await readMetadata(this.#ports.store, at, signal)) ? 'readable' : 'gone';
+      } catch (error) {
+        if (kindOf(error) !== 'rejected') throw error;
+        return 'malformed';
+      }
+    });
+  }
+
+  #thereAfterAll(datasets: readonly DatasetAddress[], signal: AbortSignal): Promise<readonly boolean[]> {
+    return inParallel(
+      datasets,
+      READS_AT_ONCE,
+      async (at) => (await storedDataset(this.#ports.store, at, signal)) !== undefined,
+    );
+  }
+
+  #malformed({ owner, dataset }: DatasetAddress, draft: Draft): void {
+    draft.malformed++;
+    this.#metrics.count('malformed', 1);
+    if (draft.malformed <= NAMED)
+      this.#log.warn({ owner, dataset }, 'a dataset without readable metadata is left as it is');
+  }
+
+  #spare({ owner, dataset }: DatasetAddress, draft: Draft): void {
+    draft.spared++;
+    this.#metrics.count('spared', 1);
+    this.#log.error({ owner, dataset }, 'the listing of the object store lacks a dataset that is there');
+  }
+}

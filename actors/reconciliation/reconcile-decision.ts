@@ -1,0 +1,162 @@
+// What the reconciliation of one dataset does about what it finds: a pure function. The object store decides which
+// datasets there are and what they say, each install target what is installed there; the cache is made to say the same.
+//
+//   not in the cache       registered as what it is, then as below
+//   delete-flag            deleting, uninstalled; its older revisions get the flag, too
+//   revised-flag alone     superseded, uninstalled
+//   neither                live: uploaded, imported, installed, shown and shared as the store says
+//
+// Deciding again after the actions and the jobs that they ask for have ended gives no action. What is under way is left
+// alone: pending jobs of other lanes run before this one, and an answer that is final waits for a person.
+
+import type { LaneName } from '../../engine/model/event.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import { objectKey } from '../../engine/model/object-key.ts';
+import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
+import type { CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import { sameVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
+import type { RevisionFlag } from '../dataset/revisions.ts';
+import { isUninstalled } from '../dataset/site-state.ts';
+import { importFacts, LOST_IMPORT, LOST_UPLOAD, recordOf, registration } from './reconcile-registration.ts';
+import type { Snapshot } from './reconcile-snapshot.ts';
+import { allInstalled, decideTargets } from './reconcile-targets.ts';
+
+export type Action =
+  /** Everything that the store and the targets know, in one go. */
+  | { readonly do: 'register'; readonly changes: readonly CatalogChange[] }
+  /** Accepted, and forgotten before it was packed: its raw files are packed as if it had just been accepted. */
+  | { readonly do: 'resumeUpload' }
+  | { readonly do: 'write'; readonly changes: readonly CatalogChange[] }
+  /** On every older revision that lacks it. */
+  | { readonly do: 'flagOlder'; readonly flag: RevisionFlag }
+  | { readonly do: 'remove'; readonly keys: readonly string[] }
+  /** Deleted there, and wanted again: to be installed from scratch. */
+  | { readonly do: 'reopen'; readonly target: TargetId }
+  | { readonly do: 'reinstall'; readonly target: TargetId; readonly message: string | undefined }
+  | { readonly do: 'enqueue'; readonly lanes: readonly LaneName[] };
+
+/** What becomes of the parts, gathered, in the order in which it is done. */
+export interface Plan {
+  readonly changes: CatalogChange[];
+  readonly flags: RevisionFlag[];
+  readonly removed: string[];
+  readonly targets: (Action & { readonly do: 'reopen' | 'reinstall' })[];
+  readonly lanes: Set<Exclude<LaneName, 'reconciliation'>>;
+}
+
+export function decideReconciliation(snapshot: Snapshot): readonly Action[] {
+  const { record, stored } = snapshot;
+  if (!record && isForgottenUpload(snapshot)) return [{ do: 'resumeUpload' }];
+  const changes = record ? [] : registration(snapshot);
+  const known = record ?? recordOf(snapshot, changes);
+  if (known.state === 'pruning' || known.state === 'receiving') return [];
+  const plan: Plan = { changes: [], flags: [], removed: [], targets: [], lanes: new Set() };
+  const state = stateOf(snapshot, known);
+  if (state !== known.state) plan.changes.push({ set: 'state', state });
+  if (stored.objects['delete-flag']) decideDeleted(snapshot, known, plan);
+  else if (stored.objects['revised-flag']) decideSuperseded(snapshot, known, plan);
+  else decideLive(snapshot, known, plan);
+  return [...(record ? [] : [{ do: 'register', changes } as const]), ...actionsOf(plan)];
+}
+
+/** Metadata and raw files, and nothing that says what became of them. */
+function isForgottenUpload({ stored: { objects, raw } }: Snapshot): boolean {
+  const told = (
+    ['import-ready.zip', 'install-ready.zip', 'upload-error.json', 'delete-flag', 'revised-flag'] as const
+  ).some((object) => objects[object]);
+  return raw.length > 0 && !told;
+}
+
+function stateOf({ stored: { objects } }: Snapshot, known: DatasetRecord): DatasetState {
+  if (objects['delete-flag']) return isDeleted(known.state) ? known.state : 'deleting';
+  return objects['revised-flag'] ? 'superseded' : 'live';
+}
+
+/** The softDelete lane uninstalls, and says when the dataset is deleted. */
+function decideDeleted(snapshot: Snapshot, known: DatasetRecord, plan: Plan): void {
+  // A disabled target keeps the dataset `deleting`: nobody can say yet that it is uninstalled there.
+  const over = known.state === 'deleted' || (known.state === 'deleting' && snapshot.hasDisabledTarget);
+  if (!over || !isUninstalledEverywhere(snapshot)) plan.lanes.add('softDelete');
+  if (!snapshot.stored.objects['revised-flag'] && snapshot.older.some((older) => !older.deleteFlag))
+    plan.flags.push('delete-flag');
+}
+
+function decideSuperseded(snapshot: Snapshot, known: DatasetRecord, plan: Plan): void {
+  if (!isUninstalledEverywhere(snapshot)) plan.lanes.add('softDelete');
+  if (!sharesInSync(known.sync.shares, sharesVersion(snapshot.stored.shares))) plan.lanes.add('sharing');
+}
+
+/** As far as the targets answer. */
+const isUninstalledEverywhere = ({ targets }: Snapshot): boolean =>
+  targets.every(({ state }) => state === undefined || isUninstalled(state));
+
+function decideLive(snapshot: Snapshot, known: DatasetRecord, plan: Plan): void {
+  const { stored, metaVersion, older, owner } = snapshot;
+  // Before the deletion of an older revision is taken back, so that it does not look live in between.
+  if (allInstalled(snapshot) && older.some(({ revisedFlag }) => !revisedFlag)) plan.flags.push('revised-flag');
+  for (const { dataset, deleteFlag } of older)
+    if (deleteFlag) plan.removed.push(objectKey({ owner, dataset }, 'delete-flag'));
+  if (!sameVersion(known.sync.meta, metaVersion)) plan.lanes.add('updateMeta');
+  if (!sharesInSync(known.sync.shares, sharesVersion(stored.shares))) plan.lanes.add('sharing');
+  // Before an import, too: an install passes over a target where the dataset is deleted.
+  for (const { id, applies, state } of snapshot.targets)
+    if (applies && state && state.deletedStatus !== 0) plan.targets.push({ do: 'reopen', target: id });
+  if (!decideUpload(snapshot, known, plan)) return;
+  if (decideImport(snapshot, known, plan)) decideTargets(snapshot, known, plan);
+}
+
+/** True when the upload has succeeded. */
+function decideUpload(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boolean {
+  const { stored, manifest, uploadError, uploadOpen } = snapshot;
+  const { objects, raw } = stored;
+  if (objects['import-ready.zip'] || objects['install-ready.zip']) {
+    if (known.upload.status !== 'success') {
+      plan.changes.push({ set: 'upload', status: 'success' });
+      if (typeof manifest === 'object') plan.changes.push({ set: 'uploadFiles', files: manifest.rawUploads });
+    }
+    if (objects['upload-error.json']) plan.removed.push(objects['upload-error.json'].key);
+    // The upload lane removes them itself, and counts them, as long as it knows of them.
+    if (uploadOpen) plan.lanes.add('upload');
+    else plan.removed.push(...raw.map(({ key }) => key));
+    return true;
+  }
+  if (known.upload.status !== 'running') return false;
+  if (uploadOpen) plan.lanes.add('upload');
+  else plan.changes.push({ set: 'upload', ...(uploadError ?? LOST_UPLOAD) });
+  return false;
+}
+
+/** True when the import is complete, or is known to be from here on. */
+function decideImport(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boolean {
+  const { need, ready } = importFacts(snapshot, known.import);
+  const { manifest } = snapshot;
+  const status = known.import?.status;
+  const data = snapshot.stored.objects['install-ready.zip'];
+  if (need === 'needed') {
+    if (status !== 'queued') plan.changes.push({ set: 'import', status: 'queued', messages: [] });
+    plan.lanes.add('import');
+    return false;
+  }
+  if (status === 'invalid' || status === 'failed') return false;
+  if (!data || !ready) {
+    if (need === 'impossible' && status !== 'complete') plan.changes.push({ set: 'import', ...LOST_IMPORT });
+    return false;
+  }
+  if (status !== 'complete') plan.changes.push({ set: 'import', status: 'complete', messages: [] });
+  if (status !== 'complete' || !sameVersion(known.sync.data, data)) {
+    plan.changes.push({ set: 'sync', part: 'data', version: versionOf(data) });
+    if (typeof manifest === 'object') plan.changes.push({ set: 'installFiles', files: manifest.installReady });
+  }
+  return true;
+}
+
+/** Work that is asked for comes last: whatever fails before is decided again, whatever was asked for is not lost. */
+function actionsOf({ changes, flags, removed, targets, lanes }: Plan): readonly Action[] {
+  return [
+    ...(changes.length > 0 ? [{ do: 'write', changes } as const] : []),
+    ...flags.map((flag) => ({ do: 'flagOlder', flag }) as const),
+    ...(removed.length > 0 ? [{ do: 'remove', keys: removed } as const] : []),
+    ...targets,
+    ...(lanes.size > 0 ? [{ do: 'enqueue', lanes: [...lanes] } as const] : []),
+  ];
+}

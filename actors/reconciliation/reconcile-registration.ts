@@ -1,0 +1,124 @@
+// A dataset that the cache does not know, as everything else knows it: how it enters the cache when that is built anew.
+// Also what the objects say about the import, which is the same for a dataset that the cache knows. Pure.
+
+import type { FileEntry } from '../../engine/model/metadata.ts';
+import type { DatasetState, ImportStatus } from '../../engine/model/status.ts';
+import { INSTALL_KINDS } from '../../engine/model/status.ts';
+import type { CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { ObjectInfo } from '../../engine/ports/object-store.ts';
+import { sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
+import { isUninstalled } from '../dataset/site-state.ts';
+import { fileName } from '../dataset/site-targets.ts';
+import type { Snapshot } from './reconcile-snapshot.ts';
+import { mirrorOf } from './reconcile-targets.ts';
+
+/** What an owner reads of an upload that nothing is left of, such as one by URL that was not fetched yet. */
+export const LOST_UPLOAD = {
+  status: 'failed',
+  message: 'the uploaded files are not in the object store (any more); please upload them again',
+} as const;
+
+export const LOST_IMPORT = {
+  status: 'failed',
+  messages: ['import-ready.zip is not in the object store (any more), so it cannot be imported'],
+} as const;
+
+export interface ImportFacts {
+  /** `settled`: there is nothing to import, or a person has to decide. */
+  readonly need: 'needed' | 'settled' | 'impossible';
+  /** All that an import leaves is there. */
+  readonly ready: boolean;
+}
+
+/** An import that failed without a word is run again, to learn why. */
+export function importFacts(
+  { stored, manifest }: Pick<Snapshot, 'stored' | 'manifest'>,
+  known: DatasetRecord['import'],
+): ImportFacts {
+  const { objects } = stored;
+  const ready = objects['install-ready.zip'] !== undefined && manifest !== undefined;
+  if (!objects['import-ready.zip'] || known?.status === 'invalid') return { need: 'impossible', ready };
+  if (known?.status === 'failed') return { need: known.messages.length > 0 ? 'settled' : 'needed', ready };
+  return { need: ready ? 'settled' : 'needed', ready };
+}
+
+/** What a registration is made from. */
+export type Registrable = Pick<
+  Snapshot,
+  'stored' | 'manifest' | 'uploadError' | 'metaVersion' | 'shares' | 'targets' | 'hasDisabledTarget'
+>;
+
+/** All changes of a registration: state and statuses, files, shares, versions, and the mirror of the targets. */
+export function registration(snapshot: Registrable): readonly CatalogChange[] {
+  const { stored, manifest, metaVersion, shares, targets } = snapshot;
+  const { objects } = stored;
+  const upload = uploadOf(snapshot);
+  const imported = upload.status === 'success' ? importOf(snapshot) : undefined;
+  const data = imported?.status === 'complete' ? objects['install-ready.zip'] : undefined;
+  const listed = typeof manifest === 'object' ? manifest : { rawUploads: [], installReady: [] };
+  return [
+    { set: 'state', state: stateOf(snapshot) },
+    { set: 'upload', ...upload },
+    ...(imported ? [{ set: 'import', ...imported } as const] : []),
+    ...(upload.status === 'success' ? [{ set: 'uploadFiles', files: listed.rawUploads } as const] : []),
+    ...(data ? [{ set: 'installFiles', files: listed.installReady } as const] : []),
+    { set: 'documentFiles', files: fileEntries(stored.documents) },
+    { set: 'propertyFiles', files: fileEntries(stored.properties) },
+    { set: 'shares', shares },
+    { set: 'sync', part: 'meta', version: metaVersion },
+    ...(data ? [{ set: 'sync', part: 'data', version: versionOf(data) } as const] : []),
+    ...(stored.shares.length > 0
+      ? [{ set: 'sync', part: 'shares', version: sharesVersion(stored.shares) } as const]
+      : []),
+    ...targets.flatMap(({ id, state }) =>
+      state ? INSTALL_KINDS.flatMap((kind) => mirrorOf(id, kind, state) ?? []) : [],
+    ),
+  ];
+}
+
+/** The record that the registration makes. */
+export function recordOf(snapshot: Snapshot, changes: readonly CatalogChange[]): DatasetRecord {
+  const { owner, dataset, metadata } = snapshot;
+  const of = <Set extends CatalogChange['set']>(set: Set) =>
+    changes.filter((change): change is Extract<CatalogChange, { readonly set: Set }> => change.set === set);
+  const [upload] = of('upload');
+  const [state] = of('state');
+  const [imported] = of('import');
+  return {
+    owner,
+    dataset,
+    metadata,
+    state: state?.state ?? 'live',
+    upload: { status: upload?.status ?? 'success', message: upload?.message },
+    import: imported && { status: imported.status, messages: imported.messages },
+    installs: of('install').map(({ set: _set, ...install }) => install),
+    sync: Object.fromEntries(of('sync').map(({ part, version }) => [part, version])),
+  };
+}
+
+/** A dataset that is uninstalled everywhere is deleted at once; else the softDelete lane says when. */
+function stateOf({ stored: { objects }, targets, hasDisabledTarget }: Registrable): DatasetState {
+  const uninstalled = !hasDisabledTarget && targets.every(({ state }) => state !== undefined && isUninstalled(state));
+  if (objects['delete-flag']) return uninstalled ? 'deleted' : 'deleting';
+  return objects['revised-flag'] ? 'superseded' : 'live';
+}
+
+function uploadOf({ stored: { objects }, uploadError }: Registrable) {
+  if (objects['import-ready.zip'] || objects['install-ready.zip']) return { status: 'success' } as const;
+  return uploadError ?? LOST_UPLOAD;
+}
+
+function importOf(snapshot: Registrable): { readonly status: ImportStatus; readonly messages: readonly string[] } {
+  const { objects } = snapshot.stored;
+  const { need, ready } = importFacts(snapshot, undefined);
+  if (need === 'impossible') return ready ? { status: 'complete', messages: [] } : LOST_IMPORT;
+  if (need === 'settled') return { status: 'complete', messages: [] };
+  // What is left of a superseded revision has no install-ready.zip any more; its manifest tells that it had one.
+  const { manifest } = snapshot;
+  const trimmed = objects['revised-flag'] && typeof manifest === 'object' && manifest.installReady.length > 0;
+  return { status: trimmed ? 'complete' : 'queued', messages: [] };
+}
+
+/** Names and sizes of the files of one folder. */
+export const fileEntries = (objects: readonly ObjectInfo[]): readonly FileEntry[] =>
+  objects.map(({ key, size }) => ({ name: fileName(key), size }));

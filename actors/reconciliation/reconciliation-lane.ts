@@ -1,0 +1,149 @@
+// The reconciliation lane: makes the cache say what the object store and the install targets say about one dataset, and
+// asks the other lanes for the work that this shows to be missing. What to do is reconcile-decision.ts; here it is done.
+// Every action is safe to repeat, and a crash anywhere leaves less to do for the next run.
+
+import { kindOf } from '../../engine/failure.ts';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import { INSTALL_KINDS, type InstallKind, type InstallStatus } from '../../engine/model/status.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import { flagOlder } from '../dataset/revisions.ts';
+import { linesOf } from '../dataset/site-targets.ts';
+import { objectsOf, storedDataset } from '../dataset/stored-dataset.ts';
+import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { mostHopeful } from '../lanes/uninstall.ts';
+import { type Action, decideReconciliation } from './reconcile-decision.ts';
+import { fileEntries } from './reconcile-registration.ts';
+import { readSnapshot, type Snapshot, type SnapshotPorts } from './reconcile-snapshot.ts';
+
+export interface ReconciliationLanePorts extends SnapshotPorts {
+  readonly jobs: Jobs;
+}
+
+export class ReconciliationLane implements JobHandler {
+  readonly lane = 'reconciliation';
+  readonly #ports: ReconciliationLanePorts;
+  readonly #types: DataTypes;
+
+  constructor(ports: ReconciliationLanePorts, types: DataTypes) {
+    this.#ports = ports;
+    this.#types = types;
+  }
+
+  async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const log = this.#ports.log.child({ lane: this.lane, dataset: job.dataset, owner: job.owner, event: job.eventId });
+    const reading = await readSnapshot(this.#ports, this.#types, job, signal);
+    if ('why' in reading) {
+      // Not ours to judge: what is malformed is never taken for absent, and what is absent is another lane's.
+      if (reading.why === 'absent') log.info('dataset is not in the object store');
+      else log.warn({ why: reading.why, err: reading.reason }, 'dataset cannot be reconciled');
+      return DONE;
+    }
+    const { snapshot } = reading;
+    const failures = [...reading.failures];
+    const actions = decideReconciliation(snapshot);
+    if (actions.length > 0)
+      log.info(
+        { actions: actions.map((action) => ('lanes' in action ? `enqueue ${action.lanes.join(' ')}` : action.do)) },
+        'dataset is reconciled',
+      );
+    for (const action of actions)
+      try {
+        await this.#perform(action, snapshot, job, signal);
+      } catch (error) {
+        // A target's failure stops nothing but itself.
+        if (!('target' in action) || kindOf(error) === 'aborted' || signal.aborted) throw error;
+        failures.push(error);
+      }
+    // Everything else was decided all the same; the targets that did not answer are decided by the next try.
+    if (failures.length > 0) throw mostHopeful(failures);
+    return DONE;
+  }
+
+  /**
+   * Nothing to tell: reconciliation has no status of its own, and what the owner reads about upload, import and installs
+   * is said by the lanes that do them. Why it fails is in the log and on the job's row, for administrators.
+   */
+  async report(): Promise<void> {}
+
+  async #perform(action: Action, snapshot: Snapshot, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+    const { catalog, jobs, store } = this.#ports;
+    switch (action.do) {
+      case 'register':
+        // Does nothing for an upload that is being received: its own rows come with its acceptance.
+        return catalog.register(snapshot, snapshot.metadata, action.changes, job.lease, signal);
+      case 'resumeUpload':
+        return this.#resumeUpload(snapshot, job, signal);
+      case 'write':
+        return catalog.write(job.dataset, job.lease, action.changes, signal);
+      case 'flagOlder':
+        await flagOlder(store, snapshot, action.flag, signal);
+        return;
+      case 'remove':
+        return store.remove(action.keys, signal);
+      case 'reopen':
+        return this.#reopen(action.target, job, signal);
+      case 'reinstall':
+        return this.#say(
+          action.target,
+          'data',
+          { status: 'ready-for-reinstall', message: action.message },
+          job,
+          signal,
+        );
+      case 'enqueue': {
+        const { owner, dataset, eventId, source } = job;
+        const requests = action.lanes.map((lane) => ({ lane, owner, dataset, eventId, source }));
+        return jobs.enqueue(requests, signal);
+      }
+      default:
+        return action satisfies never;
+    }
+  }
+
+  /** What was installed is gone: it is due again before it counts as live, so that no crash shows it as installed. */
+  async #reopen(target: TargetId, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+    for (const kind of INSTALL_KINDS)
+      await this.#say(target, kind, { status: 'queued', message: undefined }, job, signal);
+    await this.#ports.targets.get(target)?.setDeleted(job.dataset, 0, job.lease.token, signal);
+  }
+
+  /** To the control DB first, to its mirror second. */
+  async #say(
+    target: TargetId,
+    kind: InstallKind,
+    { status, message }: { readonly status: InstallStatus; readonly message: string | undefined },
+    job: ClaimedJob,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const said = message === undefined ? {} : { message };
+    await this.#ports.targets
+      .get(target)
+      ?.writeMessage(job.dataset, kind, { status, ...said }, job.lease.token, signal);
+    const messages = linesOf(message === undefined ? [] : [message]);
+    const copy = { set: 'install', target, kind, status, messages } as const;
+    await this.#ports.catalog.write(job.dataset, job.lease, [copy], signal);
+  }
+
+  async #resumeUpload(snapshot: Snapshot, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+    const { owner, dataset, metadata, metaVersion, stored } = snapshot;
+    const accepted = {
+      owner,
+      dataset,
+      metadata,
+      metaVersion,
+      source: { kind: 'files', files: fileEntries(stored.raw) },
+      documents: fileEntries(stored.documents),
+      properties: fileEntries(stored.properties),
+      eventId: job.eventId,
+    } as const;
+    const { uploads, store } = this.#ports;
+    // The snapshot is a moment old, and a sweep may have removed what it shows.
+    const isWhole = async (): Promise<boolean> => {
+      const now = await storedDataset(store, { owner, dataset }, signal);
+      const there = new Set(now ? objectsOf(now).map(({ key, etag }) => `${key} ${etag}`) : []);
+      return objectsOf(stored).every(({ key, etag }) => there.has(`${key} ${etag}`));
+    };
+    await uploads.resume(accepted, isWhole, signal);
+  }
+}

@@ -1,0 +1,32 @@
+// Who may see a dataset. Whoever cannot see it must not learn that it exists: 404, unless the person already knew of
+// it, which is answered 410 (design, Identity, versions, errors).
+
+import type { UserId } from '../../../engine/model/ids.ts';
+import { isDeleted } from '../../../engine/model/status.ts';
+import type { DatasetRecord } from '../../../engine/ports/catalog.ts';
+import type { ShareRecord } from '../../../engine/ports/dataset-queries.ts';
+
+export type Sight = 'visible' | 'gone' | 'absent';
+
+/** What of a dataset decides who sees it. */
+export interface SharedDataset extends Pick<DatasetRecord, 'owner' | 'state' | 'metadata'> {
+  readonly shares: readonly ShareRecord[];
+}
+
+/** An administrator sees every dataset, deleted ones too. */
+export type Viewer = UserId | 'admin';
+
+/**
+ * visible: the owner, a recipient who accepted a standing offer, anybody when it is not private.
+ * gone: deleted, revoked or made private again, and the viewer could have seen it before.
+ */
+export function sightOf(dataset: SharedDataset, viewer: Viewer): Sight {
+  if (viewer === 'admin') return 'visible';
+  const owns = dataset.owner === viewer;
+  const share = dataset.shares.find((item) => item.recipient === viewer);
+  const published = dataset.metadata.firstPublished !== undefined;
+  if (isDeleted(dataset.state)) return owns || share || published ? 'gone' : 'absent';
+  if (owns || dataset.metadata.visibility !== 'private') return 'visible';
+  if (share?.granted && share.accepted) return 'visible';
+  return published || share?.granted === false ? 'gone' : 'absent';
+}

@@ -1,0 +1,69 @@
+// The install status of a dataset as its targets tell it this moment, each under a deadline: a target that does not
+// answer shows what was last known, and says so.
+
+import { messageOf, transient } from '../../../engine/failure.ts';
+import type { TargetId } from '../../../engine/model/ids.ts';
+import { INSTALL_KINDS } from '../../../engine/model/status.ts';
+import type { InstallRecord } from '../../../engine/ports/catalog.ts';
+import type { ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
+import type { ControlState, InstallTarget } from '../../../engine/ports/install-target.ts';
+import { type Clock, deadline } from '../../../engine/time.ts';
+import { unlessAborted } from '../../../engine/wait.ts';
+import type { InstallStatusSource } from './dataset-reader.ts';
+
+/** Somebody looks at a page meanwhile. */
+const ANSWER_MS = 2_000;
+
+export function liveInstallStatus(
+  targets: ReadonlyMap<TargetId, Pick<InstallTarget, 'state'>>,
+  clock: Clock,
+): InstallStatusSource {
+  return async (dataset, signal) => {
+    // Before the import is complete nothing is installed, and nobody needs to be asked.
+    if (dataset.import?.status !== 'complete') return dataset.installs;
+    const records = await Promise.all(
+      dataset.metadata.installTargets.map(async (id) => {
+        const target = targets.get(id);
+        return target ? statusOn(dataset, id, target, clock, signal) : lastKnown(dataset, id);
+      }),
+    );
+    return records.flat();
+  };
+}
+
+async function statusOn(
+  dataset: ViewedDataset,
+  id: TargetId,
+  target: Pick<InstallTarget, 'state'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<readonly InstallRecord[]> {
+  using limit = deadline(clock, ANSWER_MS, signal, () => transient(`no answer within ${ANSWER_MS} ms`));
+  try {
+    const state = await unlessAborted(target.state(dataset.dataset, limit.signal), limit.signal);
+    return INSTALL_KINDS.flatMap((kind) => recordOf(id, kind, state) ?? []);
+  } catch (error) {
+    signal.throwIfAborted();
+    // Addresses of databases are for operators: the log of the pool has them.
+    const why = limit.signal.aborted ? messageOf(error) : 'it cannot be reached';
+    return lastKnown(dataset, id, `last known status: ${id} does not answer (${why})`);
+  }
+}
+
+function recordOf(target: TargetId, kind: InstallRecord['kind'], state: ControlState): InstallRecord | undefined {
+  const said = state.messages[kind];
+  return said && { target, kind, status: said.status, messages: said.message?.split('\n') ?? [] };
+}
+
+function lastKnown(dataset: ViewedDataset, target: TargetId, note?: string): readonly InstallRecord[] {
+  const known = INSTALL_KINDS.map(
+    (kind): InstallRecord =>
+      dataset.installs.find((install) => install.target === target && install.kind === kind) ?? {
+        target,
+        kind,
+        status: 'queued',
+        messages: [],
+      },
+  );
+  return note === undefined ? known : known.map((record) => ({ ...record, messages: [...record.messages, note] }));
+}

@@ -1,0 +1,170 @@
+// /datasets/{id}/files/documents|dataset-properties|variable-properties/{file-name}: the files of a dataset one by one
+// (contract 1, Dataset files). Property files have two paths, the older one of version 1.7.0; both are always served.
+
+import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
+import { fileKey } from '../../../engine/model/object-key.ts';
+import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
+import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { RequestContext } from '../../context.ts';
+import { sendObject } from '../../download.ts';
+import { forbidden } from '../../errors.ts';
+import type { Route, RouteParameter, RouteResponse } from '../../route.ts';
+import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
+import { refusals } from '../responses.ts';
+import { datasetParam } from '../schema/dataset-param.ts';
+import { downloadParam, fileNameParam } from '../schema/file-params.ts';
+import { UploadSlots } from '../uploads/upload-slots.ts';
+import { DOCUMENTS, type Folder, PROPERTIES, storedName } from './folder.ts';
+import { type FolderWriteOptions, noSuchFile, putFile, removeFile } from './folder-writes.ts';
+
+export interface FolderOptions extends Omit<FolderWriteOptions, 'slots' | 'maxUploadBytes'> {
+  readonly store: FolderWriteOptions['store'] & Pick<ObjectStore, 'get' | 'head'>;
+  readonly queries: Pick<DatasetQueries, 'view' | 'files'>;
+  readonly dataTypes: Pick<DataTypes, 'find'>;
+  readonly settings: {
+    /** Bytes of one file, and of a dataset's documents and property files together. */
+    readonly maxUploadBytes: number;
+    /** Files that one user may send at once. */
+    readonly uploadsPerUser: number;
+  };
+}
+
+/** One of the paths that a folder is served at. */
+interface FolderPath {
+  readonly folder: Folder;
+  readonly segment: string;
+  /** In operation ids. */
+  readonly id: string;
+  readonly query?: Readonly<Record<string, RouteParameter>>;
+  readonly accepted: { readonly code: 202 | 204; readonly description: string };
+}
+
+const CHANGED = 'The file is stored; the metadata are installed again with it';
+const PATHS: readonly FolderPath[] = [
+  { folder: DOCUMENTS, segment: 'documents', id: 'Document', accepted: { code: 204, description: 'Stored' } },
+  {
+    folder: PROPERTIES,
+    segment: 'dataset-properties',
+    id: 'PropertyFile',
+    query: downloadParam,
+    accepted: { code: 202, description: CHANGED },
+  },
+  {
+    folder: PROPERTIES,
+    segment: 'variable-properties',
+    id: 'VariablePropertyFile',
+    query: downloadParam,
+    accepted: { code: 202, description: CHANGED },
+  },
+];
+
+export function folderRoutes(options: FolderOptions): readonly Route[] {
+  const { maxUploadBytes, uploadsPerUser } = options.settings;
+  const writing = { ...options, maxUploadBytes, slots: new UploadSlots(uploadsPerUser) };
+  return PATHS.flatMap((path) => [getRoute(options, path), putRoute(writing, path), deleteRoute(writing, path)]);
+}
+
+const common = ({ segment }: FolderPath): Pick<Route, 'path' | 'params'> => ({
+  path: `/datasets/:id/files/${segment}/:fileName`,
+  params: { ...datasetParam, ...fileNameParam },
+});
+
+function getRoute(options: FolderOptions, path: FolderPath): Route {
+  const { folder, id, query } = path;
+  const file = (description: string): RouteResponse => ({ description, contentType: folder.contentType });
+  return {
+    ...common(path),
+    method: 'GET',
+    access: 'anyone-known',
+    operationId: `get${id}`,
+    summary: `Downloads a ${folder.noun}`,
+    queryToken: true,
+    ...(query ? { query } : {}),
+    responses: {
+      200: file('The file'),
+      206: file('The asked range of it'),
+      304: { description: 'It is what the caller has' },
+      ...refusals({
+        403: 'The Admin-Token is wrong',
+        404: 'No such dataset or file',
+        410: 'The dataset is deleted, or no longer shared',
+        412: 'It is not the version that is asked for',
+        416: 'The range is beyond the end',
+      }),
+    },
+    handler: (context) => send(options, folder, context),
+  };
+}
+
+function putRoute(options: FolderWriteOptions, path: FolderPath): Route {
+  const { folder, id, accepted } = path;
+  const rule = folder === PROPERTIES ? usesProperties(options.dataTypes) : undefined;
+  return {
+    ...common(path),
+    method: 'PUT',
+    access: 'user',
+    operationId: `put${id}`,
+    summary: `Adds or replaces a ${folder.noun}`,
+    body: { description: 'The file', content: { [folder.contentType]: {} } },
+    responses: {
+      [accepted.code]: { description: accepted.description },
+      ...refusals({
+        400: 'The name cannot be used, the folder is full, or the body is empty or cut off',
+        403: `Not the owner, the dataset was replaced${rule ? ', or its type uses no data property files' : ''}`,
+        404: 'No such dataset',
+        410: 'The dataset is deleted, or no longer shared',
+        413: 'Larger than such files of a dataset may be',
+        415: 'Another type of content',
+        429: 'Too many files at once',
+      }),
+    },
+    handler: async (context) => {
+      await putFile(options, folder, context, rule);
+      context.empty(accepted.code);
+    },
+  };
+}
+
+function deleteRoute(options: FolderWriteOptions, path: FolderPath): Route {
+  const { folder, id } = path;
+  return {
+    ...common(path),
+    method: 'DELETE',
+    access: 'user',
+    operationId: `delete${id}`,
+    summary: `Removes a ${folder.noun}`,
+    responses: {
+      204: { description: 'Removed' },
+      ...refusals({
+        403: 'Not the owner, or the dataset was replaced',
+        404: 'No such dataset or file',
+        410: 'The dataset is deleted, or no longer shared',
+      }),
+    },
+    handler: async (context) => {
+      await removeFile(options, folder, context);
+      context.empty(204);
+    },
+  };
+}
+
+async function send({ queries, store }: FolderOptions, folder: Folder, context: RequestContext): Promise<void> {
+  const dataset = await findVisible(queries, context.param('id'), viewerOf(context), context.signal);
+  const given = context.param('fileName');
+  const name = storedName(given);
+  const absent = noSuchFile(folder, dataset, given);
+  if (name === undefined) throw absent;
+  await sendObject(context, store, {
+    key: fileKey(dataset, folder.folder, name),
+    contentType: folder.contentType,
+    fileName: name,
+    attachment: context.query.download !== false,
+    absent: absent.message,
+  });
+}
+
+const usesProperties =
+  (types: Pick<DataTypes, 'find'>) =>
+  ({ metadata: { type } }: ViewedDataset): void => {
+    if (!types.find(type)?.usesDataProperties) throw forbidden(`${typeKey(type)} does not use data property files`);
+  };

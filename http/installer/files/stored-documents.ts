@@ -1,0 +1,118 @@
+// GET /datasets/{id}/files/vdi-meta.json and .../upload-error.json: two documents of the object store, without what is
+// ours alone. Whoever sees the file listing sees them.
+
+import { text as wholeText } from 'node:stream/consumers';
+import { create as contentDisposition } from 'content-disposition';
+import { defect, messageOf } from '../../../engine/failure.ts';
+import { parseJson } from '../../../engine/model/json.ts';
+import { parseUploadError } from '../../../engine/model/metadata.ts';
+import { objectKey } from '../../../engine/model/object-key.ts';
+import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
+import type { ObjectStore, OpenObject } from '../../../engine/ports/object-store.ts';
+import type { RequestContext } from '../../context.ts';
+import { notFound } from '../../errors.ts';
+import type { Route } from '../../route.ts';
+import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
+import { answer, refusals } from '../responses.ts';
+import { datasetParam } from '../schema/dataset-param.ts';
+import { downloadParam } from '../schema/file-params.ts';
+import { StoredMetadata, StoredUploadError } from '../schema/stored-documents.ts';
+
+export interface StoredDocumentOptions {
+  readonly queries: Pick<DatasetQueries, 'view'>;
+  readonly store: Pick<ObjectStore, 'get'>;
+}
+
+interface StoredDocument {
+  readonly object: 'vdi-meta.json' | 'upload-error.json';
+  readonly operationId: string;
+  readonly summary: string;
+  readonly schema: typeof StoredMetadata | typeof StoredUploadError;
+  /** What is shown of its text; throws when it is none of ours. */
+  readonly shown: (text: string, key: string) => object;
+  readonly absent: string;
+}
+
+/** A document larger than this is not one of ours. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+const DOCUMENTS: readonly StoredDocument[] = [
+  {
+    object: 'vdi-meta.json',
+    operationId: 'getStoredMetadata',
+    summary: 'Shows the metadata as they are stored',
+    schema: StoredMetadata,
+    shown: (text) => {
+      const { firstPublished: _ours, ...rest } = parseJson(text) as Record<string, unknown>;
+      return rest;
+    },
+    absent: 'its metadata are not stored yet',
+  },
+  {
+    object: 'upload-error.json',
+    operationId: 'getUploadError',
+    summary: 'Shows why the upload did not become a dataset',
+    schema: StoredUploadError,
+    // Documents of compatible systems hold stack traces, too: only what is known of them is shown.
+    shown: parseUploadError,
+    absent: 'its upload did not fail',
+  },
+];
+
+export function storedDocumentRoutes(options: StoredDocumentOptions): readonly Route[] {
+  return DOCUMENTS.map((document) => ({
+    method: 'GET',
+    path: `/datasets/:id/files/${document.object}`,
+    access: 'anyone-known',
+    operationId: document.operationId,
+    summary: document.summary,
+    queryToken: true,
+    params: datasetParam,
+    query: downloadParam,
+    responses: {
+      200: answer('The document', document.schema),
+      304: { description: 'It is what the caller has' },
+      ...refusals({
+        403: 'The Admin-Token is wrong',
+        404: 'No such dataset or document',
+        410: 'The dataset is deleted, or no longer shared',
+      }),
+    },
+    handler: (context) => show(options, document, context),
+  }));
+}
+
+async function show(
+  { queries, store }: StoredDocumentOptions,
+  { object, shown, absent }: StoredDocument,
+  context: RequestContext,
+): Promise<void> {
+  const { signal } = context;
+  const dataset = await findVisible(queries, context.param('id'), viewerOf(context), signal);
+  const opened = await store.get(objectKey(dataset, object), undefined, signal);
+  if (!opened) throw notFound(`dataset ${dataset.dataset} has no ${object}: ${absent}`);
+  const text = await read(opened);
+  const type = context.query.download === false ? 'inline' : 'attachment';
+  await context.json(200, parsed(text, opened.info.key, shown), {
+    etag: `"${opened.info.etag}"`,
+    'last-modified': opened.info.modified.toUTCString(),
+    'content-disposition': contentDisposition(object, { type }),
+  });
+}
+
+async function read({ info, body }: OpenObject): Promise<string> {
+  if (info.size > MAX_BYTES) {
+    body.on('error', () => undefined).destroy();
+    throw defect(`${info.key}: ${info.size} bytes are too many for such a document`);
+  }
+  return wholeText(body);
+}
+
+/** A document that cannot be read is our fault, not the caller's. */
+function parsed(text: string, key: string, shown: StoredDocument['shown']): object {
+  try {
+    return shown(text, key);
+  } catch (cause) {
+    throw defect(`${key} cannot be shown: ${messageOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,46 @@
+// GET /datasets/community: every dataset that is not private, newest first, for everybody who is logged in.
+
+import type { RequestContext } from '../../context.ts';
+import type { Route } from '../../route.ts';
+import { answer, refusals } from '../responses.ts';
+import { InstallTargetId } from '../schema/details.ts';
+import { Listing, type ListingItem } from '../schema/listing-item.ts';
+import type { InstallTargets } from '../service/install-targets.ts';
+import { askedTarget } from './asked-target.ts';
+import { type ListingSources, listing } from './listing.ts';
+import { paging, pagingOf } from './paging.ts';
+
+export interface CommunityOptions extends ListingSources {
+  readonly targets: InstallTargets;
+}
+
+export function communityRoute(options: CommunityOptions): Route {
+  return {
+    method: 'GET',
+    path: '/datasets/community',
+    access: 'user-or-guest',
+    operationId: 'listCommunityDatasets',
+    summary: 'Lists the datasets that are not private',
+    query: {
+      install_target: {
+        description: 'Only datasets of this install target, and only its install status',
+        schema: { ...InstallTargetId },
+      },
+      ...paging,
+    },
+    responses: {
+      200: answer('Datasets, newest first, without shares', Listing),
+      ...refusals({ 400: 'A query parameter is wrong' }),
+    },
+    handler: (context) => context.jsonList(community(options, context)),
+  };
+}
+
+async function* community(options: CommunityOptions, context: RequestContext): AsyncGenerator<ListingItem> {
+  const { query, userId, signal } = context;
+  const target = askedTarget(options.targets, 'install_target', query.install_target);
+  const filter = { viewer: userId, ownership: 'community' as const, ...pagingOf(query) };
+  // Whom an owner shares with is nothing for this list, not even in the owner's own eyes.
+  for await (const item of listing(options, target === undefined ? filter : { ...filter, target }, signal))
+    yield { ...item, shares: [] };
+}

@@ -1,0 +1,28 @@
+// The datasets of a listing, ready to be shown, in constant memory.
+
+import type { DataTypes } from '../../../engine/model/data-types.ts';
+import type { Accounts } from '../../../engine/ports/accounts.ts';
+import type { DatasetQueries, ListFilter } from '../../../engine/ports/dataset-queries.ts';
+import { findProfiles } from '../details/profiles.ts';
+import type { ListingItem } from '../schema/listing-item.ts';
+import { listingItem, peopleOf } from '../views/listing-item.ts';
+import { inBatches } from './batches.ts';
+
+export interface ListingSources {
+  readonly queries: Pick<DatasetQueries, 'list'>;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly dataTypes: DataTypes;
+}
+
+export async function* listing(
+  sources: ListingSources,
+  filter: ListFilter,
+  signal: AbortSignal,
+): AsyncGenerator<ListingItem, void, undefined> {
+  for await (const batch of inBatches(sources.queries.list(filter, signal))) {
+    const people = batch.flatMap((dataset) => peopleOf(dataset, filter.viewer));
+    const profiles = await findProfiles(sources.accounts, people, signal);
+    const view = { viewer: filter.viewer, profiles, dataTypes: sources.dataTypes, target: filter.target };
+    for (const dataset of batch) yield listingItem(dataset, view);
+  }
+}

@@ -1,0 +1,18 @@
+// `limit` and `offset` of a user's listing: everything unless asked for less (contract 1, GET /datasets).
+
+import type { Query } from '../../query.ts';
+
+export const paging = {
+  limit: { description: 'At most so many; -1 = all', schema: { type: 'integer', minimum: -1, default: -1 } },
+  offset: { description: 'Skips so many', schema: { type: 'integer', minimum: 0, default: 0 } },
+} as const;
+
+export interface Paging {
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export const pagingOf = ({ limit, offset }: Query): Paging => ({
+  ...(typeof limit === 'number' && limit >= 0 ? { limit } : {}),
+  ...(typeof offset === 'number' ? { offset } : {}),
+});

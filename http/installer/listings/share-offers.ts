@@ -1,0 +1,78 @@
+// GET /users/self/share-offers: what others offer to the caller, and what the caller answered.
+
+import type { DataTypes } from '../../../engine/model/data-types.ts';
+import type { Accounts } from '../../../engine/ports/accounts.ts';
+import {
+  type DatasetQueries,
+  type OfferedDataset,
+  type OfferFilter,
+  SHARE_STATUSES,
+} from '../../../engine/ports/dataset-queries.ts';
+import type { RequestContext } from '../../context.ts';
+import type { Route } from '../../route.ts';
+import { findProfiles } from '../details/profiles.ts';
+import { answer, refusals } from '../responses.ts';
+import { type ShareOffer, ShareOffers } from '../schema/share.ts';
+import { ownerView } from '../views/people.ts';
+import { typeView } from '../views/terms.ts';
+import { inBatches } from './batches.ts';
+import { paging, pagingOf } from './paging.ts';
+
+export interface ShareOffersOptions {
+  readonly queries: Pick<DatasetQueries, 'offers'>;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly dataTypes: DataTypes;
+}
+
+const WORDS = [...SHARE_STATUSES, 'all'] as const;
+/** Clients send either case (contract 1, Users and plugins). */
+const ANY_CASE = WORDS.map((word) => [...word].map((letter) => `[${letter}${letter.toUpperCase()}]`).join(''));
+
+export function shareOffersRoute(options: ShareOffersOptions): Route {
+  return {
+    method: 'GET',
+    path: '/users/self/share-offers',
+    access: 'user',
+    operationId: 'listShareOffers',
+    summary: 'Lists the datasets that others offer to the caller',
+    query: {
+      status: {
+        description: `Only offers answered so: ${WORDS.join(', ')}, in upper or lower case`,
+        schema: { type: 'string', pattern: `^(${ANY_CASE.join('|')})$`, default: 'open' },
+      },
+      ...paging,
+    },
+    responses: {
+      200: answer('Offers that stand, newest dataset first', ShareOffers),
+      ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no offers' }),
+    },
+    handler: (context) => context.jsonList(offers(options, filterOf(context), context.signal)),
+  };
+}
+
+function filterOf({ query, userId }: RequestContext): OfferFilter {
+  const asked = String(query.status ?? 'open').toLowerCase();
+  return { recipient: userId, status: WORDS.find((word) => word === asked) ?? 'open', ...pagingOf(query) };
+}
+
+async function* offers(
+  { queries, accounts, dataTypes }: ShareOffersOptions,
+  filter: OfferFilter,
+  signal: AbortSignal,
+): AsyncGenerator<ShareOffer, void, undefined> {
+  for await (const batch of inBatches(queries.offers(filter, signal))) {
+    const profiles = await findProfiles(
+      accounts,
+      batch.map(({ owner }) => owner),
+      signal,
+    );
+    for (const { dataset, owner, status, metadata } of batch satisfies readonly OfferedDataset[])
+      yield {
+        datasetId: dataset,
+        owner: ownerView(owner, profiles),
+        shareStatus: status,
+        type: typeView(metadata.type, dataTypes),
+        installTargets: [...metadata.installTargets],
+      };
+  }
+}

@@ -1,0 +1,35 @@
+// GET /service-meta: what sites ask before anybody is logged in.
+
+import { ARCHIVE_EXTENSIONS } from '../../../engine/model/data-types.ts';
+import type { Route } from '../../route.ts';
+import { answer } from '../responses.ts';
+import { ServiceMeta } from '../schema/service-meta.ts';
+import type { InstallTargets } from './install-targets.ts';
+
+export interface ServiceMetaSettings {
+  readonly maxUploadBytes: number;
+  readonly userMaxStorageBytes: number;
+  readonly buildInfo: ServiceMeta['buildInfo'];
+  readonly reconciler: ServiceMeta['configuration']['daemons']['reconciler'];
+}
+
+export function serviceMetaRoute(settings: ServiceMetaSettings, targets: InstallTargets): Route {
+  const meta: ServiceMeta = {
+    buildInfo: settings.buildInfo,
+    configuration: {
+      api: { maxUploadSize: settings.maxUploadBytes, userMaxStorageSize: settings.userMaxStorageBytes },
+      daemons: { reconciler: settings.reconciler },
+      installTargets: targets.enabled().map(({ id, name }) => ({ id, name })),
+    },
+    features: { supportedArchiveTypes: [...ARCHIVE_EXTENSIONS] },
+  };
+  return {
+    method: 'GET',
+    path: '/service-meta',
+    access: 'open',
+    operationId: 'getServiceMeta',
+    summary: 'Limits, install targets and features of this installation',
+    responses: { 200: answer('About this installation', ServiceMeta) },
+    handler: (context) => context.json(200, meta),
+  };
+}

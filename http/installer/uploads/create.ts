@@ -1,0 +1,95 @@
+// POST /datasets: takes an upload in and answers 202 once everything needed to finish it is durable (design, Create).
+
+import type { DataTypes } from '../../../engine/model/data-types.ts';
+import { newDatasetId, type UserId } from '../../../engine/model/ids.ts';
+import type { Clock } from '../../../engine/time.ts';
+import type { RequestContext } from '../../context.ts';
+import type { Route } from '../../route.ts';
+import type { DetailsCheck } from '../checks/details-check.ts';
+import { answer, refusals } from '../responses.ts';
+import { Accepted } from '../schema/accepted.ts';
+import { CreateDetails } from '../schema/details.ts';
+import { uploadBody } from '../schema/upload-body.ts';
+import { metadataFromDetails } from './metadata-from-details.ts';
+import type { JudgedDetails } from './upload-form.ts';
+import { answerAccepted, type UploadIntake } from './upload-intake.ts';
+
+export interface CreateOptions {
+  readonly intake: UploadIntake;
+  readonly details: DetailsCheck;
+  readonly dataTypes: DataTypes;
+  readonly clock: Clock;
+  /** Fills the array with random bytes. */
+  readonly random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
+}
+
+/** What one upload is about, besides its body. */
+export interface CreateOrder {
+  readonly owner: UserId;
+  readonly details: Pick<DetailsCheck, 'check'>;
+  /** When the dataset was made, in ms since 1970; asked for once the details are sound. Undefined = now. */
+  readonly createdMs?: () => number | undefined;
+}
+
+export function createRoute(creation: Creation): Route {
+  return {
+    method: 'POST',
+    path: '/datasets',
+    access: 'user',
+    operationId: 'createDataset',
+    summary: 'Uploads a dataset',
+    body: uploadBody({ ...CreateDetails }),
+    responses: {
+      202: answer('Accepted for processing; Location names the dataset', Accepted),
+      ...refusals({
+        400: 'The body cannot be used',
+        403: 'Guests cannot upload',
+        413: 'Larger than an upload may be, or than the storage quota allows',
+        415: 'The body is not multipart/form-data',
+        422: 'Metadata, files or URL are not accepted',
+        424: 'Nothing can be fetched from the URL',
+        429: 'Too many uploads at once',
+      }),
+    },
+    handler: (context) => creation.answer(context, { owner: context.userId, details: creation.details }),
+  };
+}
+
+/** Shared by all routes that make new datasets. */
+export class Creation {
+  /** What is asked of the details of every upload. */
+  readonly details: DetailsCheck;
+  readonly #options: CreateOptions;
+
+  constructor(options: CreateOptions) {
+    this.#options = options;
+    this.details = options.details;
+  }
+
+  async answer(context: RequestContext, order: CreateOrder): Promise<void> {
+    const { intake, clock, random } = this.#options;
+    const { owner } = order;
+    const address = { owner, dataset: newDatasetId(clock.now(), random) };
+    await intake.take<CreateDetails>(context, {
+      address,
+      judge: (body) => this.#judge(body, context, order),
+      describe: async ({ details, url, faults }) => {
+        const metadata = metadataFromDetails(details, {
+          owner,
+          created: new Date(order.createdMs?.() ?? clock.now()).toISOString(),
+          ...(url === undefined ? {} : { sourceUrl: url }),
+        });
+        this.details.checkDocument(metadata, faults);
+        return metadata;
+      },
+    });
+    await answerAccepted(context, address);
+  }
+
+  #judge(body: unknown, context: RequestContext, order: CreateOrder): JudgedDetails<CreateDetails> {
+    const { details, faults } = order.details.check(body, context.version);
+    const type = details && this.#options.dataTypes.find(details.type);
+    if (!details || !type) throw faults.refusal();
+    return { details, type, faults };
+  }
+}

@@ -1,0 +1,120 @@
+// The multipart body of an upload, part by part in any order (contract 1, Other multipart parts). Files go straight into
+// the upload session; `details` is judged as soon as it is there, so that a body which begins with bad metadata is refused
+// before its files are read.
+
+import type { DataType } from '../../../engine/model/data-types.ts';
+import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
+import type { FileEntry } from '../../../engine/model/metadata.ts';
+import type { FileFolder } from '../../../engine/model/object-key.ts';
+import { parseJsonText, readBytes } from '../../body.ts';
+import { badRequest, type HttpError } from '../../errors.ts';
+import type { MultipartPart } from '../../multipart.ts';
+import { quote } from '../checks/describe.ts';
+import type { Faults } from '../checks/faults.ts';
+import { extensionFault } from '../checks/file-rules.ts';
+import type { UploadSession } from './upload-session.ts';
+
+/** What the part `details` says, once it is sound. */
+export interface JudgedDetails<Details> {
+  readonly details: Details;
+  readonly type: DataType;
+  /** Empty; for faults found later, in the caller's spelling. */
+  readonly faults: Faults;
+}
+
+export interface UploadForm<Details> extends JudgedDetails<Details> {
+  readonly url: string | undefined;
+  readonly data: readonly FileEntry[];
+  readonly documents: readonly FileEntry[];
+  readonly properties: readonly FileEntry[];
+}
+
+/** Throws what refuses the details. */
+export type JudgeDetails<Details> = (body: unknown) => JudgedDetails<Details>;
+
+/** Names of file parts, and where their files go. */
+const FOLDERS: ReadonlyMap<string, FileFolder> = new Map([
+  ['dataFile', 'raw'],
+  ['file', 'raw'],
+  ['docFile', 'documents'],
+  ['dataPropertiesFile', 'datasetProperties'],
+]);
+const PARTS = ['details', 'meta', 'url', ...FOLDERS.keys()];
+const MAX_DETAILS_BYTES = 1024 * 1024;
+const MAX_URL_BYTES = 8 * 1024;
+
+export class UploadFormReader<Details> {
+  readonly #session: Pick<UploadSession, 'store'>;
+  readonly #judge: JudgeDetails<Details>;
+  readonly #files: Record<FileFolder, FileEntry[]> = { raw: [], documents: [], datasetProperties: [] };
+  readonly #nameKeys = new Set<string>();
+  #details: JudgedDetails<Details> | undefined;
+  #url: string | undefined;
+
+  constructor(session: Pick<UploadSession, 'store'>, judge: JudgeDetails<Details>) {
+    this.#session = session;
+    this.#judge = judge;
+  }
+
+  async take(part: MultipartPart, signal: AbortSignal): Promise<void> {
+    const folder = FOLDERS.get(part.name);
+    if (folder) await this.#takeFile(part, folder, signal);
+    else if (part.name === 'details' || part.name === 'meta') await this.#takeDetails(part);
+    else if (part.name === 'url') await this.#takeUrl(part);
+    else throw badRequest(`unknown part ${quote(part.name)}; known parts are ${PARTS.join(', ')}`);
+  }
+
+  /** What the parts say together. */
+  finish(): UploadForm<Details> {
+    if (!this.#details) throw badRequest("the part 'details' is missing");
+    if (this.#url === undefined && this.#files.raw.length === 0)
+      throw badRequest("neither 'dataFile' nor 'url' is given; exactly one of them is needed");
+    const { raw: data, documents, datasetProperties: properties } = this.#files;
+    return { ...this.#details, url: this.#url, data, documents, properties };
+  }
+
+  async #takeFile(part: MultipartPart, folder: FileFolder, signal: AbortSignal): Promise<void> {
+    const name = this.#fileName(part, folder);
+    if (folder === 'raw') {
+      if (this.#url !== undefined) throw fileAndUrl();
+      this.#refuseExtension(name);
+    }
+    this.#files[folder].push(await this.#session.store(folder, name, part.body, signal));
+  }
+
+  #fileName(part: MultipartPart, folder: FileFolder): string {
+    const given = part.fileName ?? '';
+    const checked = checkFileName(given);
+    if ('fault' in checked) throw badRequest(`part '${part.name}': the file name ${quote(given)} ${checked.fault}`);
+    const key = `${folder}/${fileNameKey(checked.name)}`;
+    if (this.#nameKeys.has(key))
+      throw badRequest(`part '${part.name}': the file name ${quote(given)} is given twice (case does not count)`);
+    this.#nameKeys.add(key);
+    return checked.name;
+  }
+
+  /** What no further part can mend is refused before the file is read. */
+  #refuseExtension(name: string): void {
+    const fault = this.#details && extensionFault(this.#details.type, name, true);
+    if (!this.#details || !fault) return;
+    this.#details.faults.add(['dataFile'], fault);
+    throw this.#details.faults.refusal();
+  }
+
+  async #takeDetails(part: MultipartPart): Promise<void> {
+    if (this.#details) throw badRequest(`part '${part.name}': the details are given twice`);
+    const body = parseJsonText(await readBytes(part.body, MAX_DETAILS_BYTES), `part '${part.name}'`);
+    this.#details = this.#judge(body);
+  }
+
+  async #takeUrl(part: MultipartPart): Promise<void> {
+    const url = (await readBytes(part.body, MAX_URL_BYTES)).toString().trim();
+    // An empty field is what a browser's form sends for "no URL".
+    if (url === '') return;
+    if (this.#url !== undefined) throw badRequest("the part 'url' is given twice");
+    if (this.#files.raw.length > 0) throw fileAndUrl();
+    this.#url = url;
+  }
+}
+
+const fileAndUrl = (): HttpError => badRequest("both 'dataFile' and 'url' are given; exactly one of them is needed");

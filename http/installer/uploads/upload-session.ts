@@ -1,0 +1,208 @@
+// One upload on its way in: where its parts are kept and what is reserved for it, until it is accepted or given up.
+//
+//   new        nothing exists                     --store, accept-->  open
+//   open       a `receiving` row and some objects --accept-->         accepted
+//   accepted   everything needed to finish is durable; abandon does nothing any more
+//   new, open  --abandon-->                       gone: objects first, then the row, so that a crash in between leaves
+//                                                 the row for the sweep to find
+
+import type { Readable } from 'node:stream';
+import { kindOf } from '../../../engine/failure.ts';
+import type { Logger } from '../../../engine/log.ts';
+import { type DatasetMetadata, type FileEntry, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../../engine/model/object-key.ts';
+import type { EventLog } from '../../../engine/ports/event-log.ts';
+import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
+import { type Clock, deadline } from '../../../engine/time.ts';
+import { conflict, tooLarge } from '../../errors.ts';
+import { ByteMeter } from './byte-meter.ts';
+
+export interface UploadPorts {
+  readonly store: Pick<ObjectStore, 'put' | 'remove'>;
+  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon'>;
+  readonly eventLog: Pick<EventLog, 'nextEventId'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface UploadLimits {
+  /** Bytes of one upload. */
+  readonly maxUploadBytes: number;
+  /** Bytes that one owner may keep. */
+  readonly quotaBytes: number;
+  /** Content-Length of the request, when it has one. */
+  readonly announcedBytes: number | undefined;
+}
+
+export interface ReceivedUpload {
+  readonly metadata: DatasetMetadata;
+  readonly source: UploadSource;
+  readonly documents: readonly FileEntry[];
+  readonly properties: readonly FileEntry[];
+}
+
+/** What is reserved at a time when nobody said how much will come. */
+const STEP_BYTES = 16 * 1024 * 1024;
+/** How long the commit and the clean-up may take; they do not end with the client's patience. */
+const COMMIT_MS = 30_000;
+const CLEANUP_MS = 30_000;
+const CLEANUP_PAUSES_MS = [0, 500, 2_000];
+
+export class UploadSession {
+  readonly address: DatasetAddress;
+  readonly #ports: UploadPorts;
+  readonly #limits: UploadLimits;
+  readonly #meter: ByteMeter;
+  readonly #keys: string[] = [];
+  #state: 'new' | 'open' | 'accepted' | 'gone' = 'new';
+  #reservedBytes = 0;
+
+  constructor(address: DatasetAddress, ports: UploadPorts, limits: UploadLimits) {
+    this.address = address;
+    this.#ports = ports;
+    this.#limits = limits;
+    this.#meter = new ByteMeter({
+      maxBytes: limits.maxUploadBytes,
+      reserve: (wanted, signal) => this.#reserve(wanted, signal),
+      tooLarge: () => this.#tooLarge(),
+      overQuota: () => this.#overQuota(),
+    });
+  }
+
+  /** Streams one part into the store; the stream ends up consumed or destroyed. */
+  async store(folder: FileFolder, name: string, body: Readable, signal: AbortSignal): Promise<FileEntry> {
+    await this.#open(signal);
+    const key = fileKey(this.address, folder, name);
+    this.#keys.push(key);
+    const size = await this.#meter.pass(
+      body,
+      async (counted) => void (await this.#ports.store.put(key, counted, {}, signal)),
+      signal,
+    );
+    return { name, size };
+  }
+
+  /** Puts a small document of ours beside the upload; it counts against nothing. */
+  async keep(key: string, document: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#open(signal);
+    this.#keys.push(key);
+    await this.#ports.store.put(key, document, { size: document.length }, signal);
+  }
+
+  /** Reserves room for a file that is fetched later; 413 when it is too large or the quota has none. */
+  async expect(bytes: number, signal: AbortSignal): Promise<void> {
+    if (bytes > this.#limits.maxUploadBytes) throw this.#tooLarge();
+    await this.#open(signal);
+    if (bytes <= this.#reservedBytes) return;
+    const { uploads } = this.#ports;
+    if (!(await uploads.grow(this.address.dataset, bytes, this.#limits.quotaBytes, signal))) throw this.#overQuota();
+    this.#reservedBytes = bytes;
+  }
+
+  /** Puts the metadata, then makes the dataset exist. When it resolves, nothing of the upload can be lost. */
+  async accept(received: ReceivedUpload, signal: AbortSignal): Promise<void> {
+    await this.#open(signal);
+    const key = objectKey(this.address, 'vdi-meta.json');
+    this.#keys.push(key);
+    const document = Buffer.from(serialiseMetadata(received.metadata));
+    const metaVersion = await this.#ports.store.put(key, document, { size: document.length }, signal);
+    const eventId = await this.#ports.eventLog.nextEventId(signal);
+    const { modified, etag } = metaVersion;
+    const accepted = { ...this.address, ...received, metaVersion: { modified, etag }, eventId };
+    using patience = this.#deadline(COMMIT_MS);
+    try {
+      await this.#ports.uploads.accept(accepted, patience.signal);
+    } catch (error) {
+      if (!(await this.#wasAccepted())) throw error;
+    }
+    this.#state = 'accepted';
+  }
+
+  /** Leaves nothing behind, unless the upload was accepted. Never rejects: what stays is logged, and swept later. */
+  async abandon(): Promise<void> {
+    if (this.#state !== 'open') return;
+    this.#state = 'gone';
+    using patience = this.#deadline(CLEANUP_MS);
+    for (const [i, pauseMs] of CLEANUP_PAUSES_MS.entries()) {
+      try {
+        if (pauseMs > 0) await this.#ports.clock.sleep(pauseMs, patience.signal);
+        await this.#ports.store.remove(this.#keys, patience.signal);
+        await this.#ports.uploads.abandon(this.address.dataset, patience.signal);
+        return;
+      } catch (err) {
+        const last = patience.signal.aborted || i === CLEANUP_PAUSES_MS.length - 1;
+        if (!last) continue;
+        const { dataset, owner } = this.address;
+        this.#ports.log.warn({ err, dataset, owner }, 'an upload was given up, but its parts could not be removed');
+        return;
+      }
+    }
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    if (this.#state === 'gone') throw conflict(`the upload of dataset ${this.address.dataset} was given up`);
+    if (this.#state !== 'new') return;
+    const { announcedBytes, quotaBytes } = this.#limits;
+    // Before the call: a row may exist although the call failed.
+    this.#state = 'open';
+    // Without an announcement the step is only a guess, and a small upload may still fit where the step does not.
+    for (const bytes of announcedBytes === undefined ? [STEP_BYTES, 0] : [announcedBytes]) {
+      this.#reservedBytes = bytes;
+      if (await this.#begin(bytes, quotaBytes, signal)) return;
+    }
+    this.#state = 'new';
+    throw this.#overQuota();
+  }
+
+  async #begin(bytes: number, quotaBytes: number, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#ports.uploads.begin(this.address, bytes, quotaBytes, signal);
+    } catch (error) {
+      if (kindOf(error) !== 'rejected') throw error;
+      // The row is another request's, and so is what lies below the id: nothing of it is ours to remove.
+      this.#state = 'gone';
+      throw conflict(`another upload as dataset ${this.address.dataset} is under way`);
+    }
+  }
+
+  /** A step ahead when the quota has room for it, else exactly what is wanted. */
+  async #reserve(wanted: number, signal: AbortSignal): Promise<number> {
+    if (wanted <= this.#reservedBytes) return this.#reservedBytes;
+    for (const bytes of [wanted + STEP_BYTES, wanted]) {
+      if (!(await this.#ports.uploads.grow(this.address.dataset, bytes, this.#limits.quotaBytes, signal))) continue;
+      this.#reservedBytes = bytes;
+      break;
+    }
+    return this.#reservedBytes;
+  }
+
+  /**
+   * After a commit whose outcome is unknown: decided by giving the row up, which fails if the commit happened. The row
+   * itself goes last, as always. When even that cannot be asked, nothing is removed: the row still says what there is to
+   * sweep.
+   */
+  async #wasAccepted(): Promise<boolean> {
+    const { dataset, owner } = this.address;
+    using patience = this.#deadline(CLEANUP_MS);
+    try {
+      return !(await this.#ports.uploads.giveUp(dataset, patience.signal));
+    } catch (err) {
+      this.#state = 'gone';
+      this.#ports.log.warn({ err, dataset, owner }, 'the outcome of an upload is unknown; its parts are kept');
+      return false;
+    }
+  }
+
+  #tooLarge(): Error {
+    return tooLarge(`the upload is larger than ${this.#limits.maxUploadBytes} bytes, which is the most allowed`);
+  }
+
+  #overQuota(): Error {
+    return tooLarge(`the upload would exceed your storage quota of ${this.#limits.quotaBytes} bytes`);
+  }
+
+  #deadline(ms: number): ReturnType<typeof deadline> {
+    return deadline(this.#ports.clock, ms, undefined, () => new Error(`gave up after ${ms} ms`));
+  }
+}

@@ -1,0 +1,187 @@
+import t from 'tap';
+import { type AccessMailOptions, accessMailMetrics, sendDue } from '../../../actors/daemons/access-mail.ts';
+import { PostgresOutbox } from '../../../engine/adapters/access/outbox.ts';
+import { PostgresAccessProviders } from '../../../engine/adapters/access/providers.ts';
+import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { rejected, transient } from '../../../engine/failure.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { Metrics } from '../../../engine/metrics.ts';
+import type { Mail } from '../../../engine/ports/mailer.ts';
+import { accessApp, enters, never, replace } from '../../http/access/access-app.ts';
+
+const HOUR_MS = 3_600_000;
+const RETRY = { tries: 3, baseMs: 60_000, maxMs: HOUR_MS };
+
+/** The service with a mailer that keeps what it takes, or fails as it is told to. */
+async function setup(t: Parameters<typeof accessApp>[0], more: Partial<AccessMailOptions> = {}) {
+  const app = await accessApp(t);
+  for (const user of ['1', '2', '3', '40']) await app.call(user, 'GET', '/permissions');
+  const taken: Mail[] = [];
+  const failures: Error[] = [];
+  const metrics = new Metrics();
+  const options: AccessMailOptions = {
+    outbox: new PostgresOutbox(app.db),
+    mailer: {
+      send: async (mail) => {
+        const failure = failures.shift();
+        if (failure) throw failure;
+        taken.push(mail);
+      },
+      probe: async () => undefined,
+    },
+    catalogue: app.catalogue,
+    providers: new PostgresAccessProviders(app.db),
+    accounts: new PostgresAccounts(app.cache),
+    site: {
+      siteUrl: 'https://site.example',
+      registrationPath: '/r',
+      applicationPath: '/a',
+      supportEmail: 'help@site.example',
+    },
+    from: 'service@site.example',
+    replyTo: 'help@site.example',
+    retry: RETRY,
+    counts: accessMailMetrics(metrics),
+    clock: app.clock,
+    log: silentLogger(),
+    metrics,
+    random: () => 0,
+    ...more,
+  };
+  const run = () => sendDue(options, never);
+  const patch = (who: string, path: string, value: unknown) =>
+    app.call(who, 'PATCH', '/dataset-end-users/40-private', [replace(path, value)]);
+  const rows = () => app.db.query('select tries, dead, due, failure from outbox order by mail_id');
+  return { app, taken, failures, metrics, run, patch, rows };
+}
+
+t.test('decisions go to the person and support with copies to managers, edits to both apart', async (t) => {
+  const { app, taken, run, patch, rows } = await setup(t);
+  await enters(app, 40, 'private', {});
+  await patch('40', '/purpose', 'Other');
+  await patch('2', '/approvalStatus', 'approved');
+  await patch('2', '/approvalStatus', 'denied');
+  t.equal(await run(), 4);
+  t.equal(await run(), 0);
+  t.strictSame(await rows(), [], 'what was taken is gone');
+  const manager = 'u2@site.example';
+  const asker = 'u40@site.example';
+  t.strictSame(
+    taken.map(({ to, cc, subject }) => ({ to, cc, subject })),
+    [
+      { to: [manager, 'help@site.example'], cc: [], subject: 'Study private: Access Request Update' },
+      { to: [asker, 'help@site.example'], cc: [], subject: 'Study private: Access Request Update' },
+      { to: [asker, 'help@site.example'], cc: [manager], subject: 'Study private: Access Request Approved' },
+      { to: [asker, 'help@site.example'], cc: [manager], subject: 'Study private: Access Request Denied' },
+    ],
+  );
+  t.match(taken[0], { from: 'service@site.example', replyTo: 'help@site.example' });
+  t.match(taken[0]?.messageId, /^<[\da-f-]{36}@site\.example>$/);
+  t.equal(new Set(taken.map(({ messageId }) => messageId)).size, 4);
+});
+
+t.test('an invitation goes to the address, and from the sender of the dataset', async (t) => {
+  const { app, taken, run } = await setup(t);
+  await app.db.query("update curated_dataset set mail_from = 'study@site.example' where dataset_id = 'private'");
+  const body = { datasetId: 'private', isManager: false, email: 'New@lab.example' };
+  await app.call('2', 'POST', '/dataset-providers', body);
+  await run();
+  t.match(taken, [{ to: ['New@lab.example'], cc: [], from: 'study@site.example' }]);
+});
+
+t.test('a server that is away does not use up tries, and the same mail is sent when it is back', async (t) => {
+  const { app, taken, failures, run, patch, rows } = await setup(t);
+  await enters(app, 40, 'private', {});
+  await patch('2', '/approvalStatus', 'approved');
+  for (let i = 0; i < 5; i++) {
+    failures.push(transient('refused', { unreachable: true }));
+    t.equal(await run(), 0);
+    t.match(await rows(), [{ tries: 0, dead: false, failure: 'refused', due: new Date(app.clock.now() + 60_000) }]);
+    t.equal(await run(), 0, 'not before it is due');
+    await app.clock.advance(60_000);
+  }
+  t.equal(await run(), 1);
+  t.equal(taken.length, 1);
+});
+
+t.test('a mail that is not taken waits longer and longer, and is given up after its tries', async (t) => {
+  const { app, failures, metrics, run, patch, rows } = await setup(t);
+  await enters(app, 40, 'private', {});
+  await patch('2', '/approvalStatus', 'approved');
+  for (const tries of [1, 2]) {
+    failures.push(transient('later'));
+    await run();
+    t.match(await rows(), [{ tries, dead: false }]);
+    await app.clock.advance(HOUR_MS);
+  }
+  failures.push(transient('later'));
+  await run();
+  t.match(await rows(), [{ tries: 3, dead: true, failure: 'later' }]);
+  await app.clock.advance(24 * HOUR_MS);
+  t.equal(await run(), 0, 'not again');
+  const text = await metrics.text();
+  for (const line of [
+    'longshore_access_mails_total{result="retry"} 2',
+    'longshore_access_mails_total{result="dead"} 1',
+    'longshore_access_mails{state="dead"} 1',
+    'longshore_access_mails{state="waiting"} 0',
+  ])
+    t.ok(text.includes(line), line);
+});
+
+t.test('a mail that is refused is given up at once and does not keep others waiting', async (t) => {
+  const { app, taken, failures, run, patch, rows } = await setup(t);
+  await enters(app, 40, 'private', {});
+  await patch('40', '/purpose', 'Other');
+  failures.push(rejected('no such user'));
+  t.equal(await run(), 1);
+  t.equal(taken.length, 1);
+  t.match(await rows(), [{ dead: true, failure: 'no such user' }]);
+});
+
+t.test('the mail of a process that died while it sent comes again with the same Message-ID', async (t) => {
+  const { app, taken, run, patch } = await setup(t);
+  await enters(app, 40, 'private', {});
+  await patch('2', '/approvalStatus', 'approved');
+  const now = app.clock.now();
+  const [claimed] = await new PostgresOutbox(app.db).claim(new Date(now), new Date(now + 10 * 60_000), 1, never);
+  t.equal(await run(), 0, 'it is claimed');
+  await app.clock.advance(10 * 60_000);
+  t.equal(await run(), 1);
+  t.equal(taken[0]?.messageId, `<${claimed?.messageKey}@site.example>`);
+});
+
+t.test('two processes send each mail once', async (t) => {
+  const { app, taken, run, patch } = await setup(t);
+  await enters(app, 40, 'private', {});
+  for (let i = 0; i < 5; i++) await patch('40', '/purpose', `Other ${i}`);
+  await Promise.all([run(), run(), run()]);
+  t.equal(taken.length, 10);
+  t.equal(new Set(taken.map(({ messageId }) => messageId)).size, 10);
+});
+
+t.test('nobody to write to is no failure', async (t) => {
+  const site = { siteUrl: undefined, registrationPath: '/', applicationPath: '/', supportEmail: undefined };
+  const { app, taken, run, rows } = await setup(t, { site });
+  await app.db.query(
+    'delete from invitation; alter table provider disable trigger provider_recorded; delete from provider',
+  );
+  await enters(app, 55, 'private', {});
+  const path = '/dataset-end-users/55-private';
+  await app.call('1', 'PATCH', path, [replace('/approvalStatus', 'denied')]);
+  await run();
+  t.strictSame([taken, await rows()], [[], []]);
+});
+
+t.test('a change that is refused queues nothing, one that is made queues its mails with it', async (t) => {
+  const { app, patch, rows } = await setup(t);
+  await enters(app, 40, 'private', {});
+  await patch('2', '/approvalStatus', 'unrequested');
+  t.equal((await rows()).length, 0);
+  await app.db.query('alter table outbox add constraint nothing check (false) not valid');
+  t.equal((await patch('2', '/approvalStatus', 'approved')).status, 500);
+  await app.db.query('alter table outbox drop constraint nothing');
+  t.match((await app.call('40', 'GET', '/dataset-end-users/40-private')).body, { approvalStatus: 'requested' });
+  await patch('2', '/approvalStatus', 'approved');
+  t.equal((await rows()).length, 1);
+});

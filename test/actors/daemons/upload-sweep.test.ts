@@ -1,0 +1,42 @@
+import t from 'tap';
+import { sweepUploads } from '../../../actors/daemons/upload-sweep.ts';
+import { transient } from '../../../engine/failure.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { fileKey } from '../../../engine/model/object-key.ts';
+import { newAddress, newUser } from '../../support/dataset-samples.ts';
+import { LaneWorld } from '../../support/lane-world.ts';
+
+const never = new AbortController().signal;
+
+t.test('what a dead process was receiving goes, with its reservation; all else stays', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const owner = newUser();
+  const [orphan, accepted] = [newAddress(owner), newAddress(owner)];
+  await world.accept({}, accepted);
+  await world.uploads.begin(orphan, 5_000, 1e9, never);
+  // More than are removed at once.
+  for (let i = 0; i < 1_001; i++)
+    await world.store.put(fileKey(orphan, 'raw', `f${i}.txt`), Buffer.from('x'), {}, never);
+  t.equal(await sweepUploads(world, silentLogger(), never), 0, 'its process lives');
+  world.uploads.alive = false;
+  t.equal(await sweepUploads(world, silentLogger(), never), 1);
+  t.same([world.keys(orphan), world.keys(accepted)], [[], ['raw/genes.txt', 'vdi-meta.json']]);
+  t.equal(await world.uploads.usage(owner, never), 14);
+  t.equal(await sweepUploads(world, silentLogger(), never), 0);
+});
+
+t.test('an upload keeps its row until its objects are gone', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = newAddress();
+  await world.uploads.begin(at, 5, 1e9, never);
+  await world.store.put(fileKey(at, 'raw', 'a.txt'), Buffer.from('x'), {}, never);
+  world.uploads.alive = false;
+  world.store.onCall = (method) => {
+    if (method === 'remove') throw transient('the store is away');
+  };
+  await t.rejects(sweepUploads(world, silentLogger(), never), { kind: 'transient', message: /away/ });
+  t.equal(await world.uploads.usage(at.owner, never), 5);
+  world.store.onCall = () => {};
+  t.equal(await sweepUploads(world, silentLogger(), never), 1);
+  t.same([world.keys(at), await world.uploads.usage(at.owner, never)], [[], 0]);
+});

@@ -1,0 +1,100 @@
+import t from 'tap';
+import { type StoredDataset, storedDataset, storedDatasets } from '../../../actors/dataset/stored-dataset.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
+import type { ObjectInfo } from '../../../engine/ports/object-store.ts';
+import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { addressOf } from '../../support/merged-datasets.ts';
+
+const never = new AbortController().signal;
+
+async function storeOf(keys: readonly string[]): Promise<FakeObjectStore> {
+  const store = new FakeObjectStore();
+  for (const key of keys) await store.put(key, Buffer.from('x'), {}, never);
+  return store;
+}
+
+/** Paths below the dataset, by what they were taken for. */
+function view({ owner, dataset, objects, properties, documents, raw, shares, unknown }: StoredDataset): object {
+  const paths = (infos: readonly ObjectInfo[]): string[] => infos.map(({ key }) => key.split('/').slice(2).join('/'));
+  const folders = {
+    properties: paths(properties),
+    documents: paths(documents),
+    raw: paths(raw),
+    shares: paths(shares),
+  };
+  return { id: `${owner}/${dataset}`, objects: Object.keys(objects).sort(), ...folders, unknown };
+}
+
+async function all(store: FakeObjectStore, onStray?: (key: string) => void): Promise<object[]> {
+  const groups: object[] = [];
+  for await (const group of storedDatasets(store.list('', {}, never), onStray)) groups.push(view(group));
+  return groups;
+}
+
+const NOTHING = { properties: [], documents: [], raw: [], shares: [], unknown: 0 };
+
+t.test('the keys of several datasets are grouped by dataset, in the order of keys', async (t) => {
+  const store = await storeOf([
+    '1/b/vdi-meta.json',
+    '1/a/import-ready.zip',
+    '1/a/vdi-meta.json',
+    '2/a/vdi-meta.json',
+    '1/a_1/vdi-meta.json',
+  ]);
+  t.strictSame(await all(store), [
+    { id: '1/a', objects: ['import-ready.zip', 'vdi-meta.json'], ...NOTHING },
+    { id: '1/a_1', objects: ['vdi-meta.json'], ...NOTHING },
+    { id: '1/b', objects: ['vdi-meta.json'], ...NOTHING },
+    { id: '2/a', objects: ['vdi-meta.json'], ...NOTHING },
+  ]);
+});
+
+t.test('shares are counted', async (t) => {
+  const shares = ['shares/11/share-offer.json', 'shares/11/share-receipt.json', 'shares/12/share-offer.json'];
+  const store = await storeOf(shares.map((path) => `1/a/${path}`));
+  t.strictSame(await all(store), [{ id: '1/a', objects: [], ...NOTHING, shares }]);
+});
+
+t.test('flags are recognised', async (t) => {
+  const store = await storeOf(['1/a/delete-flag', '1/b/revised-flag', '1/c/delete-flag.txt']);
+  t.strictSame(await all(store), [
+    { id: '1/a', objects: ['delete-flag'], ...NOTHING },
+    { id: '1/b', objects: ['revised-flag'], ...NOTHING },
+    { id: '1/c', objects: [], ...NOTHING, unknown: 1 },
+  ]);
+});
+
+t.test('files are told apart by their folder, and keys that nobody knows keep the dataset there', async (t) => {
+  const store = await storeOf([
+    '1/a/datasetProperties/p.tsv',
+    '1/a/documents/d.pdf',
+    '1/a/elsewhere/x',
+    '1/a/raw/genes.txt',
+    '1/a/vdi-meta.json',
+  ]);
+  t.strictSame(await all(store), [
+    {
+      id: '1/a',
+      objects: ['vdi-meta.json'],
+      properties: ['datasetProperties/p.tsv'],
+      documents: ['documents/d.pdf'],
+      raw: ['raw/genes.txt'],
+      shares: [],
+      unknown: 1,
+    },
+  ]);
+});
+
+t.test('what belongs to other services or to no dataset is no dataset', async (t) => {
+  const store = await storeOf(['handler/1/x', 'lost', '1/a/vdi-meta.json', 'reports/1/x', 'x/y/vdi-meta.json']);
+  const strays: string[] = [];
+  t.strictSame(await all(store, (key) => strays.push(key)), [{ id: '1/a', objects: ['vdi-meta.json'], ...NOTHING }]);
+  t.strictSame(strays, ['lost', 'x/y/vdi-meta.json']);
+});
+
+t.test('one dataset is found by its prefix, and only that', async (t) => {
+  const store = await storeOf(['1/a/vdi-meta.json', '1/ab/vdi-meta.json']);
+  const found = await storedDataset(store, addressOf(1, 'a'), never);
+  t.strictSame(found && view(found), { id: '1/a', objects: ['vdi-meta.json'], ...NOTHING });
+  t.equal(await storedDataset(store, { owner: '1' as UserId, dataset: addressOf(1, 'b').dataset }, never), undefined);
+});

@@ -1,0 +1,83 @@
+import t from 'tap';
+import { type LaneChannels, routeEvents } from '../../../actors/events/event-router.ts';
+import { transient } from '../../../engine/failure.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { type EventLaneName, LANES, type ObjectChange } from '../../../engine/model/event.ts';
+import type { EventRecord } from '../../../engine/ports/event-log.ts';
+import { ChangeTable, FakeChangeQueue } from '../../fakes/fake-change-queue.ts';
+import { EventLogTable, FakeEventLog } from '../../fakes/fake-event-log.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+
+const CHANNELS = Object.fromEntries(
+  LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: `${lane}-channel`, key: `${lane}-key` }]),
+) as unknown as LaneChannels;
+const created = (rest: string): ObjectChange => ({ kind: 'created', key: `42/d1/${rest}` });
+const record = (lane: EventLaneName, eventID: number): EventRecord => ({
+  ...CHANNELS[lane],
+  event: { eventID, userID: '42', datasetID: 'd1', source: 'object-store' } as EventRecord['event'],
+});
+
+function setup(changes: readonly ObjectChange[]) {
+  const clock = new VirtualClock();
+  const [queue, log] = [new ChangeTable(clock), new EventLogTable(clock)];
+  queue.ready.add(changes);
+  const ports = { changes: new FakeChangeQueue(queue, 1), events: new FakeEventLog(log, 1) };
+  const counts: Record<string, number> = {};
+  const count = (result: string, by: number): void => {
+    counts[result] = (counts[result] ?? 0) + by;
+  };
+  const stop = new AbortController();
+  const route = () => routeEvents(ports, CHANNELS, count, silentLogger(), stop.signal);
+  return { clock, queue, log, ports, counts, stop, route };
+}
+
+t.test('a change becomes one event per lane that it concerns, with one id for all of them', async (t) => {
+  const { clock, queue, log, counts, stop, route } = setup([
+    created('vdi-meta.json'),
+    created('install-ready.zip'),
+    created('raw/genes.txt'),
+    { kind: 'created', key: 'reports/x' },
+    created('who-knows'),
+    { kind: 'created', key: 'nobody' },
+    { kind: 'removed', key: '42/d1/vdi-meta.json' },
+  ]);
+  const routing = route();
+  await clock.settle();
+  t.same(log.rows.waiting, [
+    record('updateMeta', 1),
+    record('import', 1),
+    record('install', 2),
+    record('hardDelete', 3),
+  ]);
+  t.same(queue.ready.waiting, []);
+  t.same(counts, { routed: 3, ignored: 2, unknown: 2 });
+  stop.abort();
+  await routing;
+});
+
+t.test('a change is acknowledged only after its events are durable', async (t) => {
+  const { clock, queue, log, ports, stop, route } = setup([created('install-ready.zip')]);
+  const publish = ports.events.publish.bind(ports.events);
+  ports.events.publish = async () => {
+    throw transient('the broker is away');
+  };
+  const routing = route();
+  await clock.settle();
+  t.same([queue.ready.waiting.length, log.rows.waiting.length], [1, 0]);
+  ports.events.publish = publish;
+  await clock.advance(1_000);
+  t.same([queue.ready.waiting.length, log.rows.waiting.length], [0, 1]);
+  stop.abort();
+  await routing;
+});
+
+t.test('a stop during the publishing leaves the change for the next router', async (t) => {
+  const { clock, queue, ports, stop, route } = setup([created('install-ready.zip')]);
+  ports.events.publish = (_records, signal) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  const routing = route();
+  await clock.settle();
+  stop.abort();
+  await routing;
+  t.equal(queue.ready.waiting.length, 1);
+});

@@ -1,0 +1,98 @@
+import t from 'tap';
+import { JobSource } from '../../../actors/jobs/job-source.ts';
+import type { ClaimedJob, ClaimRequest } from '../../../engine/ports/jobs.ts';
+import { TWO_PLUGINS, twoPluginJobs } from '../../support/two-plugins.ts';
+
+const never = new AbortController().signal;
+const DONE = { kind: 'done' } as const;
+
+/** A source whose claims are kept, for a lane of three workers that holds `held`, all of them running. */
+function setup(blocked: readonly string[] = []) {
+  const { jobs, enqueue } = twoPluginJobs();
+  const claims: ClaimRequest[] = [];
+  const held: ClaimedJob[] = [];
+  const exchange = jobs.exchange.bind(jobs);
+  jobs.exchange = (done, claim, signal) => {
+    claims.push(claim);
+    return exchange(done, claim, signal);
+  };
+  const source = new JobSource({
+    lane: 'import',
+    jobs,
+    types: TWO_PLUGINS,
+    breakers: { blockedTypes: () => blocked, watch: () => () => undefined },
+    claimant: () => ({
+      held: () => held,
+      sizes: { depth: 0, capacity: 4, inFlight: held.length, workers: 3, unwritten: 0 },
+    }),
+  });
+  let wakes = 0;
+  source.watch(() => wakes++);
+  const claim = async (room: number, done: readonly ClaimedJob[] = []): Promise<string[]> => {
+    const completions = done.map((job) => ({ job, outcome: DONE }));
+    const claimed = await source.exchange(completions, room, never);
+    held.splice(0, held.length, ...held.filter((job) => !done.includes(job)), ...claimed);
+    return claimed.map(({ dataset }) => dataset);
+  };
+  return { enqueue, claim, claims, held, source, wakes: () => wakes };
+}
+
+t.test('types whose plugin does not answer are not claimed', async (t) => {
+  const { enqueue, claim, claims } = setup(['genes:1.0']);
+  await enqueue('import', 'genes-1', 'reads-1');
+  t.same(await claim(7), ['reads-1']);
+  t.same(claims, [{ lane: 'import', limit: 2, crowdedTypes: [], blockedTypes: ['genes:1.0'] }]);
+});
+
+t.test('a claim cut short for fairness asks to be followed by another', async (t) => {
+  const { enqueue, claim, claims, wakes } = setup();
+  await enqueue('import', 'genes-1', 'genes-2', 'genes-3');
+  const before = wakes();
+  t.same(await claim(7), ['genes-1', 'genes-2']);
+  t.equal(wakes(), before + 1);
+  t.same(await claim(5), ['genes-3']);
+  t.same(claims[1], { lane: 'import', limit: 1, crowdedTypes: ['genes:1.0'], blockedTypes: [] });
+});
+
+t.test('jobs are held back until one has ended, and one that has ended counts no more', async (t) => {
+  const { enqueue, claim, claims, held, source } = setup();
+  await enqueue('import', 'genes-1', 'genes-2', 'genes-3', 'genes-4');
+  await claim(7);
+  await claim(5);
+  t.equal(source.heldBack(), false);
+  t.same(await claim(4), []);
+  t.same(claims[2], { lane: 'import', limit: 2, crowdedTypes: [], blockedTypes: ['genes:1.0'] });
+  t.equal(source.heldBack(), true);
+  const ended = held.slice(0, 2);
+  await claim(0, ended);
+  t.equal(source.heldBack(), true, 'writing outcomes alone changes nothing');
+  t.same(await claim(6), ['genes-4']);
+  t.same(claims[4], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] });
+  t.equal(source.heldBack(), false);
+});
+
+t.test('the outcomes that a claim brings along make room in it', async (t) => {
+  const { enqueue, claim, claims, held } = setup();
+  await enqueue('import', 'genes-1', 'genes-2', 'genes-3');
+  await claim(2);
+  t.same(await claim(1, held.slice(0, 1)), ['genes-3']);
+  t.same(claims[1], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] });
+});
+
+t.test('a lane that calls no plugin passes over the jobs that wait for one that is away', async (t) => {
+  const { jobs, enqueue } = twoPluginJobs();
+  await enqueue('install', 'genes-1', 'reads-1');
+  await enqueue('sharing', 'genes-1', 'reads-1');
+  const source = new JobSource({
+    lane: 'sharing',
+    jobs,
+    types: TWO_PLUGINS,
+    breakers: undefined,
+    away: { blockedTypes: () => ['genes:1.0'] },
+    claimant: () => ({ held: () => [], sizes: { depth: 0, capacity: 4, inFlight: 0, workers: 3, unwritten: 0 } }),
+  });
+  t.same(
+    (await source.exchange([], 7, never)).map(({ dataset }) => dataset),
+    ['genes-1'],
+  );
+});

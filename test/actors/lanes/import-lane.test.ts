@@ -1,0 +1,280 @@
+import t from 'tap';
+import { defect, transient } from '../../../engine/failure.ts';
+import { serialiseManifest, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import type { FakeOutcome } from '../../fakes/fake-plugin-client.ts';
+import { zipOf } from '../../fixtures/archives.ts';
+import { metadataOf, newAddress, PLASMO } from '../../support/dataset-samples.ts';
+import { LaneWorld } from '../../support/lane-world.ts';
+
+const never = new AbortController().signal;
+const FILES = [{ name: 'genes.txt', size: 14 }];
+
+t.test('an import stores what the plugin made of the upload, with its warnings', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  world.plugin.decide = () => ({ kind: 'success', validation: { basic: ['one', 'two'], community: ['three'] } });
+  t.same(await world.run('import'), { kind: 'done' });
+  t.same(await world.record(at), {
+    state: 'live',
+    upload: { status: 'success', message: undefined },
+    import: { status: 'complete', messages: ['one', 'two', 'three'] },
+    installs: {},
+    files: { document: [], property: [], upload: FILES, install: FILES },
+    sync: { meta: 'current', data: 'current' },
+  });
+  t.same(world.keys(at), ['import-ready.zip', 'install-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: FILES });
+  t.same(await world.contents(at, 'install-ready.zip'), { 'genes.txt': 'PF3D7_0100000\n' });
+  t.same(world.jobRows(), ['install queued', 'updateMeta queued']);
+  t.same(world.plugin.calls, [{ kind: 'import', eventId: 3, dataset: at.dataset }]);
+});
+
+t.test('what the user sent stays in the manifest as the upload lane wrote it down', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  const manifest = { rawUploads: [{ name: 'as/sent.txt', size: 5 }], installReady: [] };
+  await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from(serialiseManifest(manifest)), {}, never);
+  await world.run('import');
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: manifest.rawUploads, installReady: FILES });
+});
+
+t.test('a manifest that was lost is made anew from what the plugin was given', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  await world.store.remove([objectKey(at, 'vdi-manifest.json')], never);
+  t.same(await world.run('import'), { kind: 'done' });
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: FILES });
+  t.match(world.dataset(at).import, { status: 'complete' });
+});
+
+t.test('an answer of the plugin about the data is final, and replaces what was said before', async (t) => {
+  const answers: readonly [FakeOutcome, object][] = [
+    [
+      { kind: 'invalid', validation: { basic: ['no gene'], community: ['old'] } },
+      { status: 'invalid', messages: ['no gene', 'old'] },
+    ],
+    [
+      { kind: 'invalid', validation: { basic: [], community: [] } },
+      { status: 'invalid', messages: [] },
+    ],
+    [
+      { kind: 'script-error', message: 'exit code 3' },
+      { status: 'failed', messages: ['exit code 3'] },
+    ],
+  ];
+  for (const [answer, expected] of answers) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before('import');
+    world.plugin.decide = () => {
+      throw transient('busy');
+    };
+    await world.run('import');
+    t.same(world.dataset(at).import, { status: 'queued', messages: ['try 1 of 12: busy'] });
+    world.plugin.decide = () => answer;
+    await world.finish();
+    t.same(world.dataset(at).import, expected);
+    t.same(world.keys(at), ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
+    t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: [] });
+    t.same(world.jobRows(), []);
+    world.event('import', at);
+    await world.finish();
+    t.same(world.calls, ['import', 'import'], 'a later event does not import again');
+  }
+});
+
+t.test("a plugin server's own error is tried three times", async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  world.plugin.decide = () => ({ kind: 'server-error', message: 'disk full' });
+  const outcomes: string[] = [];
+  for (let i = 0; i < 3; i++) {
+    outcomes.push((await world.run('import')).kind);
+    await world.clock.advanceToNext();
+  }
+  t.same(outcomes, ['retry', 'retry', 'dead']);
+  t.same(world.calls, ['import', 'import', 'import']);
+  t.same(world.dataset(at).import, { status: 'failed', messages: ['plugin genes: disk full'] });
+});
+
+t.test('transient failures are counted in the message, and the last one fails the import', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  world.plugin.decide = () => {
+    throw transient('no answer for 60 s');
+  };
+  for (let tries = 1; tries < 12; tries++) {
+    t.match(await world.run('import'), { kind: 'retry', countTry: true });
+    t.same(world.dataset(at).import, { status: 'queued', messages: [`try ${tries} of 12: no answer for 60 s`] });
+    await world.clock.advanceToNext();
+  }
+  t.same(await world.run('import'), { kind: 'dead', failure: 'transient', message: 'no answer for 60 s' });
+  t.same(world.dataset(at).import, { status: 'failed', messages: ['no answer for 60 s'] });
+});
+
+t.test('a reply that breaks the protocol fails the import and says why', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  world.plugin.decide = () => {
+    throw defect('answered 302');
+  };
+  t.same(await world.run('import'), { kind: 'dead', failure: 'defect', message: 'answered 302' });
+  t.same(world.dataset(at).import, { status: 'failed', messages: ['answered 302'] });
+});
+
+t.test('a type without plugin fails the import with a message that names it', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept({ metadata: { type: { name: 'rnaseq', version: '2.1' } } });
+  await world.run('upload');
+  await world.run('import');
+  t.same(world.dataset(at).import, {
+    status: 'failed',
+    messages: ['no plugin is registered for data type rnaseq:2.1'],
+  });
+  await world.finish();
+  t.same([world.calls, world.jobRows()], [[], []]);
+});
+
+t.test('in-progress left by a crash counts as queued', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  const dead = world.process();
+  const job = await dead.claim('import');
+  if (!job) throw new Error('no job');
+  await world.catalog.write(at.dataset, job.lease, [{ set: 'import', status: 'in-progress', messages: [] }], never);
+  world.leases.kill(dead.id);
+  await world.run('import');
+  t.same(world.dataset(at).import, { status: 'complete', messages: [] });
+});
+
+t.test('a repeated event that fails changes nothing of a complete import', async (t) => {
+  for (const failure of [transient('the store is away'), defect('a bug')]) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before('install');
+    const before = await world.record(at);
+    world.event('import', at);
+    world.store.onCall = () => {
+      throw failure;
+    };
+    await world.run('import');
+    world.store.onCall = () => {};
+    t.same(await world.record(at), before);
+  }
+});
+
+t.test('nothing is imported of a dataset that is deleted, superseded or not uploaded', async (t) => {
+  for (const state of ['deleting', 'deleted', 'pruning', 'superseded'] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before('import');
+    world.catalog.datasets.set(at.dataset, { ...world.dataset(at), state });
+    t.same(await world.run('import'), { kind: 'done' });
+    t.same([world.calls, world.dataset(at).import.status], [[], 'queued'], state);
+  }
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept({ files: { 'a.csv': 'x' } });
+  await world.finish();
+  world.event('import', at);
+  await world.finish();
+  t.same(world.calls, []);
+});
+
+t.test('events for datasets that nobody knows do nothing', async (t) => {
+  for (const lane of ['import', 'updateMeta', 'install'] as const) {
+    const world = new LaneWorld(t.testdir());
+    world.event(lane, newAddress());
+    t.same(await world.run(lane), { kind: 'done' });
+    t.same([world.store.keys(), world.catalog.datasets.size, world.jobRows()], [[], 0, []]);
+  }
+});
+
+t.test('a dataset that only the object store knows is registered and imported', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = newAddress();
+  await putDataset(world, at);
+  await world.finish();
+  t.same(await world.record(at), {
+    state: 'live',
+    upload: { status: 'success', message: undefined },
+    import: { status: 'complete', messages: [] },
+    installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['complete'] },
+    files: {
+      upload: [{ name: 'a.txt', size: 1 }],
+      install: [{ name: 'a.txt', size: 1 }],
+      document: [],
+      property: [],
+    },
+    sync: { meta: 'current', data: 'current' },
+  });
+});
+
+t.test('a dataset that only the object store knows, imported and all, is not imported again', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install', { documents: { 'read.me': 'hello' }, properties: { 'p.tsv': 'x' } });
+  const before = await world.record(at);
+  world.dropCache();
+  world.event('import', at);
+  t.same(await world.run('import'), { kind: 'done' });
+  t.strictSame([await world.record(at), world.calls], [before, ['import']]);
+});
+
+t.test('an upload under way is not registered from its objects', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = newAddress();
+  await world.uploads.begin(at, 1, 1e9, never);
+  await world.store.put(
+    objectKey(at, 'vdi-meta.json'),
+    Buffer.from(serialiseMetadata(metadataOf(at.owner))),
+    {},
+    never,
+  );
+  await world.finish();
+  t.equal(world.catalog.datasets.size, 0);
+});
+
+t.test('a deleted or superseded dataset that only the object store knows is not brought back', async (t) => {
+  for (const flag of ['delete-flag', 'revised-flag'] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = newAddress();
+    await world.store.put(objectKey(at, flag), Buffer.from(''), {}, never);
+    await putDataset(world, at);
+    await world.finish();
+    t.same([world.dataset(at).state, world.calls], [flag === 'delete-flag' ? 'deleted' : 'superseded', []]);
+  }
+});
+
+t.test('a metadata object that cannot be read costs its own job only', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = newAddress();
+  await putDataset(world, at);
+  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from('{'), {}, never);
+  const other = await world.accept();
+  await world.finish();
+  t.same(world.jobRows(), ['import dead', 'updateMeta dead']);
+  t.same(world.dataset(other).import.status, 'complete');
+});
+
+t.test('an import whose lease was lost changes no status and is given back', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  const process = world.process();
+  const job = await process.claim('import');
+  if (!job) throw new Error('no job');
+  world.plugin.decide = () => {
+    world.leases.release(job.lease, process.id);
+    return undefined;
+  };
+  t.same(await process.perform(job), { kind: 'requeue', crashed: false });
+  t.same(world.dataset(at).import, { status: 'in-progress', messages: [] });
+  world.plugin.decide = () => undefined;
+  await world.run('import');
+  t.same(world.dataset(at).import, { status: 'complete', messages: [] });
+});
+
+/** What a bucket holds of an uploaded dataset that a cache does not know. */
+async function putDataset(world: LaneWorld, at: DatasetAddress): Promise<void> {
+  const manifest = serialiseManifest({ rawUploads: [{ name: 'a.txt', size: 1 }], installReady: [] });
+  await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from(manifest), {}, never);
+  await world.store.put(objectKey(at, 'import-ready.zip'), await zipOf({ 'a.txt': 'a' }), {}, never);
+  const metadata = serialiseMetadata(metadataOf(at.owner, { installTargets: [PLASMO] }));
+  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(metadata), {}, never);
+}

@@ -1,0 +1,359 @@
+import t from 'tap';
+import { aborted, defect, transient } from '../../../engine/failure.ts';
+import type { TargetId } from '../../../engine/model/ids.ts';
+import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import type { InstallTarget } from '../../../engine/ports/install-target.ts';
+import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { LaneWorld } from '../../support/lane-world.ts';
+
+const never = new AbortController().signal;
+const NAME = 'Genes of interest';
+const WAITING = { kind: 'retry', message: 'waiting for install targets', countTry: false } as const;
+const NO_ROWS = { sync: { data: 'none', meta: 'none' }, shown: false, name: NAME, meta: ['queued'] };
+const INSTALLED = { data: ['complete'], ...NO_ROWS, sync: { data: 'current', meta: 'none' } };
+
+t.test('data are installed on every target, and their metadata are asked for', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install', { properties: { 'p.tsv': 'x' } });
+  world.plugin.decide = () => ({ kind: 'success', validation: { basic: ['odd', 'very'], community: [] } });
+  t.same(await world.run('install'), { kind: 'done' });
+  const installed = { ...INSTALLED, data: ['complete', 'odd\nvery'] };
+  t.same(await world.control(at), { PlasmoSite: installed, ToxoSite: installed });
+  t.match(await world.record(at), {
+    installs: { 'PlasmoSite data': ['complete', 'odd', 'very'], 'ToxoSite data': ['complete', 'odd', 'very'] },
+  });
+  t.same(world.calls.slice(1).sort(), ['installData PlasmoSite', 'installData ToxoSite']);
+  t.same([world.jobRows(), await world.attempts(at)], [['updateMeta queued'], []]);
+  t.match(world.jobs.get('updateMeta', at.dataset), { source: 'install-data-lane', eventId: 5 });
+});
+
+t.test('a complete dataset is not installed again by a repeated event', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  await world.finish();
+  const calls = world.calls.length;
+  world.event('install', at);
+  await world.finish();
+  t.equal(world.calls.length, calls);
+});
+
+t.test('each target has its own end', async (t) => {
+  const answers = {
+    'failed-validation': { kind: 'invalid', validation: { basic: ['no such gene'], community: ['old'] } },
+    'missing-dependency': { kind: 'missing-dependency', messages: ['build 68'] },
+    'failed-installation': { kind: 'script-error', message: 'exit code 1' },
+  } as const;
+  const said = {
+    'failed-validation': 'no such gene\nold',
+    'missing-dependency': 'build 68',
+    'failed-installation': 'exit code 1',
+  };
+  for (const status of ['failed-validation', 'missing-dependency', 'failed-installation'] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before('install');
+    world.plugin.decide = ({ target }) => (target === PLASMO ? answers[status] : undefined);
+    t.same(await world.run('install'), { kind: 'done' });
+    t.same(await world.control(at), {
+      PlasmoSite: { ...INSTALLED, data: [status, said[status]] },
+      ToxoSite: INSTALLED,
+    });
+    t.match(await world.record(at), {
+      installs: { 'PlasmoSite data': [status, ...said[status].split('\n')], 'ToxoSite data': ['complete'] },
+    });
+    t.same([world.jobRows(), await world.attempts(at)], [['updateMeta queued'], []]);
+    const calls = world.calls.length;
+    await world.run('updateMeta');
+    world.event('install', at);
+    await world.finish();
+    t.same(world.calls.slice(calls), ['installMeta ToxoSite'], 'a final answer is not asked for again');
+  }
+});
+
+t.test('a target that does not answer waits alone, and is installed when it is back', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = awayable(world, PLASMO);
+  const at = await world.before('install');
+  away.reason = transient('PlasmoSite refused', { unreachable: true });
+  t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 });
+  t.same(await world.attempts(at), ['PlasmoSite data 0']);
+  t.same((await world.control(at)).ToxoSite, INSTALLED);
+  t.match(await world.record(at), {
+    installs: { 'PlasmoSite data': ['queued', 'try 1 of 12: PlasmoSite refused'], 'ToxoSite data': ['complete'] },
+  });
+  away.reason = undefined;
+  await world.finish();
+  const shown = { ...INSTALLED, meta: ['complete'], shown: true, sync: { data: 'current', meta: 'current' } };
+  t.same(await world.control(at), { PlasmoSite: shown, ToxoSite: shown });
+  t.same(await world.attempts(at), []);
+  t.notOk(world.calls.includes('uninstall PlasmoSite'), 'nothing had begun there');
+});
+
+t.test('a waiting target is not tried before its time, and others are not held up by it', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  world.plugin.decide = ({ target }) => {
+    if (target === PLASMO) throw transient('busy');
+    return undefined;
+  };
+  t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 });
+  await world.run('updateMeta');
+  t.match(await world.record(at), { installs: { 'ToxoSite data': ['complete'], 'ToxoSite meta': ['complete'] } });
+  const calls = world.calls.length;
+  for (const row of world.jobs.rows) world.jobs.put({ ...row, state: 'queued', runAt: world.clock.now() });
+  await world.clock.advance(400);
+  t.same(await world.run('install'), { ...WAITING, delayMs: 600 });
+  t.equal(world.calls.length, calls);
+});
+
+t.test('tries of a target are counted for it alone, and the last one fails it with the reason', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  world.plugin.decide = ({ kind, target }) => {
+    if (kind === 'installData' && target === PLASMO) throw transient('no answer for 60 s');
+    return undefined;
+  };
+  for (let tries = 1; tries < 12; tries++) {
+    t.match(await world.run('install'), WAITING);
+    t.same(await world.attempts(at), [`PlasmoSite data ${tries} started`]);
+    const message = `try ${tries} of 12: no answer for 60 s`;
+    t.match(await world.control(at), { PlasmoSite: { data: ['queued', message] }, ToxoSite: { data: ['complete'] } });
+    t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', message] } });
+    if (tries === 1) await world.run('updateMeta');
+    await world.clock.advanceToNext();
+  }
+  t.same(await world.run('install'), { kind: 'done' });
+  t.match(await world.control(at), { PlasmoSite: { data: ['failed-installation', 'no answer for 60 s'] } });
+  t.match(await world.record(at), { installs: { 'PlasmoSite data': ['failed-installation', 'no answer for 60 s'] } });
+  t.same([await world.attempts(at), world.jobRows()], [[], []]);
+  t.equal(world.calls.filter((call) => call === 'installData ToxoSite').length, 1);
+});
+
+t.test("a plugin server's own error is tried three times", async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  world.plugin.decide = ({ target }) =>
+    target === PLASMO ? { kind: 'server-error', message: 'disk full' } : undefined;
+  await world.finish();
+  t.match(await world.control(at), { PlasmoSite: { data: ['failed-installation', 'plugin genes: disk full'] } });
+  t.equal(world.calls.filter((call) => /PlasmoSite/.test(call)).length, 3);
+});
+
+t.test('a target that is away until its last try goes on waiting and is not lost', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = awayable(world, PLASMO);
+  const at = await world.before('install');
+  away.reason = transient('statement took too long');
+  const process = world.process();
+  for (let rounds = 0; rounds < 60; rounds++) if ((await world.round(process)) === 0) await world.clock.advanceToNext();
+  t.match(await world.record(at), {
+    installs: { 'PlasmoSite data': ['queued', 'statement took too long'] },
+  });
+  away.reason = undefined;
+  await world.finish();
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], meta: ['complete'] } });
+});
+
+t.test('a target that refuses the rows fails alone, with the reason in the mirror', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = awayable(world, PLASMO, ['writeDataset']);
+  const at = await world.before('updateMeta').then((at) => world.finish().then(() => at));
+  const other = await world.accept();
+  away.reason = defect('value too long');
+  await world.finish();
+  t.match(await world.record(other), {
+    installs: { 'PlasmoSite data': ['failed-installation', 'value too long'], 'ToxoSite data': ['complete'] },
+  });
+  t.same(world.jobRows(), []);
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'] } });
+});
+
+t.test('an install that a crash cut off is taken back before it begins anew', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  const dead = world.process();
+  const job = await dead.claim('install');
+  if (!job) throw new Error('no job');
+  world.plugin.decide = ({ target }) => {
+    if (target !== TOXO) return undefined;
+    world.leases.kill(dead.id);
+    throw aborted('the process is dead');
+  };
+  await dead.perform(job);
+  t.match(await world.control(at), { PlasmoSite: { data: ['running'] }, ToxoSite: { data: ['running'] } });
+  const calls = world.calls.length;
+  world.plugin.decide = () => undefined;
+  await world.run('install');
+  const expected = ['installData PlasmoSite', 'installData ToxoSite', 'uninstall PlasmoSite', 'uninstall ToxoSite'];
+  t.same(world.calls.slice(calls).sort(), expected);
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+});
+
+t.test('an install is not begun when what was there cannot be taken away', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  await world.finish();
+  await reinstall(world, at);
+  world.plugin.decide = ({ kind, target }) =>
+    kind === 'uninstall' && target === PLASMO ? { kind: 'script-error', message: 'exit code 7' } : undefined;
+  const calls = world.calls.length;
+  await world.finish();
+  t.match(await world.control(at), { PlasmoSite: { data: ['failed-installation', 'exit code 7'] } });
+  t.notOk(world.calls.slice(calls).includes('installData PlasmoSite'));
+});
+
+t.test('data of a newer import replace the installed ones', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  await world.finish();
+  const stored = await world.store.get(objectKey(at, 'install-ready.zip'), undefined, never);
+  await world.store.put(objectKey(at, 'install-ready.zip'), stored?.body ?? Buffer.alloc(0), {}, never);
+  t.match(await world.control(at), { PlasmoSite: { sync: { data: 'stale' } } });
+  const calls = world.calls.length;
+  await world.finish();
+  t.same(
+    world.calls.slice(calls).filter((call) => /Plasmo/.test(call)),
+    ['uninstall PlasmoSite', 'installData PlasmoSite', 'installMeta PlasmoSite'],
+  );
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], sync: { data: 'current' } } });
+});
+
+t.test('metadata are installed again after the data were', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install', { properties: { 'p.tsv': 'x' } });
+  await world.finish();
+  const before = [await world.control(at), await world.record(at), new Map(world.plugin.installed)];
+  await reinstall(world, at);
+  await world.run('install');
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], meta: ['queued'] } });
+  await world.finish();
+  t.same([await world.control(at), await world.record(at), world.plugin.installed], before);
+  t.equal(world.calls.filter((call) => call === 'installMeta PlasmoSite').length, 2);
+});
+
+t.test('the mirror is brought in line when a crash came before it was written', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  await world.finish();
+  const before = await world.record(at);
+  world.catalog.datasets.set(at.dataset, { ...world.dataset(at), installs: [] });
+  world.event('install', at);
+  await world.finish();
+  t.same(await world.record(at), before);
+});
+
+t.test('an answer that the mirror cannot take just now is not asked for again', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  const write = world.catalog.write.bind(world.catalog);
+  world.catalog.write = async (dataset, lease, changes, signal) => {
+    if (changes.some((change) => change.set === 'install' && change.status === 'complete')) throw transient('away');
+    await write(dataset, lease, changes, signal);
+  };
+  t.match(await world.run('install'), { kind: 'retry', message: 'away' });
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  world.catalog.write = write;
+  await world.finish();
+  t.match(await world.record(at), { installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['complete'] } });
+  t.equal(world.calls.filter((call) => call === 'installData PlasmoSite').length, 1);
+  t.same(await world.attempts(at), []);
+});
+
+t.test('nothing is installed of a dataset that is deleted, superseded or deleted on the target', async (t) => {
+  for (const state of ['deleting', 'deleted', 'pruning', 'superseded'] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before('install');
+    world.catalog.datasets.set(at.dataset, { ...world.dataset(at), state });
+    const before = await world.control(at);
+    t.same(await world.run('install'), { kind: 'done' });
+    t.same([world.calls, await world.control(at)], [['import'], before], state);
+  }
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  await world.finish();
+  await reinstall(world, at);
+  for (const target of world.targets.values()) await target.setDeleted(at.dataset, 2, 1_000, never);
+  const calls = world.calls.length;
+  await world.finish();
+  t.equal(world.calls.length, calls);
+});
+
+t.test('targets that the type does not apply to, or that are not enabled, are passed over', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const other = 'OtherSite' as TargetId;
+  const at = await world.accept({ metadata: { installTargets: [other, PLASMO] } });
+  await world.finish();
+  t.same(Object.keys(await world.control(at)), ['PlasmoSite']);
+});
+
+t.test('an install whose lease was taken over changes no status and is given back', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  const process = world.process();
+  const job = await process.claim('install');
+  if (!job) throw new Error('no job');
+  world.plugin.decide = () => {
+    world.leases.release(job.lease, process.id);
+    return undefined;
+  };
+  t.same(await process.perform(job), { kind: 'requeue', crashed: false });
+  t.match(await world.record(at), { installs: { 'PlasmoSite data': ['running'], 'ToxoSite data': ['running'] } });
+});
+
+t.test('a stop while the plugin works leaves the status for the next run', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  const process = world.process();
+  const job = await process.claim('install');
+  if (!job) throw new Error('no job');
+  const stop = new AbortController();
+  world.plugin.decide = () => {
+    stop.abort(aborted('shutdown'));
+    throw new Error('socket hang up');
+  };
+  t.same(await process.perform(job, stop.signal), { kind: 'requeue', crashed: false });
+  t.match(await world.control(at), { PlasmoSite: { data: ['running'] } });
+});
+
+/** Tells the targets that their data are to be installed again. */
+async function reinstall(world: LaneWorld, at: DatasetAddress): Promise<void> {
+  const token = world.schema.rows.get(at.dataset)?.token ?? 0;
+  for (const target of world.targets.values())
+    await target.writeMessage(at.dataset, 'data', { status: 'ready-for-reinstall' }, token, never);
+  world.event('install', at);
+}
+
+/** Has the target fail with the reason, while there is one; by default in everything. */
+function awayable(
+  world: LaneWorld,
+  id: TargetId,
+  methods: readonly string[] = ['writeDataset', 'state', 'writeMessage'],
+): { reason: Error | undefined } {
+  const switched: { reason: Error | undefined } = { reason: undefined };
+  const target = world.targets.get(id);
+  if (!target) throw new Error(`no target ${id}`);
+  const behind = new Proxy<InstallTarget>(target, {
+    get: (of, property) => {
+      const member: unknown = Reflect.get(of, property, of);
+      if (typeof member !== 'function') return member;
+      return async (...args: unknown[]): Promise<unknown> => {
+        if (switched.reason && methods.includes(String(property))) throw switched.reason;
+        return Reflect.apply(member, of, args);
+      };
+    },
+  });
+  world.targets.set(id, behind);
+  return switched;
+}
+
+t.test('a job that fails as a whole tells the owner, and leaves the targets as they are', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from('no json'), {}, never);
+  const why = `${objectKey(at, 'vdi-manifest.json')}: not JSON`;
+  t.match(await world.run('install'), { kind: 'dead', failure: 'rejected' });
+  t.match(await world.record(at), {
+    installs: { 'PlasmoSite data': ['failed-installation', why], 'ToxoSite data': ['failed-installation', why] },
+  });
+  const untouched = { data: ['queued'], ...NO_ROWS };
+  t.same(await world.control(at), { PlasmoSite: untouched, ToxoSite: untouched });
+});

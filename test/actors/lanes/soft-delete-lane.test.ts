@@ -1,0 +1,410 @@
+import t from 'tap';
+import { transient } from '../../../engine/failure.ts';
+import { revisionOf, rootOf, targetId } from '../../../engine/model/ids.ts';
+import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
+import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import type { DatasetState } from '../../../engine/model/status.ts';
+import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
+import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { LaneWorld, type Upload } from '../../support/lane-world.ts';
+import { targetAway } from '../../support/target-away.ts';
+
+const never = new AbortController().signal;
+type Flag = 'delete-flag' | 'revised-flag';
+const INSTALLED = {
+  data: ['complete'],
+  meta: ['complete'],
+  shown: true,
+  name: 'Genes of interest',
+  sync: { data: 'current', meta: 'current' },
+};
+const UNINSTALLED = { ...INSTALLED, deleted: 1 };
+const HIDDEN = { ...INSTALLED, deleted: 2 };
+const OBJECTS = ['import-ready.zip', 'install-ready.zip', 'vdi-manifest.json', 'vdi-meta.json'];
+
+async function installed(world: LaneWorld, upload?: Upload, at?: DatasetAddress): Promise<DatasetAddress> {
+  const dataset = await world.accept(upload, at);
+  await world.finish();
+  return dataset;
+}
+
+async function flag(world: LaneWorld, at: DatasetAddress, name: Flag = 'delete-flag'): Promise<void> {
+  await world.store.put(objectKey(at, name), new Uint8Array(), {}, never);
+}
+
+const stateOf = (world: LaneWorld, at: DatasetAddress): DatasetState => world.dataset(at).state;
+
+function setState(world: LaneWorld, at: DatasetAddress, state: DatasetState): void {
+  world.catalog.apply(at.dataset, [{ set: 'state', state }]);
+}
+
+t.test('a deleted dataset is taken away from every target; its objects and statuses stay', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  world.plugin.decide = ({ kind }) =>
+    kind === 'installData' ? { kind: 'success', validation: { basic: ['one row is odd'], community: [] } } : undefined;
+  const at = await installed(world);
+  const before = await world.record(at);
+  t.equal(await world.uploads.usage(at.owner, never), 14);
+  await flag(world, at);
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.same(await world.record(at), { ...before, state: 'deleted' });
+  const uninstalled = { ...UNINSTALLED, data: ['complete', 'one row is odd'] };
+  t.same(await world.control(at), { PlasmoSite: uninstalled, ToxoSite: uninstalled });
+  t.same([[...world.plugin.installed], world.jobRows(), world.leases.held()], [[], [], []]);
+  t.same(world.keys(at), ['delete-flag', ...OBJECTS]);
+  t.equal(await world.uploads.usage(at.owner, never), 0);
+});
+
+t.test('the cache and the target hide the dataset before the plugin takes it away', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world, { metadata: { installTargets: [PLASMO] } });
+  const seen: unknown[] = [];
+  world.plugin.decide = async ({ kind, dataset, target }) => {
+    seen.push([
+      kind,
+      target,
+      stateOf(world, at),
+      (await world.targets.get(PLASMO)?.state(dataset, never))?.deletedStatus,
+    ]);
+    return undefined;
+  };
+  await flag(world, at);
+  await world.run('softDelete');
+  t.same(seen, [['uninstall', PLASMO, 'deleting', 2]]);
+});
+
+t.test('where nothing was installed, no plugin is called', async (t) => {
+  for (const lane of ['import', 'install'] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before(lane);
+    const calls = world.calls.length;
+    await flag(world, at);
+    t.same(await world.run('softDelete'), { kind: 'done' });
+    t.equal(stateOf(world, at), 'deleted');
+    const rows = {
+      ...UNINSTALLED,
+      data: ['queued'],
+      meta: ['queued'],
+      shown: false,
+      sync: { data: 'none', meta: 'none' },
+    };
+    t.same(await world.control(at), lane === 'import' ? {} : { PlasmoSite: rows, ToxoSite: rows });
+    await world.finish();
+    t.same([world.calls.length, world.jobRows()], [calls, []]);
+  }
+});
+
+t.test('a deletion that is taken back while scripts run does not come back, and all is installed again', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  const before = { record: await world.record(at), control: await world.control(at) };
+  await flag(world, at);
+  world.plugin.decide = async ({ kind }) => {
+    if (kind !== 'uninstall' || stateOf(world, at) !== 'deleting') return undefined;
+    await world.store.remove([objectKey(at, 'delete-flag')], never);
+    setState(world, at, 'live');
+    return undefined;
+  };
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.equal(stateOf(world, at), 'live');
+  await world.finish();
+  t.same({ record: await world.record(at), control: await world.control(at) }, before);
+});
+
+t.test('an install that has begun and said nothing is taken back', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = targetAway(world, PLASMO, ['writeMessage']);
+  const at = await world.before('install');
+  away.reason = transient('PlasmoSite reset');
+  await world.run('install');
+  t.same(await world.attempts(at), ['PlasmoSite data 1 started']);
+  await flag(world, at);
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.same(world.calls.filter((call) => /uninstall/.test(call)).sort(), ['uninstall PlasmoSite', 'uninstall ToxoSite']);
+  t.same([stateOf(world, at), await world.attempts(at)], ['deleted', []]);
+});
+
+t.test('an install that waits for its target is given up with the dataset', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = targetAway(world, PLASMO);
+  const at = await world.before('install');
+  away.reason = transient('PlasmoSite refused', { unreachable: true });
+  await world.run('install');
+  away.reason = undefined;
+  await flag(world, at);
+  await world.finish();
+  t.same([stateOf(world, at), await world.attempts(at), world.jobRows()], ['deleted', [], []]);
+  t.same([...world.plugin.installed], []);
+  t.notOk(world.calls.includes('uninstall PlasmoSite'));
+});
+
+t.test('what is under way when its dataset is deleted ends without harm', async (t) => {
+  for (const lane of ['upload', 'import', 'install'] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before(lane);
+    await flag(world, at);
+    await world.finish();
+    t.equal(stateOf(world, at), 'deleted', lane);
+    const calls = world.calls.filter((call) => !/uninstall/.test(call));
+    t.same(calls, lane === 'install' ? ['import'] : [], lane);
+    t.same([world.jobRows(), world.leases.held(), [...world.plugin.installed]], [[], [], []], lane);
+    t.equal(await world.uploads.usage(at.owner, never), 0, lane);
+    // Packed all the same, so that an undelete finds a whole dataset; nothing of the upload is left.
+    t.ok(world.keys(at).includes('import-ready.zip'), lane);
+    t.notOk(
+      world.keys(at).some((key) => key.startsWith('raw/')),
+      lane,
+    );
+    t.equal(await world.uploads.source(at.dataset, never), undefined, lane);
+  }
+});
+
+t.test('a flag that arrives while a job of the dataset runs waits for its end', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  const process = world.process();
+  const job = await process.claim('import');
+  if (!job) throw new Error('no import');
+  await flag(world, at);
+  world.deliver();
+  t.equal(await process.claim('softDelete'), undefined);
+  await process.complete(job, await process.perform(job));
+  await world.finish();
+  t.equal(stateOf(world, at), 'deleted');
+  t.same([world.calls, world.jobRows()], [['import'], []], 'nothing was installed after it');
+});
+
+t.test('a superseded dataset is taken away and stays superseded', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  await flag(world, at, 'revised-flag');
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.equal(stateOf(world, at), 'superseded');
+  t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: UNINSTALLED });
+  t.same(world.keys(at), [...OBJECTS.slice(0, 2), 'revised-flag', ...OBJECTS.slice(2)]);
+});
+
+t.test('of both flags the deletion counts, and older revisions are the newest one’s to flag', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const { older, at } = await twoRevisions(world);
+  await flag(world, at, 'revised-flag');
+  await world.run('softDelete');
+  t.equal(stateOf(world, at), 'superseded');
+  await flag(world, at, 'delete-flag');
+  await world.finish();
+  t.equal(stateOf(world, at), 'deleted');
+  t.notOk(world.keys(older).includes('delete-flag'));
+});
+
+t.test('deleting twice is deleting once', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  await flag(world, at);
+  await world.finish();
+  const [calls, record] = [world.calls.length, await world.record(at)];
+  await flag(world, at);
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.same([world.calls.length, await world.record(at), world.jobRows()], [calls, record, []]);
+});
+
+t.test('a flag that is gone when its turn comes says nothing', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  await flag(world, at);
+  await world.store.remove([objectKey(at, 'delete-flag')], never);
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.equal(stateOf(world, at), 'live');
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+});
+
+t.test('a dataset that is being pruned is left to that', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  setState(world, at, 'pruning');
+  const calls = world.calls.length;
+  await flag(world, at);
+  await world.run('softDelete');
+  t.same([stateOf(world, at), world.calls.length], ['pruning', calls]);
+});
+
+t.test(
+  'without its flag a deleted dataset that is superseded too stays deleted: that is not decided here',
+  async (t) => {
+    const world = new LaneWorld(t.testdir());
+    const at = await installed(world);
+    setState(world, at, 'deleting');
+    await flag(world, at, 'revised-flag');
+    await world.run('softDelete');
+    t.equal(stateOf(world, at), 'deleting');
+    t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: UNINSTALLED });
+  },
+);
+
+t.test('the newest revision takes all others with it', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const { older, at } = await twoRevisions(world);
+  t.same([stateOf(world, older), stateOf(world, at)], ['superseded', 'live']);
+  await flag(world, at);
+  await world.finish();
+  t.same([stateOf(world, older), stateOf(world, at)], ['deleted', 'deleted']);
+  t.ok(world.keys(older).includes('delete-flag'));
+  t.same([...world.plugin.installed], []);
+  t.equal(await world.uploads.usage(at.owner, never), 0);
+});
+
+t.test('a dataset that the cache does not know is registered as what it is and taken away', async (t) => {
+  for (const [name, state] of [
+    ['delete-flag', 'deleted'],
+    ['revised-flag', 'superseded'],
+  ] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = await installed(world);
+    const record = await world.record(at);
+    world.catalog.datasets.delete(at.dataset);
+    await flag(world, at, name);
+    t.same(await world.run('softDelete'), { kind: 'done' });
+    t.match(await world.record(at), { ...record, state });
+    t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: UNINSTALLED });
+  }
+});
+
+t.test('a dataset without metadata that can be read is left to reconciliation', async (t) => {
+  for (const text of [undefined, '{"type":']) {
+    const world = new LaneWorld(t.testdir());
+    const at = newAddress();
+    if (text) await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(text), {}, never);
+    await flag(world, at);
+    t.same(await world.run('softDelete'), { kind: 'done' });
+    t.equal(world.catalog.datasets.size, 0);
+  }
+});
+
+t.test('a target that does not answer waits alone, and uses up no try', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = targetAway(world, PLASMO);
+  const at = await installed(world);
+  away.reason = transient('PlasmoSite refused', { unreachable: true });
+  await flag(world, at);
+  t.match(await world.run('softDelete'), { kind: 'retry', countTry: false });
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: UNINSTALLED });
+  t.equal(stateOf(world, at), 'deleting');
+  const calls = world.calls.length;
+  away.reason = undefined;
+  await world.finish();
+  t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: UNINSTALLED });
+  t.same(world.calls.slice(calls), ['uninstall PlasmoSite']);
+  t.same([stateOf(world, at), world.jobRows()], ['deleted', []]);
+});
+
+t.test('a plugin that is away leaves the dataset hidden, and uses up no try', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  world.plugin.decide = () => {
+    throw transient('genes refused', { unreachable: true });
+  };
+  await flag(world, at);
+  t.match(await world.run('softDelete'), { kind: 'retry', countTry: false });
+  t.same(await world.control(at), { PlasmoSite: HIDDEN, ToxoSite: HIDDEN });
+  world.plugin.decide = () => undefined;
+  await world.finish();
+  t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: UNINSTALLED });
+  t.equal(stateOf(world, at), 'deleted');
+});
+
+t.test(
+  'a script that fails stops its own target only; its message is kept, and an administrator has it tried again',
+  async (t) => {
+    const world = new LaneWorld(t.testdir());
+    const at = await installed(world);
+    const message = 'uninstall from PlasmoSite, plugin genes: exit code 3';
+    world.plugin.decide = ({ target }) =>
+      target === PLASMO ? { kind: 'script-error', message: 'exit code 3' } : undefined;
+    await flag(world, at);
+    t.same(await world.run('softDelete'), { kind: 'dead', failure: 'rejected', message });
+    t.same(await world.control(at), { PlasmoSite: { ...HIDDEN, data: ['complete', message] }, ToxoSite: UNINSTALLED });
+    t.match(await world.record(at), {
+      state: 'deleting',
+      installs: { 'PlasmoSite data': ['complete', message], 'ToxoSite data': ['complete'] },
+    });
+    world.plugin.decide = () => undefined;
+    const calls = world.calls.length;
+    await new FakeJobAdmin(world.jobs, world.catalog).retry(world.jobs.get('softDelete', at.dataset)?.id ?? 0, never);
+    await world.finish();
+    t.same(world.calls.slice(calls), ['uninstall PlasmoSite']);
+    t.same([stateOf(world, at), world.jobRows()], ['deleted', []]);
+    t.same(await world.control(at), {
+      PlasmoSite: { ...UNINSTALLED, data: ['complete', message] },
+      ToxoSite: UNINSTALLED,
+    });
+  },
+);
+
+t.test('a type without plugin is hidden and left to an administrator, by its name', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world, { metadata: { installTargets: [PLASMO] } });
+  const metadata = metadataOf(at.owner, { type: { name: 'biom', version: '2.0' } });
+  const token = world.schema.rows.get(at.dataset)?.token ?? 0;
+  const document = { ...at, metadata, category: 'Biom', showVisibility: true };
+  await world.targets.get(PLASMO)?.writeDataset(document, token, never);
+  await flag(world, at);
+  const message = 'uninstall from PlasmoSite: no plugin is registered for data type biom:2.0';
+  t.same(await world.run('softDelete'), { kind: 'dead', failure: 'rejected', message });
+  t.match(await world.control(at), { PlasmoSite: { deleted: 2, data: ['complete', message] } });
+  t.match(await world.record(at), { state: 'deleting', installs: { 'PlasmoSite data': ['complete', message] } });
+});
+
+t.test("a plugin server's own error is tried three times", async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  world.plugin.decide = ({ target }) =>
+    target === PLASMO ? { kind: 'server-error', message: 'disk full' } : undefined;
+  const calls = world.calls.length;
+  await flag(world, at);
+  await world.finish();
+  t.same(world.calls.slice(calls).sort(), [...Array(3).fill('uninstall PlasmoSite'), 'uninstall ToxoSite']);
+  t.same([stateOf(world, at), world.jobRows()], ['deleting', ['softDelete dead']]);
+});
+
+t.test('a failure that is final for one target does not end the tries of another', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = targetAway(world, TOXO);
+  const at = await installed(world);
+  away.reason = transient('ToxoSite refused', { unreachable: true });
+  world.plugin.decide = ({ target }) =>
+    target === PLASMO ? { kind: 'script-error', message: 'exit code 3' } : undefined;
+  await flag(world, at);
+  t.match(await world.run('softDelete'), { kind: 'retry', message: /ToxoSite refused/, countTry: false });
+  away.reason = undefined;
+  await world.finish();
+  t.match(await world.control(at), { PlasmoSite: { deleted: 2 }, ToxoSite: { deleted: 1 } });
+  t.same(world.jobRows(), ['softDelete dead']);
+});
+
+t.test('a dataset stays deleting while a target of its metadata is disabled', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world, { metadata: { installTargets: [PLASMO, targetId('GoneSite')] } });
+  await flag(world, at);
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.same([stateOf(world, at), world.jobRows()], ['deleting', []]);
+  t.same(await world.control(at), { PlasmoSite: UNINSTALLED });
+});
+
+/** A dataset and the revision that superseded it. */
+async function twoRevisions(
+  world: LaneWorld,
+): Promise<{ readonly older: DatasetAddress; readonly at: DatasetAddress }> {
+  const older = await installed(world);
+  const at = { owner: older.owner, dataset: revisionOf(rootOf(older.dataset), 1) };
+  await installed(world, { metadata: { revisionHistory: historyOf(older, at) } }, at);
+  return { older, at };
+}
+
+function historyOf(
+  ...revisions: readonly [DatasetAddress, ...DatasetAddress[]]
+): NonNullable<DatasetMetadata['revisionHistory']> {
+  const entry = { action: 'revise', timestamp: '2026-01-02T03:04:05.678Z', revisionNote: 'more' } as const;
+  return {
+    originalId: revisions[0].dataset,
+    revisions: revisions.map(({ dataset }) => ({ ...entry, revisionId: dataset })),
+  };
+}

@@ -1,0 +1,178 @@
+import t from 'tap';
+import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
+import { aborted, defect, transient } from '../../../engine/failure.ts';
+import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
+import { newAddress } from '../../support/dataset-samples.ts';
+import { LaneWorld } from '../../support/lane-world.ts';
+
+const never = new AbortController().signal;
+
+t.test('an upload becomes import-ready.zip, a manifest and a status, and its raw files go', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const archive = await tarGzOf({ 'a.txt': 'alpha', 'sub/b.txt': 'beta', '__MACOSX/._a.txt': 'x' });
+  const at = await world.accept({ files: { 'genes.tgz': archive }, properties: { 'p.tsv': 'x' } });
+  t.same(world.keys(at), ['datasetProperties/p.tsv', 'raw/genes.tgz', 'vdi-meta.json']);
+  t.same(await world.run('upload'), { kind: 'done' });
+  const files = [
+    { name: 'a.txt', size: 5 },
+    { name: 'sub/b.txt', size: 4 },
+  ];
+  t.same(await world.record(at), {
+    state: 'live',
+    upload: { status: 'success', message: undefined },
+    import: { status: 'queued', messages: [] },
+    installs: {},
+    files: { document: [], property: [{ name: 'p.tsv', size: 1 }], upload: files },
+    sync: { meta: 'current', data: 'none' },
+  });
+  t.same(world.keys(at), ['datasetProperties/p.tsv', 'import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: files, installReady: [] });
+  t.same(await world.contents(at, 'import-ready.zip'), { 'a.txt': 'alpha', 'sub/b.txt': 'beta' });
+  t.same(world.jobRows(), ['import queued', 'updateMeta queued']);
+  t.equal(await world.uploads.usage(at.owner, never), archive.length);
+  t.equal(await world.uploads.source(at.dataset, never), undefined);
+});
+
+t.test('an upload that the user has to mend is rejected, says why, and leaves no raw files', async (t) => {
+  const refused = {
+    "'genes.csv' has a file extension that this data type does not allow; allowed are: .txt": { 'genes.csv': 'a,b' },
+    'genes.zip: the archive is empty': { 'genes.zip': Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`, 'latin1') },
+    "genes.zip: 'x.csv' has a file extension that this data type does not allow; allowed are: .txt": {
+      'genes.zip': await zipOf({ 'x.csv': 'a' }),
+    },
+    'genes.tgz: its name says that it is a tar.gz archive but its content is not': { 'genes.tgz': 'no' },
+    'genes.txt has 100001 bytes; at most 100000 are allowed per file': { 'genes.txt': 'x'.repeat(100_001) },
+  };
+  for (const [message, files] of Object.entries(refused)) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.accept({ files });
+    t.same(await world.run('upload'), { kind: 'done' });
+    t.same(world.dataset(at).upload, { status: 'rejected', message });
+    t.same(world.json(at, 'upload-error.json'), { status: 'rejected', message });
+    t.same(world.keys(at), ['upload-error.json', 'vdi-meta.json']);
+    await world.finish();
+    t.same(world.jobRows(), []);
+    t.same(world.calls, []);
+  }
+});
+
+t.test('an upload that fails for other reasons says which try it is, and at last that it failed', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept();
+  world.store.onCall = failing('get', 'the store is away');
+  for (let tries = 1; tries < 12; tries++) {
+    t.match(await world.run('upload'), { kind: 'retry', countTry: true, message: 'the store is away' });
+    t.same(world.dataset(at).upload, { status: 'running', message: `try ${tries} of 12: the store is away` });
+    await world.clock.advanceToNext();
+  }
+  t.same(await world.run('upload'), { kind: 'dead', failure: 'transient', message: 'the store is away' });
+  t.same(world.dataset(at).upload, { status: 'failed', message: 'the store is away' });
+  t.same(world.json(at, 'upload-error.json'), { status: 'failed', message: 'the store is away' });
+  t.same(world.keys(at), ['raw/genes.txt', 'upload-error.json', 'vdi-meta.json']);
+  t.match(world.jobRows(), ['import queued', 'updateMeta queued', 'upload dead']);
+});
+
+t.test('a message of an earlier try is gone when the upload succeeds', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept();
+  world.store.onCall = failing('get', 'the store is away');
+  await world.run('upload');
+  world.store.onCall = () => {};
+  await world.finish();
+  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
+});
+
+t.test('an upload that was not reached uses up no try', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept();
+  world.store.onCall = () => {
+    throw transient('refused', { unreachable: true });
+  };
+  for (let tries = 0; tries < 20; tries++) {
+    t.match(await world.run('upload'), { kind: 'retry', countTry: false });
+    await world.clock.advanceToNext();
+  }
+  t.same(world.dataset(at).upload, { status: 'running', message: 'try 1 of 12: refused' });
+});
+
+t.test('an upload that failed and is tried again by an administrator still has its raw files', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept();
+  world.store.onCall = (method) => {
+    if (method === 'get') throw defect('a bug');
+  };
+  t.match(await world.run('upload'), { kind: 'dead', failure: 'defect' });
+  world.store.onCall = () => {};
+  for (const row of world.jobs.rows) if (row.state === 'dead') world.jobs.put({ ...row, state: 'queued', tries: 0 });
+  await world.finish();
+  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
+  t.equal(world.json(at, 'upload-error.json'), null);
+  t.same((await world.control(at)).PlasmoSite, {
+    data: ['complete'],
+    meta: ['complete'],
+    shown: true,
+    name: 'Genes of interest',
+    sync: { data: 'current', meta: 'current' },
+  });
+});
+
+t.test('an upload that has ended does not fail because its raw files cannot be removed just now', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept();
+  world.store.onCall = failing('remove', 'the store is away', '/raw/');
+  t.match(await world.run('upload'), { kind: 'retry' });
+  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
+  world.store.onCall = () => {};
+  await world.clock.advanceToNext();
+  t.same(await world.run('upload'), { kind: 'done' });
+  t.same(world.keys(at), ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
+});
+
+t.test('a job whose lease was lost changes no status and is given back', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept();
+  const before = await world.record(at);
+  const process = world.process();
+  const job = await process.claim('upload');
+  if (!job) throw new Error('no job');
+  world.leases.release(job.lease, process.id);
+  world.leases.take(at.dataset, process.id);
+  t.same(await process.perform(job), { kind: 'requeue', crashed: false });
+  t.same(await world.record(at), before);
+  t.equal(world.keys(at).includes('raw/genes.txt'), true);
+});
+
+t.test('a stop while the task runs gives the job back, whatever the task makes of it', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.accept();
+  const stop = new AbortController();
+  const process = world.process(undefined, brokenBy(stop));
+  const job = await process.claim('upload');
+  if (!job) throw new Error('no job');
+  t.same(await process.perform(job, stop.signal), { kind: 'requeue', crashed: false });
+  t.same(world.dataset(at).upload, { status: 'running', message: undefined });
+});
+
+t.test('an event for an upload that nobody accepted does nothing', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  world.event('upload', newAddress());
+  t.same(await world.run('upload'), { kind: 'done' });
+  t.same([world.store.keys(), world.catalog.datasets.size], [[], 0]);
+});
+
+function failing(method: keyof ObjectStore, message: string, part = ''): (called: string, key: string) => void {
+  return (called, key) => {
+    if (called === method && key.includes(part)) throw transient(message);
+  };
+}
+
+/** A runner whose task is stopped from outside and dies of something else. */
+function brokenBy(stop: AbortController): TaskRunner {
+  return {
+    async run() {
+      stop.abort(aborted('shutdown'));
+      throw new Error('premature close');
+    },
+  };
+}

@@ -1,0 +1,221 @@
+import t from 'tap';
+import type { StoredDataset } from '../../../actors/dataset/stored-dataset.ts';
+import { type MergedDataset, mergeInStoreOrder, PAGE } from '../../../actors/reconciler/merge-in-store-order.ts';
+import { aborted, defect, transient } from '../../../engine/failure.ts';
+import type { TargetId } from '../../../engine/model/ids.ts';
+import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
+import type {
+  IndexedDataset,
+  InstalledDataset,
+  StoreOrdered,
+  TargetIndex,
+} from '../../../engine/ports/dataset-index.ts';
+import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { addressOf, controlOf, indexedOf, indexOf, storedOf } from '../../support/merged-datasets.ts';
+
+const never = new AbortController().signal;
+const refuse = (target: TargetId, error: unknown): never => {
+  throw new Error(`${target} was left out: ${error}`);
+};
+
+async function* listingOf(datasets: readonly DatasetAddress[]): AsyncGenerator<StoredDataset> {
+  for (const at of datasets) yield storedOf(at);
+}
+const cacheOf = (datasets: readonly DatasetAddress[]): StoreOrdered<IndexedDataset> =>
+  indexOf(datasets.map((at) => indexedOf(at)));
+const targetOf = (datasets: readonly DatasetAddress[]): TargetIndex =>
+  indexOf(datasets.map((at): InstalledDataset => ({ ...at, control: controlOf(at) })));
+
+/** One line per dataset: who knows it. */
+async function merged(
+  stored: AsyncIterable<StoredDataset>,
+  cache: StoreOrdered<IndexedDataset>,
+  targets: ReadonlyMap<TargetId, TargetIndex> = new Map(),
+  onLeftOut: (target: TargetId, error: unknown) => void = refuse,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const one of mergeInStoreOrder({ stored, cache, targets }, onLeftOut, never)) lines.push(lineOf(one));
+  return lines;
+}
+
+function lineOf({ stored, indexed, installed, ...at }: MergedDataset): string {
+  const who = [
+    ...(stored ? ['store'] : []),
+    ...(indexed ? ['cache'] : []),
+    ...[...installed].map(([id, state]) => (state ? id : `not ${id}`)),
+  ];
+  return `${datasetPrefix(at)} ${who.join(', ')}`;
+}
+
+t.test('every dataset comes once, with what each side knows of it', async (t) => {
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => addressOf(1, id)) as [
+    DatasetAddress,
+    DatasetAddress,
+    DatasetAddress,
+    DatasetAddress,
+  ];
+  const targets = new Map([
+    [PLASMO, targetOf([b, d])],
+    [TOXO, targetOf([b])],
+  ]);
+  t.strictSame(await merged(listingOf([a, b]), cacheOf([b, c]), targets), [
+    '1/a/ store, not PlasmoSite, not ToxoSite',
+    '1/b/ store, cache, PlasmoSite, ToxoSite',
+    '1/c/ cache, not PlasmoSite, not ToxoSite',
+    '1/d/ PlasmoSite, not ToxoSite',
+  ]);
+  t.strictSame(await merged(listingOf([]), cacheOf([])), []);
+});
+
+t.test('different owners are ordered as text, as their keys are', async (t) => {
+  const all = [addressOf(10, 'z'), addressOf(100, 'a'), addressOf(2, 'a'), addressOf(20, 'a')];
+  t.strictSame(await merged(listingOf(all), cacheOf([])), ['10/z/ store', '100/a/ store', '2/a/ store', '20/a/ store']);
+  t.strictSame(await merged(listingOf([]), cacheOf(all)), ['10/z/ cache', '100/a/ cache', '2/a/ cache', '20/a/ cache']);
+});
+
+t.test('ids that differ only by letter case are ordered bytewise', async (t) => {
+  const all = ['ABC', 'ABc', 'Abc', 'aBC', 'abc'].map((id) => addressOf(1, id));
+  t.strictSame(
+    await merged(listingOf(all), cacheOf(all)),
+    all.map(({ dataset }) => `1/${dataset}/ store, cache`),
+  );
+});
+
+t.test('an id that another one begins with comes where its keys do', async (t) => {
+  const all = ['a-b', 'a.1', 'a', 'a0', 'a_1', 'a_2'].map((id) => addressOf(1, id));
+  t.strictSame(
+    await merged(listingOf(all), cacheOf(all)),
+    all.map(({ dataset }) => `1/${dataset}/ store, cache`),
+  );
+});
+
+t.test('a stream that is not in order is refused, since read on it would make datasets look absent', async (t) => {
+  const [a, b] = [addressOf(1, 'a'), addressOf(1, 'b')];
+  const message = (who: string) => ({
+    kind: 'defect',
+    message: `${who}: dataset 1/a/ comes after 1/b/, which is not the order of keys`,
+  });
+  await t.rejects(merged(listingOf([b, a]), cacheOf([a, b])), message('object store'));
+  await t.rejects(merged(listingOf([a, b]), cacheOf([b, a])), message('cache'));
+  await t.rejects(merged(listingOf([a, a]), cacheOf([])), { kind: 'defect', message: /1\/a\/ comes after 1\/a\// });
+  const left: unknown[] = [];
+  const lines = await merged(listingOf([a, b]), cacheOf([a, b]), new Map([[PLASMO, targetOf([b, a])]]), (...told) =>
+    left.push(told),
+  );
+  t.strictSame(lines, ['1/a/ store, cache', '1/b/ store, cache']);
+  t.match(left, [[PLASMO, message('PlasmoSite')]]);
+});
+
+t.test('an order that breaks between two pages is found, too', async (t) => {
+  const rows = Array.from({ length: PAGE }, (_, i) => addressOf(1, `b${String(i).padStart(4, '0')}`));
+  await t.rejects(merged(listingOf([]), cacheOf([...rows, addressOf(1, 'a')])), {
+    kind: 'defect',
+    message: /cache: dataset 1\/a\/ comes after 1\/b0499\//,
+  });
+});
+
+t.test('a target that fails on the way is left out from there on, the others go on', async (t) => {
+  const all = Array.from({ length: PAGE + 1 }, (_, i) => addressOf(1, `d${String(i).padStart(4, '0')}`));
+  const whole = targetOf(all);
+  const failing: TargetIndex = {
+    page: async (after, ...rest) => {
+      if (after) throw transient('PlasmoSite is away');
+      return whole.page(after, ...rest);
+    },
+  };
+  const targets = new Map([
+    [PLASMO, failing],
+    [TOXO, whole],
+  ]);
+  const left: string[] = [];
+  const lines = await merged(listingOf(all), cacheOf(all), targets, (id, error) => left.push(`${id}: ${error}`));
+  t.strictSame(lines.slice(PAGE - 1), [
+    `1/d0${PAGE - 1}/ store, cache, PlasmoSite, ToxoSite`,
+    `1/d0${PAGE}/ store, cache, ToxoSite`,
+  ]);
+  t.strictSame(left, ['PlasmoSite: Failure: PlasmoSite is away']);
+});
+
+t.test('a listing or a cache that fails ends the merge', async (t) => {
+  const a = addressOf(1, 'a');
+  async function* cut(): AsyncGenerator<StoredDataset> {
+    yield storedOf(a);
+    throw transient('the store is away');
+  }
+  await t.rejects(merged(cut(), cacheOf([a])), { kind: 'transient', message: 'the store is away' });
+  const away: StoreOrdered<IndexedDataset> = { page: () => Promise.reject(defect('the cache is away')) };
+  await t.rejects(merged(listingOf([a]), away), { message: 'the cache is away' });
+});
+
+t.test('an abort is not taken for a target that is away', async (t) => {
+  const stop = new AbortController();
+  const target: TargetIndex = {
+    page: async (_after, _limit, signal) => {
+      stop.abort(aborted('shutdown'));
+      signal.throwIfAborted();
+      return [];
+    },
+  };
+  const sources = { stored: listingOf([]), cache: cacheOf([]), targets: new Map([[PLASMO, target]]) };
+  const all = mergeInStoreOrder(sources, refuse, stop.signal);
+  await t.rejects(all.next(), { kind: 'aborted', message: 'shutdown' });
+});
+
+t.test('the listing is closed when the reader stops early', async (t) => {
+  let closed = false;
+  async function* listing(): AsyncGenerator<StoredDataset> {
+    try {
+      yield* listingOf([addressOf(1, 'a'), addressOf(1, 'b')]);
+    } finally {
+      closed = true;
+    }
+  }
+  const sources = { stored: listing(), cache: cacheOf([]), targets: new Map() };
+  for await (const one of mergeInStoreOrder(sources, refuse, never)) {
+    t.equal(one.dataset, 'a');
+    break;
+  }
+  t.equal(closed, true);
+});
+
+t.test('no more than one dataset of the listing and one page per database are held, of 100,000', async (t) => {
+  const COUNT = 100_000;
+  const at = (i: number): DatasetAddress => addressOf(1, `d${String(i).padStart(6, '0')}`);
+  const ahead = { listed: 0, cache: 0, target: 0 };
+  let most = { listed: 0, cache: 0, target: 0 };
+  let seen = 0;
+  const note = (): void => {
+    most = {
+      listed: Math.max(most.listed, ahead.listed - seen),
+      cache: Math.max(most.cache, ahead.cache - seen),
+      target: Math.max(most.target, ahead.target - seen),
+    };
+  };
+  async function* listing(): AsyncGenerator<StoredDataset> {
+    for (let i = 0; i < COUNT; i++) {
+      ahead.listed++;
+      note();
+      yield storedOf(at(i));
+    }
+  }
+  const pages = <Row>(who: 'cache' | 'target', rowOf: (at: DatasetAddress) => Row) => ({
+    page: async (after: DatasetAddress | undefined, limit: number): Promise<Row[]> => {
+      const from = after ? Number(after.dataset.slice(1)) + 1 : 0;
+      const length = Math.min(limit, COUNT - from);
+      ahead[who] += length;
+      note();
+      return Array.from({ length }, (_, i) => rowOf(at(from + i)));
+    },
+  });
+  const sources = {
+    stored: listing(),
+    cache: pages('cache', (one) => indexedOf(one)),
+    targets: new Map([[PLASMO, pages('target', (one): InstalledDataset => ({ ...one, control: controlOf(one) }))]]),
+  };
+  for await (const { stored, indexed, installed } of mergeInStoreOrder(sources, refuse, never)) {
+    if (!stored || !indexed || !installed.get(PLASMO)) t.fail(`dataset ${seen} is not known to all`);
+    seen++;
+  }
+  t.equal(seen, COUNT);
+  t.strictSame(most, { listed: 1, cache: PAGE, target: PAGE });
+});

@@ -1,0 +1,307 @@
+import t from 'tap';
+import { Reconciler } from '../../../actors/reconciler/reconciler.ts';
+import { aborted, transient } from '../../../engine/failure.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { Metrics } from '../../../engine/metrics.ts';
+import { objectKey } from '../../../engine/model/object-key.ts';
+import type { ReconcilerReport } from '../../../engine/ports/daemon-orders.ts';
+import type { DatasetIndex } from '../../../engine/ports/dataset-index.ts';
+import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { TYPES } from '../../support/lane-settings.ts';
+import { addressOf, indexedOf, infoOf } from '../../support/merged-datasets.ts';
+import { ReconciledSite } from '../../support/reconciled-site.ts';
+
+const never = new AbortController().signal;
+const STALE = { modified: new Date(0), etag: 'old' };
+
+/** What a full run found that is not this by default. */
+function reported({ startedAt: _from, endedAt: _to, ...found }: ReconcilerReport, more: object): object[] {
+  const usual = {
+    ...{ kind: 'full', listed: 0, malformed: 0, reconciled: 0, deleted: 0, spared: 0, leftOut: [] },
+    ...{ wouldDelete: { cache: 0, PlasmoSite: 0, ToxoSite: 0 }, braked: undefined, failure: undefined },
+  };
+  return [found, { ...usual, ...more }];
+}
+
+t.test('in step: nothing is asked for', async (t) => {
+  const site = new ReconciledSite();
+  for (const id of ['a', 'b', 'c']) await site.add(1, id);
+  const [found, wanted] = reported(await site.run(), { listed: 3 });
+  t.strictSame(found, wanted);
+  t.strictSame(site.asked, []);
+});
+
+t.test('a record only in the databases is deleted, one only in the store is reconciled', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'kept');
+  await site.addAbsent(1, 'gone');
+  await site.put(addressOf(1, 'new'));
+  const [found, wanted] = reported(await site.run(), {
+    ...{ listed: 2, reconciled: 1, deleted: 1 },
+    wouldDelete: { cache: 1, PlasmoSite: 1, ToxoSite: 0 },
+  });
+  t.strictSame(found, wanted);
+  t.strictSame(site.jobs, [
+    { lane: 'reconciliation', ...addressOf(1, 'new'), eventId: 1, source: 'full-reconciler' },
+    { lane: 'hardDelete', ...addressOf(1, 'gone'), eventId: 2, source: 'full-reconciler' },
+  ]);
+});
+
+t.test('a single dataset out of step is one job', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a');
+  const at = addressOf(1, 'b');
+  await site.put(at);
+  await site.know(at, 'cache', { sync: { meta: STALE } });
+  await site.know(at, PLASMO);
+  await site.add(1, 'c');
+  await site.run();
+  t.strictSame(site.asked, ['reconciliation 1/b']);
+});
+
+t.test('databases that know nothing get a job for every dataset', async (t) => {
+  const site = new ReconciledSite();
+  for (const id of ['a', 'b', 'c']) await site.add(1, id, []);
+  await site.add(2, 'd', ['cache']);
+  await site.run();
+  t.strictSame(site.asked, ['reconciliation 2/d', 'reconciliation 1/a', 'reconciliation 1/b', 'reconciliation 1/c']);
+});
+
+t.test('a record missing in the middle of the stream is deleted, and the rest is unaffected', async (t) => {
+  const site = new ReconciledSite();
+  for (const id of ['a', 'c', 'd']) await site.add(1, id);
+  await site.addAbsent(1, 'b');
+  await site.run();
+  t.strictSame(site.asked, ['hardDelete 1/b']);
+});
+
+t.test('records that trail behind the listing are deleted, and a last one is reconciled', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a');
+  for (const id of ['b', 'c']) await site.addAbsent(1, id, [PLASMO]);
+  await site.put(addressOf(1, 'z'));
+  await site.run();
+  t.strictSame(site.asked, ['reconciliation 1/z', 'hardDelete 1/b', 'hardDelete 1/c']);
+});
+
+t.test('owners and ids come in the order of keys, whatever their length and case', async (t) => {
+  const site = new ReconciledSite();
+  for (const owner of [2, 10, 100, 20]) for (const id of ['abc', 'Abc', 'ABC', 'abc_1']) await site.add(owner, id);
+  const [found, wanted] = reported(await site.run(), { listed: 16 });
+  t.strictSame(found, wanted);
+  t.strictSame(site.asked, []);
+});
+
+t.test('a slim run sees to the cache alone and deletes nothing', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a', ['cache']);
+  await site.addAbsent(1, 'gone');
+  await site.put(addressOf(1, 'new'));
+  site.targetIndexes.set(PLASMO, { page: () => Promise.reject(new Error('a slim run asks no target')) });
+  const [found, wanted] = reported(await site.run({ kind: 'slim' }), {
+    ...{ kind: 'slim', listed: 2, reconciled: 1, wouldDelete: {} },
+  });
+  t.strictSame(found, wanted);
+  t.match(site.jobs, [{ lane: 'reconciliation', dataset: 'new', source: 'slim-reconciler' }]);
+});
+
+t.test('without performDeletes what is absent is only reported', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a');
+  await site.addAbsent(1, 'gone');
+  const [found, wanted] = reported(await site.run({ performDeletes: false, allowDeletes: true }), {
+    ...{ listed: 1, wouldDelete: { cache: 1, PlasmoSite: 1, ToxoSite: 0 } },
+  });
+  t.strictSame(found, wanted);
+  t.strictSame(site.asked, []);
+});
+
+t.test('a target that does not answer is left out and told of, the others go on', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a', ['cache']);
+  await site.addAbsent(1, 'gone-there', [PLASMO]);
+  await site.addAbsent(1, 'gone-here', [TOXO]);
+  site.targetIndexes.set(PLASMO, { page: () => Promise.reject(transient('PlasmoSite is away')) });
+  const [found, wanted] = reported(await site.run(), {
+    ...{ listed: 1, deleted: 1, wouldDelete: { cache: 0, ToxoSite: 1 } },
+    leftOut: [{ target: PLASMO, reason: 'PlasmoSite is away' }],
+  });
+  t.strictSame(found, wanted);
+  t.strictSame(site.asked, ['hardDelete 1/gone-here']);
+});
+
+t.test('a target that answers again in the second pass is left out of that, too', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a', ['cache']);
+  await site.addAbsent(1, 'gone-there', [PLASMO]);
+  await site.addAbsent(1, 'gone-here', [TOXO]);
+  const index = site.targetIndexes.get(PLASMO);
+  let asked = 0;
+  site.targetIndexes.set(PLASMO, {
+    page: async (...args) => {
+      if (asked++ === 0) throw transient('PlasmoSite is away');
+      return index?.page(...args) ?? [];
+    },
+  });
+  await site.run();
+  t.strictSame([site.asked, asked], [['hardDelete 1/gone-here'], 1]);
+});
+
+t.test('a listing that fails, at once or on the way, fails the run and deletes nothing', async (t) => {
+  const site = new ReconciledSite();
+  for (const id of ['a', 'b', 'c']) await site.add(1, id);
+  await site.addAbsent(1, 'gone');
+  const list = site.store.list.bind(site.store);
+  for (const after of [0, 2, 11]) {
+    site.store.list = async function* (...args) {
+      let keys = 0;
+      for await (const info of list(...args)) {
+        if (keys++ === after) throw transient('the store is away');
+        yield info;
+      }
+    };
+    await t.rejects(site.run({ allowDeletes: true }), { kind: 'transient', message: 'the store is away' });
+    t.match(site.reconciler.lastReport, { failure: 'the store is away', deleted: 0 });
+  }
+  site.store.list = list;
+  site.store.onCall = (method) => {
+    if (method === 'probe') throw transient('the store does not answer');
+  };
+  await t.rejects(site.run(), { message: 'the store does not answer' });
+  t.strictSame(site.asked, []);
+});
+
+t.test('a cache that fails fails the run', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a');
+  await site.addAbsent(1, 'gone');
+  Object.defineProperty(site.cache, 'slice', {
+    value: () => {
+      throw transient('the cache is away');
+    },
+  });
+  await t.rejects(site.run({ allowDeletes: true }), { kind: 'transient', message: 'the cache is away' });
+  t.strictSame(site.asked, []);
+});
+
+t.test('a dataset whose metadata cannot be read is malformed: neither reconciled nor deleted', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a');
+  for (const [id, content] of [
+    ['no-json', 'genes'],
+    ['no-type', '{"name":"x"}'],
+  ] as const)
+    await site.store.put(objectKey(addressOf(1, id), 'vdi-meta.json'), Buffer.from(content), {}, never);
+  await site.put(addressOf(1, 'no-meta'), ['import-ready.zip']);
+  const [found, wanted] = reported(await site.run(), { listed: 4, malformed: 3 });
+  t.strictSame(found, wanted);
+  t.strictSame(site.asked, []);
+});
+
+t.test('a dataset whose metadata went meanwhile is left to the event of that', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a', []);
+  const get = site.store.get.bind(site.store);
+  site.store.get = async (key, ...rest) => {
+    await site.store.remove([key], never);
+    return get(key, ...rest);
+  };
+  const [found, wanted] = reported(await site.run(), { listed: 1 });
+  t.strictSame(found, wanted);
+});
+
+t.test('jobs are handed over some hundred at a time, each with an event id of its own', async (t) => {
+  const site = new ReconciledSite();
+  for (let i = 0; i < 1_101; i++) await site.put(addressOf(1, `d${i}`), ['vdi-meta.json']);
+  t.match(await site.run(), { listed: 1_101, reconciled: 1_101 });
+  t.strictSame(site.batches, [500, 500, 101]);
+  t.equal(new Set(site.jobs.map(({ eventId }) => eventId)).size, 1_101);
+});
+
+t.test('a run that is stopped says so, and what it handed over stays', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a', []);
+  const stop = new AbortController();
+  stop.abort(aborted('shutdown'));
+  const order = { kind: 'full', performDeletes: true, allowDeletes: false } as const;
+  await t.rejects(site.reconciler.runOnce(order, stop.signal), { kind: 'aborted', message: 'shutdown' });
+  t.match(site.reconciler.lastReport, { failure: 'shutdown' });
+});
+
+t.test('a run under way tells what it has found so far, and the last one is remembered', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a');
+  t.strictSame([site.reconciler.current, site.reconciler.lastReport], [undefined, undefined]);
+  const goOn = Promise.withResolvers<void>();
+  const listed = Promise.withResolvers<void>();
+  const list = site.store.list.bind(site.store);
+  site.store.list = async function* (...args) {
+    yield* list(...args);
+    listed.resolve();
+    await goOn.promise;
+  };
+  const startedAt = new Date(site.clock.now());
+  const running = site.run();
+  await listed.promise;
+  t.match(site.reconciler.current, { kind: 'full', startedAt, listed: 0 });
+  await site.clock.advance(1_500);
+  goOn.resolve();
+  const report = await running;
+  t.strictSame([report.startedAt, report.endedAt], [startedAt, new Date(startedAt.getTime() + 1_500)]);
+  t.strictSame([site.reconciler.current, site.reconciler.lastReport], [undefined, report]);
+});
+
+t.test('what runs saw is counted', async (t) => {
+  const site = new ReconciledSite();
+  await site.add(1, 'a');
+  await site.addAbsent(1, 'gone');
+  await site.put(addressOf(1, 'new'));
+  await site.put(addressOf(1, 'odd'), ['revised-flag']);
+  await site.run();
+  const lines = (await site.metrics.text()).match(/^longshore_reconciler_.*$/gm);
+  t.strictSame(lines, [
+    'longshore_reconciler_datasets_total{result="listed"} 3',
+    'longshore_reconciler_datasets_total{result="malformed"} 1',
+    'longshore_reconciler_datasets_total{result="reconciled"} 1',
+    'longshore_reconciler_datasets_total{result="absent"} 1',
+    'longshore_reconciler_datasets_total{result="deleted"} 1',
+    'longshore_reconciler_datasets_total{result="spared"} 0',
+    'longshore_reconciler_braked 0',
+  ]);
+});
+
+t.test('a listing of 100,000 datasets is never held whole: jobs are handed over as it comes', async (t) => {
+  const COUNT = 100_000;
+  const at = (i: number) => addressOf(1, `d${String(i).padStart(6, '0')}`);
+  const store = new FakeObjectStore();
+  const seen = { listed: 0, handedOver: 0, mostAhead: 0, mostPaged: 0 };
+  store.list = async function* () {
+    for (; seen.listed < COUNT; seen.listed++) {
+      seen.mostAhead = Math.max(seen.mostAhead, seen.listed - seen.handedOver);
+      yield infoOf(at(seen.listed), 'vdi-meta.json');
+    }
+  };
+  /** All of them have old shares. */
+  const known = indexedOf(at(0), { sync: { ...indexedOf(at(0)).sync, shares: STALE } });
+  const page: DatasetIndex['page'] = async (after, limit) => {
+    const from = after ? Number(after.dataset.slice(1)) + 1 : 0;
+    const length = Math.min(limit, COUNT - from);
+    seen.mostPaged = Math.max(seen.mostPaged, length);
+    return Array.from({ length }, (_, i) => ({ ...known, ...at(from + i) }));
+  };
+  const reconciler = new Reconciler({
+    ...{ store, index: { page }, targetIndexes: new Map(), types: TYPES },
+    jobs: {
+      enqueue: async (requests) => {
+        seen.handedOver += requests.length;
+      },
+    },
+    events: { nextEventId: async () => 1 },
+    ...{ clock: new VirtualClock(), log: silentLogger(), metrics: new Metrics() },
+  });
+  const report = await reconciler.runOnce({ kind: 'full', performDeletes: true, allowDeletes: false }, never);
+  t.match(report, { listed: COUNT, reconciled: COUNT, deleted: 0 });
+  t.strictSame(seen, { listed: COUNT, handedOver: COUNT, mostAhead: 500, mostPaged: 500 });
+});

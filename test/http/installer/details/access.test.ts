@@ -1,0 +1,42 @@
+import t from 'tap';
+import { type DatasetState, STORED_VISIBILITIES } from '../../../../engine/model/status.ts';
+import { type Sight, sightOf } from '../../../../http/installer/details/access.ts';
+import { CREATED, FRIEND, metadata, STRANGER, share, viewed } from '../datasets.ts';
+import { OWNER } from '../installation.ts';
+
+const open = share(FRIEND, true, false);
+const accepted = share(FRIEND, true, true);
+const revoked = share(FRIEND, false, true);
+
+t.test('a dataset that is not private is visible to all', async (t) => {
+  for (const visibility of STORED_VISIBILITIES)
+    t.equal(
+      sightOf(viewed({ metadata: metadata({ visibility }) }), STRANGER),
+      visibility === 'private' ? 'absent' : 'visible',
+    );
+});
+
+const published = { firstPublished: CREATED };
+const cases: readonly (readonly [string, Parameters<typeof viewed>[0], typeof OWNER, Sight])[] = [
+  ['its owner sees a private dataset', {}, OWNER, 'visible'],
+  ['a superseded one too', { state: 'superseded' }, OWNER, 'visible'],
+  ['a stranger knows nothing of it', {}, STRANGER, 'absent'],
+  ['a recipient who accepted sees it', { shares: [accepted] }, FRIEND, 'visible'],
+  ['a recipient who did not accept does not', { shares: [open] }, FRIEND, 'absent'],
+  ['to a recipient whose share was revoked it is gone', { shares: [revoked] }, FRIEND, 'gone'],
+  ['to others it is still absent', { shares: [accepted] }, STRANGER, 'absent'],
+  ['once public, then private: gone', { metadata: metadata(published) }, STRANGER, 'gone'],
+  ['but not to its owner', { metadata: metadata(published) }, OWNER, 'visible'],
+];
+for (const [fact, changes, viewer, sight] of cases)
+  t.test(fact, async (t) => {
+    t.equal(sightOf(viewed(changes), viewer), sight);
+  });
+
+for (const state of ['deleting', 'deleted', 'pruning'] satisfies DatasetState[])
+  t.test(`a dataset that is ${state} is gone to all who knew of it and absent to the rest`, async (t) => {
+    t.equal(sightOf(viewed({ state }), OWNER), 'gone');
+    for (const item of [open, accepted, revoked]) t.equal(sightOf(viewed({ state, shares: [item] }), FRIEND), 'gone');
+    t.equal(sightOf(viewed({ state }), STRANGER), 'absent');
+    t.equal(sightOf(viewed({ state, metadata: metadata(published) }), STRANGER), 'gone');
+  });

@@ -1,0 +1,68 @@
+import t, { type Test } from 'tap';
+import { OldFileListing } from '../../../../http/installer/schema/file-listing.ts';
+import { cacheDatabase } from '../../../support/cache-database.ts';
+import { newUser } from '../../../support/dataset-samples.ts';
+import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from '../installer-app.ts';
+import { responseFaults, schemaOf } from '../response-check.ts';
+import { add, INSTALL_TARGETS, imported } from '../stored-datasets.ts';
+
+const db = await cacheDatabase(t);
+const setup = (t: Test, options: AppOptions = {}) =>
+  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
+
+const statusOf = async (app: App, user: string | undefined, path: string): Promise<number> =>
+  (await app.call(user, 'GET', path)).status;
+
+t.test('the file listing has sizes from the import on, in both versions', async (t) => {
+  const app = await setup(t);
+  const me = newUser();
+  const waiting = await add(app, db, me);
+  const early = await app.call(me, 'GET', `/datasets/${waiting.dataset}/files`);
+  t.strictSame(early.body, {
+    upload: { zipSize: -1, contents: [] },
+    documents: [{ fileName: 'notes.pdf', fileSize: 5 }],
+    datasetProperties: [{ fileName: 'p.tsv', fileSize: 6 }],
+  });
+  const done = await imported(app, db, me);
+  const late = await app.call(me, 'GET', `/datasets/${done.dataset}/files`);
+  t.strictSame(responseFaults(schemaOf(app.routes, 'listDatasetFiles', 200), late.text), []);
+  t.match(late.body, {
+    upload: { zipSize: 10, contents: [{ fileName: 'a/genes.txt', fileSize: 7 }] },
+    install: { zipSize: 17, contents: [{ fileName: 'genes.txt', fileSize: 8 }] },
+  });
+  const old = await app.call(me, 'GET', `/datasets/${done.dataset}/files`, { headers: { 'api-version': '1.7.0' } });
+  t.strictSame(responseFaults(OldFileListing, old.text), []);
+});
+
+t.test('both archives can be downloaded once they exist', async (t) => {
+  const app = await setup(t);
+  const me = newUser();
+  const waiting = await add(app, db, me);
+  const { dataset } = await imported(app, db, me);
+  for (const [path, name, content] of [
+    ['upload', 'upload', 'the upload'],
+    ['install', 'data', 'the install files'],
+  ] as const) {
+    const answer = await app.call(me, 'GET', `/datasets/${dataset}/files/${path}`);
+    t.strictSame(
+      [
+        answer.status,
+        answer.text,
+        answer.headers.get('content-type'),
+        answer.headers.get('content-length'),
+        answer.headers.get('content-disposition')?.replaceAll('"', ''),
+      ],
+      [200, content, 'application/zip', String(content.length), `attachment; filename=${dataset}-${name}.zip`],
+    );
+    const absent = await app.call(me, 'GET', `/datasets/${waiting.dataset}/files/${path}`);
+    t.match([absent.status, absent.body], [404, { status: 'not-found' }]);
+    t.equal(await statusOf(app, undefined, `/datasets/${dataset}/files/${path}?access_token=${me}`), 200);
+  }
+  const admin = { 'admin-token': ADMIN_TOKEN };
+  for (const path of ['', '/upload', '/install'])
+    t.equal((await app.call(undefined, 'GET', `/datasets/${dataset}/files${path}`, { headers: admin })).status, 200);
+  const head = await app.call(me, 'HEAD', `/datasets/${dataset}/files/upload`);
+  t.strictSame([head.status, head.text, head.headers.get('content-length')], [200, '', '10']);
+  const part = await app.call(me, 'GET', `/datasets/${dataset}/files/upload`, { headers: { range: 'bytes=4-' } });
+  t.strictSame([part.status, part.text], [206, 'upload']);
+});

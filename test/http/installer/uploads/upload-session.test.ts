@@ -1,0 +1,207 @@
+import { Readable } from 'node:stream';
+import t, { type Test } from 'tap';
+import { transient } from '../../../../engine/failure.ts';
+import { silentLogger } from '../../../../engine/log.ts';
+import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
+import type { Uploads } from '../../../../engine/ports/uploads.ts';
+import { UploadSession } from '../../../../http/installer/uploads/upload-session.ts';
+import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
+import { FakeObjectStore } from '../../../fakes/fake-object-store.ts';
+import { FakeUploads } from '../../../fakes/fake-uploads.ts';
+import { VirtualClock } from '../../../fakes/virtual-clock.ts';
+import { metadata } from '../datasets.ts';
+
+const MIB = 1024 * 1024;
+const signal = new AbortController().signal;
+const owner = '7' as UserId;
+const dataset = '0000ABCD0000wxyz' as DatasetId;
+const prefix = `${owner}/${dataset}`;
+
+interface Options {
+  readonly announcedBytes?: number;
+  readonly quotaBytes?: number;
+  readonly uploads?: (uploads: FakeUploads) => Partial<Uploads>;
+}
+
+function setup(_t: Test, options: Options = {}) {
+  const catalog = new FakeCatalog(() => true);
+  const uploads = new FakeUploads(catalog, { holds: () => true, enqueueJobs: async () => {} });
+  const store = new FakeObjectStore();
+  const clock = new VirtualClock();
+  const own = options.uploads?.(uploads) ?? {};
+  const session = new UploadSession(
+    { owner, dataset },
+    {
+      store,
+      uploads: {
+        begin: (...args) => uploads.begin(...args),
+        grow: (...args) => uploads.grow(...args),
+        accept: (...args) => uploads.accept(...args),
+        giveUp: (...args) => uploads.giveUp(...args),
+        abandon: (...args) => uploads.abandon(...args),
+        ...own,
+      },
+      eventLog: { nextEventId: async () => 42 },
+      clock,
+      log: silentLogger(),
+    },
+    {
+      maxUploadBytes: 100 * MIB,
+      quotaBytes: options.quotaBytes ?? 200 * MIB,
+      announcedBytes: options.announcedBytes,
+    },
+  );
+  const put = (name: string, bytes: number) => session.store('raw', name, Readable.from([Buffer.alloc(bytes)]), signal);
+  const accept = (size: number) =>
+    session.accept(
+      { metadata: metadata(), source: { kind: 'files', files: [{ name: 'a', size }] }, documents: [], properties: [] },
+      signal,
+    );
+  return { session, store, catalog, clock, uploads, put, accept, usage: () => uploads.usage(owner, signal) };
+}
+
+t.test('reserves what the request announced', async (t) => {
+  const { put, usage } = setup(t, { announcedBytes: 1234 });
+  t.strictSame(await put('a', 10), { name: 'a', size: 10 });
+  t.equal(await usage(), 1234);
+});
+
+t.test('without an announcement reserves a step, and another when it is used up', async (t) => {
+  const { put, usage } = setup(t);
+  await put('a', 10);
+  t.equal(await usage(), 16 * MIB);
+  await put('b', 16 * MIB);
+  t.equal(await usage(), 32 * MIB + 10);
+});
+
+t.test('takes what fits exactly where a step does not', async (t) => {
+  const { put, usage } = setup(t, { quotaBytes: 1000 });
+  await put('a', 600);
+  await put('b', 400);
+  t.equal(await usage(), 1000);
+  await t.rejects(put('c', 1), { message: 'the upload would exceed your storage quota of 1000 bytes' });
+});
+
+t.test('refuses an announcement beyond the quota before anything is stored', async (t) => {
+  const { put, store, catalog } = setup(t, { announcedBytes: 1001, quotaBytes: 1000 });
+  await t.rejects(put('a', 1), { message: 'the upload would exceed your storage quota of 1000 bytes' });
+  t.strictSame([store.keys(), catalog.receiving.size], [[], 0]);
+});
+
+t.test('an accepted upload is there whole, and abandoning it is in vain', async (t) => {
+  const { session, store, catalog, put, accept, usage } = setup(t, { announcedBytes: 1234 });
+  await put('a', 10);
+  await session.store('documents', 'd', Readable.from([Buffer.from('doc')]), signal);
+  await accept(10);
+  await session.abandon();
+  t.strictSame(store.keys(), [`${prefix}/documents/d`, `${prefix}/raw/a`, `${prefix}/vdi-meta.json`]);
+  t.strictSame([...catalog.datasets.keys()], [dataset]);
+  t.equal(await usage(), 10);
+});
+
+t.test('an abandoned upload leaves no object, no row, no reservation', async (t) => {
+  const { session, store, catalog, put, usage } = setup(t);
+  await put('a', 10);
+  await session.abandon();
+  await session.abandon();
+  t.strictSame([store.keys(), catalog.receiving.size, await usage()], [[], 0, 0]);
+});
+
+t.test('a document that is kept counts nothing, and goes with the upload that is given up', async (t) => {
+  const { session, store, catalog, usage } = setup(t, { announcedBytes: 1234 });
+  await session.keep(`${prefix}/shares/8/share-offer.json`, Buffer.from('{}'), signal);
+  t.strictSame([store.keys(), await usage()], [[`${prefix}/shares/8/share-offer.json`], 1234]);
+  await session.abandon();
+  t.strictSame([store.keys(), catalog.receiving.size], [[], 0]);
+});
+
+t.test('an id that another upload has is not ours to give up', async (t) => {
+  const { session, store, catalog, put, uploads } = setup(t);
+  await uploads.begin({ owner, dataset }, 10, 1000, signal);
+  await store.put(`${prefix}/raw/theirs`, Buffer.from('x'), {}, signal);
+  const taken = { code: 409, message: `another upload as dataset ${dataset} is under way` };
+  await t.rejects(put('a', 1), taken);
+  await session.abandon();
+  t.strictSame([store.keys(), [...catalog.receiving]], [[`${prefix}/raw/theirs`], [dataset]]);
+  await t.rejects(put('b', 1), { code: 409 }, 'nothing more is taken in');
+  t.strictSame(store.keys(), [`${prefix}/raw/theirs`]);
+});
+
+t.test('abandoning removes the objects before the row that leads to them', async (t) => {
+  const order: string[] = [];
+  const { session, store, put } = setup(t, {
+    uploads: (uploads) => ({
+      abandon: (...args) => {
+        order.push('row');
+        return uploads.abandon(...args);
+      },
+    }),
+  });
+  await put('a', 10);
+  store.onCall = (method) => order.push(method);
+  await session.abandon();
+  t.strictSame(order, ['remove', 'row']);
+});
+
+t.test('abandoning tries again when the store is away for a moment', async (t) => {
+  const { session, store, catalog, clock, put } = setup(t);
+  await put('a', 10);
+  let calls = 0;
+  store.onCall = () => {
+    if (++calls === 1) throw transient('store is away');
+  };
+  const abandoned = session.abandon();
+  await clock.advanceToNext();
+  await abandoned;
+  t.strictSame([store.keys(), catalog.receiving.size], [[], 0]);
+});
+
+t.test('a part that fails to be stored can be abandoned', async (t) => {
+  const { session, store, catalog, put } = setup(t);
+  store.onCall = (method) => {
+    if (method === 'put') throw transient('store is away');
+  };
+  await t.rejects(put('a', 10), { message: 'store is away' });
+  await session.abandon();
+  t.strictSame([store.keys(), catalog.receiving.size], [[], 0]);
+});
+
+t.test('a commit whose answer was lost is still an accepted upload', async (t) => {
+  const { session, store, put, accept } = setup(t, {
+    uploads: (uploads) => ({
+      accept: async (...args) => {
+        await uploads.accept(...args);
+        throw transient('connection lost');
+      },
+    }),
+  });
+  await put('a', 10);
+  await accept(10);
+  await session.abandon();
+  t.strictSame(store.keys(), [`${prefix}/raw/a`, `${prefix}/vdi-meta.json`]);
+});
+
+t.test('a commit that failed leaves nothing', async (t) => {
+  const { session, store, catalog, put, accept } = setup(t, {
+    uploads: () => ({
+      accept: async () => {
+        throw transient('connection lost');
+      },
+    }),
+  });
+  await put('a', 10);
+  await t.rejects(accept(10), { message: 'connection lost' });
+  await session.abandon();
+  t.strictSame([store.keys(), catalog.receiving.size, catalog.datasets.size], [[], 0, 0]);
+});
+
+t.test('a commit whose outcome cannot be learnt keeps its objects for the sweep', async (t) => {
+  const away = async () => {
+    throw transient('connection lost');
+  };
+  const { session, store, catalog, put, accept } = setup(t, { uploads: () => ({ accept: away, giveUp: away }) });
+  await put('a', 10);
+  await t.rejects(accept(10), { message: 'connection lost' });
+  await session.abandon();
+  t.strictSame([store.keys().length, catalog.receiving.size], [2, 1]);
+});
