@@ -9,40 +9,15 @@
 // Deciding again after the actions and the jobs that they ask for have ended gives no action. What is under way is left
 // alone: pending jobs of other lanes run before this one, and an answer that is final waits for a person.
 
-import type { LaneName } from '../../engine/model/event.ts';
-import type { TargetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
-import type { CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import { sameVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
-import type { RevisionFlag } from '../dataset/revisions.ts';
 import { isUninstalled } from '../dataset/site-state.ts';
+import type { Action, Plan } from './reconcile-plan.ts';
 import { importFacts, LOST_IMPORT, LOST_UPLOAD, recordOf, registration } from './reconcile-registration.ts';
 import type { Snapshot } from './reconcile-snapshot.ts';
 import { allInstalled, decideTargets } from './reconcile-targets.ts';
-
-export type Action =
-  /** Everything that the store and the targets know, in one go. */
-  | { readonly do: 'register'; readonly changes: readonly CatalogChange[] }
-  /** Accepted, and forgotten before it was packed: its raw files are packed as if it had just been accepted. */
-  | { readonly do: 'resumeUpload' }
-  | { readonly do: 'write'; readonly changes: readonly CatalogChange[] }
-  /** On every older revision that lacks it. */
-  | { readonly do: 'flagOlder'; readonly flag: RevisionFlag }
-  | { readonly do: 'remove'; readonly keys: readonly string[] }
-  /** Deleted there, and wanted again: to be installed from scratch. */
-  | { readonly do: 'reopen'; readonly target: TargetId }
-  | { readonly do: 'reinstall'; readonly target: TargetId; readonly message: string | undefined }
-  | { readonly do: 'enqueue'; readonly lanes: readonly LaneName[] };
-
-/** What becomes of the parts, gathered, in the order in which it is done. */
-export interface Plan {
-  readonly changes: CatalogChange[];
-  readonly flags: RevisionFlag[];
-  readonly removed: string[];
-  readonly targets: (Action & { readonly do: 'reopen' | 'reinstall' })[];
-  readonly lanes: Set<Exclude<LaneName, 'reconciliation'>>;
-}
 
 export function decideReconciliation(snapshot: Snapshot): readonly Action[] {
   const { record, stored } = snapshot;

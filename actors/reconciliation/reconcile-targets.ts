@@ -8,7 +8,7 @@ import type { ControlState } from '../../engine/ports/install-target.ts';
 import { combinedVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
 import { dataAreDue, isInstalled, metaIsCurrent } from '../dataset/site-state.ts';
 import { linesOf } from '../dataset/site-targets.ts';
-import type { Plan } from './reconcile-decision.ts';
+import type { Plan } from './reconcile-plan.ts';
 import type { Snapshot } from './reconcile-snapshot.ts';
 
 /** A full run tries what a dependency was missing for again, but not more often. */

@@ -12,7 +12,8 @@ import { linesOf } from '../dataset/site-targets.ts';
 import { objectsOf, storedDataset } from '../dataset/stored-dataset.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import { mostHopeful } from '../lanes/uninstall.ts';
-import { type Action, decideReconciliation } from './reconcile-decision.ts';
+import { decideReconciliation } from './reconcile-decision.ts';
+import type { Action } from './reconcile-plan.ts';
 import { fileEntries } from './reconcile-registration.ts';
 import { readSnapshot, type Snapshot, type SnapshotPorts } from './reconcile-snapshot.ts';
 

@@ -2,7 +2,8 @@
 // but for what a case says.
 
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
-import { type Action, decideReconciliation } from '../../actors/reconciliation/reconcile-decision.ts';
+import { decideReconciliation } from '../../actors/reconciliation/reconcile-decision.ts';
+import type { Action } from '../../actors/reconciliation/reconcile-plan.ts';
 import type { Snapshot, TargetSnapshot } from '../../actors/reconciliation/reconcile-snapshot.ts';
 import { type DatasetObject, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { InstallStatus } from '../../engine/model/status.ts';
