@@ -8,7 +8,7 @@ import { endLeftoverScripts } from '../engine/adapters/child-process-records.ts'
 import { PostgresHandlerJobs } from '../engine/adapters/handler-jobs-postgres.ts';
 import { PostgresHandlerStatistics } from '../engine/adapters/handler-statistics-postgres.ts';
 import type { ChildSpec } from '../engine/child.ts';
-import { defect } from '../engine/failure.ts';
+import { defect, messageOf } from '../engine/failure.ts';
 import type { Scope } from '../engine/scope.ts';
 import { Timer } from '../engine/timer.ts';
 import { commandEnvironment } from '../http/handler/commands.ts';
@@ -107,6 +107,10 @@ export async function handler(
     database: (until) => core.db.probe(until),
     store: (until) => store.probe(until),
   });
+  for (const { name, probe } of checks.filter(({ name }) => name.startsWith('command ')))
+    await probe(signal).catch((error: unknown) =>
+      log.warn({ check: name, err: messageOf(error) }, 'a command of the handler service cannot be run'),
+    );
   const port = containerCore.ports.handler;
   const api: FrontEnd = await frontEnd(
     containerCore,

@@ -2,7 +2,7 @@
 // process may run it at any time: each step can be done twice.
 
 import type { Logger } from '../../engine/log.ts';
-import type { HandlerJobs } from '../../engine/ports/handler-jobs.ts';
+import type { DueHandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Clock } from '../../engine/time.ts';
 import { removeJobObjects } from './job-objects.ts';
@@ -32,15 +32,25 @@ export async function expireJobs(parts: ExpiryParts, signal: AbortSignal): Promi
   const report = { cutOff: await endOrphans(parts, signal), results: 0, jobs: 0 };
   const now = new Date(clock.now());
   for (let due = await jobs.due(now, BATCH, signal); due.length > 0; due = await jobs.due(now, BATCH, signal))
-    for (const one of due) {
+    await removeAll(due, async (one) => {
       // The record last: it is what says that there is something to remove.
       await removeJobObjects(store, one.id, signal);
       await jobs.forget(one, signal);
       report[one.what === 'job' ? 'jobs' : 'results']++;
-    }
+    });
   await parts.statistics.flush(signal);
   if (report.cutOff + report.jobs + report.results > 0) log.info(report, 'handler jobs removed');
   return report;
+}
+
+/** One that cannot be removed does not keep the others; the first failure is thrown at the end. */
+async function removeAll(due: readonly DueHandlerJob[], remove: (one: DueHandlerJob) => Promise<void>): Promise<void> {
+  const faults: unknown[] = [];
+  for (const one of due)
+    await remove(one).catch((error: unknown) => {
+      faults.push(error);
+    });
+  if (faults.length > 0) throw faults[0];
 }
 
 async function endOrphans(

@@ -174,6 +174,24 @@ t.test('uploads that never came, results and records go when their time is over'
   t.equal((await fetch(app.jobUrl('done', '/status'))).status, 404);
 });
 
+t.test('a result that cannot be removed keeps neither the others nor its own record from their time', async (t) => {
+  const app = await handlerApp(t);
+  const archive = await zipOf({ 'a.txt': 'a' });
+  for (const id of ['first', 'second']) await (await app.job(id, archive)).arrayBuffer();
+  const stuck = (await app.jobs.find('first', new Date(), signal))?.id ?? '';
+  app.store.onCall = (method, key) => {
+    if (method === 'remove' && key.includes(stuck)) throw new Error('disk error');
+  };
+  const clock = new VirtualClock(Date.now() + 24 * HOUR);
+  const { jobs, store, statistics } = app;
+  const parts = { jobs, store, statistics, historyRetentionMs: HOUR, clock, log: silentLogger() };
+  await t.rejects(expireJobs(parts, signal), { message: 'disk error' });
+  t.strictSame(store.keys(), [handlerResultKey(stuck)]);
+  app.store.onCall = () => undefined;
+  t.match(await expireJobs(parts, signal), { results: 1 });
+  t.strictSame(store.keys(), []);
+});
+
 t.test('a registration that takes the place of a completed job has its result removed', async (t) => {
   const app = await handlerApp(t);
   await (await app.job('x', await zipOf({ 'a.txt': 'a' }))).arrayBuffer();
