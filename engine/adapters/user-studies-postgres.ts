@@ -42,7 +42,7 @@ export class PostgresUserStudies implements UserStudies {
     return rows.map(study);
   }
 
-  async find(dataset: DatasetId, user: UserId, signal: AbortSignal): Promise<UserStudy | undefined> {
+  async find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined> {
     signal.throwIfAborted();
     const [row] = await this.#db.query<StudyRow>(
       `select ${COLUMNS}, case
@@ -50,7 +50,7 @@ export class PostgresUserStudies implements UserStudies {
          when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient'
          when d.visibility = 'public' then 'public' end as part
        from dataset d where d.dataset_id = $2 and ${INSTALLED}`,
-      [user, dataset],
+      [user ?? null, dataset],
     );
     return row && study(row);
   }

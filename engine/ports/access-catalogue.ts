@@ -33,12 +33,16 @@ export interface Part {
   readonly grant: (Grant & { readonly approvalStatus: RequestStatus }) | undefined;
 }
 
+/** Nobody, `undefined`, has a part in nothing. */
 export interface AccessCatalogue {
   find(dataset: CuratedId, signal: AbortSignal): Promise<CuratedDataset | undefined>;
   /** Datasets in which the user is provider or end user, or all, in order of their ids; at most 10,000. */
-  parts(user: UserId, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]>;
+  parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]>;
   /** By study id, or else by dataset id. */
-  partIn(user: UserId, study: string, signal: AbortSignal): Promise<Part | undefined>;
-  /** Adds or replaces all or none; returns how many differ from what was there. Others stay. */
+  partIn(user: UserId | undefined, study: string, signal: AbortSignal): Promise<Part | undefined>;
+  /**
+   * Adds or replaces all or none; returns how many differ from what was there. Others stay. `rejected` when two datasets
+   * would have one study id.
+   */
   put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number>;
 }

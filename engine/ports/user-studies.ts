@@ -13,5 +13,6 @@ export interface UserStudy {
 export interface UserStudies {
   /** Owned by the user or shared with the user, newest first; at most 10,000. */
   own(user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]>;
-  find(dataset: DatasetId, user: UserId, signal: AbortSignal): Promise<UserStudy | undefined>;
+  /** @param user undefined for somebody who can own nothing and be shared nothing */
+  find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined>;
 }

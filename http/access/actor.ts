@@ -9,7 +9,7 @@ import type { RequestContext } from '../context.ts';
 import { forbidden } from '../errors.ts';
 
 export interface Actor {
-  /** Undefined for the administrator. */
+  /** Undefined for the administrator, and for guests, who may change nothing. */
   readonly userId: UserId | undefined;
   readonly roles: Roles;
 }
@@ -24,6 +24,15 @@ const ADMINISTRATOR: Actor = {
   roles: { isStaff: true, isOwner: true, isProvider: true, isManager: true },
 };
 
+const NOBODY: Actor = {
+  userId: undefined,
+  roles: { isStaff: false, isOwner: false, isProvider: false, isManager: false },
+};
+
+/** The user; undefined for a guest, whose number may be that of somebody who is none. */
+export const registered = ({ caller }: RequestContext): UserId | undefined =>
+  caller.kind === 'user' ? caller.userId : undefined;
+
 /** @param dataset for the roles that go with one */
 export async function actorOf(
   { roles }: Pick<ActorOptions, 'roles'>,
@@ -31,7 +40,8 @@ export async function actorOf(
   dataset?: CuratedId,
 ): Promise<Actor> {
   if (context.caller.kind === 'admin') return ADMINISTRATOR;
-  const { userId } = context;
+  const userId = registered(context);
+  if (userId === undefined) return NOBODY;
   return { userId, roles: await roles.roles(userId, dataset, context.signal) };
 }
 

@@ -29,7 +29,7 @@ export function historyRoute(options: HistoryOptions): Route {
     operationId: 'getHistory',
     summary: 'Changes of access requests, newest first',
     query: pageParameters(DEFAULT_LIMIT, MAX_LIMIT),
-    responses: { 200: answer('A page', History), ...refusals({}) },
+    responses: { 200: answer('A page', History), ...refusals({ 403: 'Not a registered user' }) },
     handler: (context) => list(options, context),
   };
 }

@@ -15,7 +15,7 @@ import type { RequestContext } from '../context.ts';
 import { notFound } from '../errors.ts';
 import { answer, refusals } from '../installer/responses.ts';
 import type { Route } from '../route.ts';
-import { type ActorOptions, actorOf } from './actor.ts';
+import { type ActorOptions, actorOf, registered } from './actor.ts';
 import { Permissions, StudyPermission } from './schema.ts';
 
 export interface PermissionsOptions extends ActorOptions {
@@ -70,12 +70,13 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
 }
 
 async function listAll(options: PermissionsOptions, context: RequestContext): Promise<void> {
-  const { signal, userId } = context;
+  const { signal } = context;
+  const userId = registered(context);
   const { roles } = await actorOf(options, context);
   const which = (context.query.all ?? options.listAll) ? 'all' : 'own';
   const [parts, studies] = await Promise.all([
     options.catalogue.parts(userId, which, signal),
-    options.userStudies.own(userId, signal),
+    userId === undefined ? [] : options.userStudies.own(userId, signal),
   ]);
   const now = options.clock.now();
   const entries: (readonly [string, Entry])[] = [
@@ -90,7 +91,8 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
 }
 
 async function one(options: PermissionsOptions, context: RequestContext): Promise<void> {
-  const { signal, userId } = context;
+  const { signal } = context;
+  const userId = registered(context);
   const asked = context.param('study');
   const absent = notFound(`there is no study '${asked.slice(0, 64)}'`);
   // No database could look for it.

@@ -1,6 +1,6 @@
 // The routes of the dataset access service, with everything they stand on handed in.
 
-import type { Route } from '../route.ts';
+import type { Route, RouteParameter } from '../route.ts';
 import { type ApprovalsOptions, approvalsRoute } from './approvals.ts';
 import { type EndUserCreateOptions, endUserCreateRoute } from './end-user-create.ts';
 import { type EndUsersOptions, endUserRoutes } from './end-users.ts';
@@ -25,7 +25,21 @@ export interface AccessOptions
 /** Headers beside Authorization that carry the token (contract 3, Authentication): proxies drop names with `_`. */
 export const TOKEN_HEADERS = ['auth_key', 'auth-key'];
 
-export const accessRoutes = (options: AccessOptions): readonly Route[] => [
+const AUTH_KEY: Readonly<Record<string, RouteParameter>> = {
+  Auth_Key: {
+    description: 'The token, with or without `Bearer`; `Auth-Key` and `Authorization` do as well',
+    schema: { type: 'string' },
+  },
+};
+
+export const accessRoutes = (options: AccessOptions): readonly Route[] =>
+  everyRoute(options).map((route) =>
+    route.access === 'open' || route.access === 'admin'
+      ? route
+      : { ...route, headers: { ...AUTH_KEY, ...route.headers } },
+  );
+
+const everyRoute = (options: AccessOptions): readonly Route[] => [
   ...staffRoutes(options),
   ...providerRoutes(options),
   ...endUserRoutes(options),

@@ -1,12 +1,14 @@
 // The catalogue of curated datasets, and people's parts in them.
 
+import { rejected } from '../../failure.ts';
 import { type CuratedId, parseCuratedId, type RequestStatus } from '../../model/access-request.ts';
 import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessCatalogue, CuratedDataset, Part } from '../../ports/access-catalogue.ts';
-import type { Postgres, Sql } from '../postgres.ts';
+import { type Postgres, type Sql, sqlState } from '../postgres.ts';
 
 const MAX_PARTS = 10_000;
+const UNIQUE_VIOLATION = '23505';
 
 interface CuratedRow {
   readonly dataset_id: CuratedId;
@@ -68,31 +70,37 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
     return row && curated(row);
   }
 
-  async parts(user: UserId, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]> {
+  async parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]> {
     signal.throwIfAborted();
     const rows = await this.#db.query<PartRow>(
       `${PARTS} where $2::boolean or p.user_id is not null or e.user_id is not null
        order by c.dataset_id limit ${MAX_PARTS}`,
-      [user, which === 'all'],
+      [user ?? null, which === 'all'],
     );
     return rows.map(part);
   }
 
-  async partIn(user: UserId, study: string, signal: AbortSignal): Promise<Part | undefined> {
+  async partIn(user: UserId | undefined, study: string, signal: AbortSignal): Promise<Part | undefined> {
     signal.throwIfAborted();
     const [row] = await this.#db.query<PartRow>(
       `${PARTS} where c.study_id = $2 or c.dataset_id = $3 order by (c.study_id = $2) desc limit 1`,
-      [user, study, parseCuratedId(study) ?? null],
+      [user ?? null, study, parseCuratedId(study) ?? null],
     );
     return row && part(row);
   }
 
-  put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {
-    return this.#db.transaction(async (sql: Sql) => {
+  async put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {
+    const work = async (sql: Sql): Promise<number> => {
       let changed = 0;
       for (const dataset of datasets) changed += (await sql.query(PUT, valuesOf(dataset))).length;
       return changed;
-    }, signal);
+    };
+    try {
+      return await this.#db.transaction(work, signal);
+    } catch (error) {
+      if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
+      throw rejected('a study id is that of another dataset of the catalogue already', { cause: error });
+    }
   }
 }
 

@@ -36,6 +36,7 @@ import type { Route } from '../../../http/route.ts';
 import { HttpServer } from '../../../http/server.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { testDatabase } from '../../support/database.ts';
+import { PromisedAnswers } from './promised-answers.ts';
 
 export const ADMIN_TOKEN = 'a'.repeat(40);
 export const never = new AbortController().signal;
@@ -143,9 +144,14 @@ export async function accessApp(t: Teardown, options: Partial<AccessOptions> = {
     server.kill();
   });
   const url = `http://127.0.0.1:${server.port}`;
+  const promised = new PromisedAnswers(routes);
   const app: App = {
     ...{ url, db, cache, clock, routes, catalogue },
-    call: (user, method, path, body, headers = {}) => call(url, user, method, path, body, headers),
+    call: async (user, method, path, body, headers = {}) => {
+      const got = await call(url, user, method, path, body, headers);
+      promised.demand(method, path, got.status, got.body);
+      return got;
+    },
     mails: async () =>
       (await db.query<{ draft: MailDraft }>('select draft from outbox order by mail_id')).map(({ draft }) => draft),
   };

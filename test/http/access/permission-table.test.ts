@@ -120,6 +120,16 @@ t.test('/permissions lists only what the caller has to do with, and no map when 
   t.equal((await app.call('90', 'GET', '/permissions?all=maybe')).status, 400);
 });
 
+t.test('a guest with the number of a user has no part in what the user has', async (t) => {
+  const app = await accessApp(t);
+  await enters(app, 73, 'private', { approvalStatus: 'approved' });
+  for (const who of ['guest-1', 'guest-2', 'guest-4', 'guest-73']) {
+    t.strictSame((await app.call(who, 'GET', '/permissions')).body, {}, who);
+    const { body } = await study(app, who, 'private');
+    t.equal(letters((body as { actionAuthorization: Record<string, boolean> }).actionAuthorization), OPEN.private, who);
+  }
+});
+
 t.test('with listAll every curated dataset is listed, unless asked for otherwise', async (t) => {
   const app = await accessApp(t, { listAll: true });
   t.strictSame(datasetsOf((await app.call('90', 'GET', '/permissions')).body), [...LEVELS].sort());
