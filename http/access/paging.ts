@@ -9,7 +9,7 @@ const LONGEST_PAGE = 10_000;
 
 export const pageParameters = (limit: number, maximum = Number.MAX_SAFE_INTEGER): Record<string, RouteParameter> => ({
   limit: {
-    description: 'At most so many',
+    description: `At most so many, and never more than ${Math.min(maximum, LONGEST_PAGE)}`,
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum, default: limit },
   },
   offset: {
