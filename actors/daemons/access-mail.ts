@@ -93,8 +93,9 @@ async function trySend(
   const about = { actor: 'accessMail', mail: queued.messageKey, template: queued.draft.template };
   try {
     const mail = await compose(options, queued, signal);
-    if (mail) await mailer.send(mail, signal);
-    else log.warn(about, 'nobody has an address that this mail could go to');
+    const refused = mail ? await mailer.send(mail, signal) : [];
+    if (!mail) log.warn(about, 'nobody has an address that this mail could go to');
+    if (refused.length > 0) log.warn({ ...about, refused }, 'a mail was refused for some of its recipients');
     await outbox.sent(queued.id, signal);
     log.info(about, 'mail sent');
     return 'sent';

@@ -16,7 +16,7 @@ export class MailDirectory implements Mailer {
     this.#path = path;
   }
 
-  async send(mail: Mail, signal: AbortSignal): Promise<void> {
+  async send(mail: Mail, signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     const [, key] = /^<([\w-]+)@/.exec(mail.messageId) ?? [];
     if (key === undefined) throw defect(`the Message-ID ${mail.messageId} has no key`);
@@ -28,6 +28,7 @@ export class MailDirectory implements Mailer {
       await writeWhole(file, await composed(mail));
       // Last: what is listed is there.
       await writeWhole(join(this.#path, `${key}.json`), Buffer.from(`${JSON.stringify(stored, null, 2)}\n`));
+      return [];
     } catch (cause) {
       throw transient(`mail directory ${this.#path}: ${messageOf(cause)}`, { cause, unreachable: true });
     }

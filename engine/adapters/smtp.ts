@@ -17,6 +17,10 @@ export interface SmtpOptions {
 }
 
 type Transport = ReturnType<typeof createTransport>;
+/** Of a mail that was taken for somebody. */
+interface Outcome {
+  readonly rejected: readonly (string | { readonly address: string })[];
+}
 
 export class SmtpMailer implements Mailer, Disposable {
   readonly #transport: Transport;
@@ -41,7 +45,7 @@ export class SmtpMailer implements Mailer, Disposable {
     });
   }
 
-  async send(mail: Mail, signal: AbortSignal): Promise<void> {
+  async send(mail: Mail, signal: AbortSignal): Promise<readonly string[]> {
     signal.throwIfAborted();
     const { to, cc, replyTo, ...rest } = mail;
     const sending = this.#transport.sendMail({
@@ -51,7 +55,8 @@ export class SmtpMailer implements Mailer, Disposable {
       ...(replyTo === undefined ? {} : { replyTo }),
     });
     try {
-      await unlessAborted(sending, signal);
+      const { rejected }: Outcome = await unlessAborted(sending, signal);
+      return rejected.map((refused) => (typeof refused === 'string' ? refused : refused.address));
     } catch (error) {
       throw this.#failure(error);
     }

@@ -17,9 +17,9 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Resolves when the mail was taken for at least one recipient. `rejected` when this mail never will be, `transient`
+   * Resolves when the mail was taken for at least one recipient, with those for whom it was not. `rejected` when this mail never will be, `transient`
    * when it may be later, unreachable when no mail is taken just now.
    */
-  send(mail: Mail, signal: AbortSignal): Promise<void>;
+  send(mail: Mail, signal: AbortSignal): Promise<readonly string[]>;
   probe(signal: AbortSignal): Promise<void>;
 }

@@ -26,6 +26,7 @@ async function setup(t: Parameters<typeof accessApp>[0], more: Partial<AccessMai
         const failure = failures.shift();
         if (failure) throw failure;
         taken.push(mail);
+        return [];
       },
       probe: async () => undefined,
     },

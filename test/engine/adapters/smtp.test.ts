@@ -81,7 +81,7 @@ t.test('what the server says decides whether it is worth another try', async (t)
 t.test('one refused recipient does not keep the others from it', async (t) => {
   const server = await smtpServer(t);
   server.answers.set('RCPT TO:<a@lab.example>', '550 gone');
-  await mailer(t, server.port).send(MAIL, never);
+  t.strictSame(await mailer(t, server.port).send(MAIL, never), ['a@lab.example'], 'and is told');
   t.match(server.mails, [{ to: ['b@lab.example', 'c@lab.example'] }]);
 });
 
