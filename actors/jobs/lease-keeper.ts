@@ -23,6 +23,11 @@ export interface LeaseTimes {
   readonly giveUpMs: number;
 }
 
+interface HeldJob {
+  readonly job: ClaimedJob;
+  readonly holder: LeaseHolder;
+}
+
 export const LEASE_TIMES: LeaseTimes = { renewMs: 10_000, giveUpMs: 25_000 };
 
 export class LeaseKeeper {
@@ -74,7 +79,7 @@ export class LeaseKeeper {
   /** False when the leases could not be renewed. */
   async renewAll(signal: AbortSignal): Promise<boolean> {
     const now = this.#clock.now();
-    const held = this.#holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
+    const held = this.#held();
     // One seen first was claimed since the last round, perhaps at its beginning.
     const seenFirst = Math.min(now - this.#times.renewMs, this.#roundAt);
     this.#roundAt = now;
@@ -95,15 +100,21 @@ export class LeaseKeeper {
     } catch (error) {
       if (signal.aborted) return false;
       this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
-      this.#stopOld(held);
       return false;
+    } finally {
+      // The round may have lasted: this process may have stood still in it, with jobs that were claimed since it began.
+      if (!signal.aborted) this.#stopOld(this.#held());
     }
   }
 
-  #stopOld(held: readonly { readonly job: ClaimedJob; readonly holder: LeaseHolder }[]): void {
+  #held(): readonly HeldJob[] {
+    return this.#holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
+  }
+
+  #stopOld(held: readonly HeldJob[]): void {
     const oldest = this.#clock.now() - this.#times.giveUpMs;
     for (const { job, holder } of held) {
-      if ((this.#renewedAt.get(keyOf(job)) ?? oldest) >= oldest) continue;
+      if ((this.#renewedAt.get(keyOf(job)) ?? this.#roundAt) >= oldest) continue;
       this.#stop(job, holder, 'not renewed in time');
       // Once is enough.
       this.#renewedAt.set(keyOf(job), Number.POSITIVE_INFINITY);

@@ -10,7 +10,7 @@
 // alone: pending jobs of other lanes run before this one, and an answer that is final waits for a person.
 
 import { objectKey } from '../../engine/model/object-key.ts';
-import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
+import { type DatasetState, type ImportStatus, isDeleted } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import { sameVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
 import { isUninstalled } from '../dataset/site-state.ts';
@@ -113,6 +113,10 @@ function decideImport(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boo
     return false;
   }
   if (status === 'invalid' || status === 'failed') return false;
+  if (snapshot.record && wasCutOff(snapshot, status)) {
+    plan.lanes.add('import');
+    return false;
+  }
   if (!data || !ready) {
     if (need === 'impossible' && status !== 'complete') plan.changes.push({ set: 'import', ...LOST_IMPORT });
     return false;
@@ -123,6 +127,12 @@ function decideImport(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boo
     if (typeof manifest === 'object') plan.changes.push({ set: 'installFiles', files: manifest.installReady });
   }
   return true;
+}
+
+/** Its objects may all be there, but what the plugin said about them is not known: the import lane asks again. */
+function wasCutOff({ stored, type }: Snapshot, status: ImportStatus | undefined): boolean {
+  const open = status === 'queued' || status === 'in-progress';
+  return open && type !== undefined && stored.objects['import-ready.zip'] !== undefined;
 }
 
 /** Work that is asked for comes last: whatever fails before is decided again, whatever was asked for is not lost. */

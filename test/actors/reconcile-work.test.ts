@@ -121,16 +121,26 @@ t.test('import', async (t) => {
     ]);
   });
 
-  t.test('both there: nothing; and whoever was cut off before saying so is complete', async (t) => {
-    for (const status of ['queued', 'in-progress'] as const)
-      t.strictSame(decide({ record: { ...imported(status), installs: RECORD.installs, sync: { meta: META } } }), [
-        write(
-          { set: 'import', status: 'complete', messages: [] },
-          { set: 'sync', part: 'data', version: DATA },
-          { set: 'installFiles', files: MANIFEST.installReady },
-        ),
-      ]);
-  });
+  t.test(
+    'both there, but cut off before anybody said so: imported again, for what the plugin says is lost',
+    async (t) => {
+      for (const status of ['queued', 'in-progress'] as const) {
+        const record = { ...imported(status), installs: RECORD.installs, sync: { meta: META } };
+        t.strictSame(decide({ record }), [enqueue('import')]);
+        t.strictSame(
+          decide({ record, type: undefined }),
+          [
+            write(
+              { set: 'import', status: 'complete', messages: [] },
+              { set: 'sync', part: 'data', version: DATA },
+              { set: 'installFiles', files: MANIFEST.installReady },
+            ),
+          ],
+          'without a plugin that could say anything it is complete',
+        );
+      }
+    },
+  );
 
   t.test('no import-ready but install-ready and manifest: complete', async (t) => {
     const objects = stored(FULL.filter((object) => object !== 'import-ready.zip'));

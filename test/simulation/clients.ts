@@ -140,16 +140,24 @@ export class Clients {
     switch (edit.kind) {
       case 'property': {
         const key = fileKey(plan, 'datasetProperties', edit.name);
+        const known = this.#world.catalog.datasets.get(plan.dataset);
+        if (!known || isDeleted(known.state)) return;
         if (edit.content === undefined) return store.remove([key], never);
         await store.put(key, Buffer.from(edit.content), {}, never);
+        // As the front end does it: what came too late goes again.
+        await process.ports.edits.edit(
+          plan.dataset,
+          async (now, signal) => {
+            if (!now || now.state === 'pruning') await store.remove([key], signal);
+            return { changes: [], result: undefined };
+          },
+          never,
+        );
         return;
       }
       case 'offer':
-      case 'receipt': {
-        const key = shareKey(plan, edit.recipient, `share-${edit.kind}.json`);
-        await store.put(key, Buffer.from(serialiseShare(edit.action)), {}, never);
-        return;
-      }
+      case 'receipt':
+        return this.#share(process, plan, edit);
       case 'patch':
         return this.#patch(process, plan, edit.name);
       case 'delete':
@@ -158,6 +166,22 @@ export class Clients {
       default:
         return edit satisfies never;
     }
+  }
+
+  async #share(
+    process: SimProcess,
+    plan: DatasetPlan,
+    edit: Extract<Edit, { kind: 'offer' | 'receipt' }>,
+  ): Promise<void> {
+    const { recipient, kind, action } = edit;
+    await this.#change(process, plan, async (now, signal) => {
+      if (isDeleted(now.state)) return undefined;
+      const key = shareKey(plan, recipient, `share-${kind}.json`);
+      await process.ports.store.put(key, Buffer.from(serialiseShare(action)), {}, signal);
+      const others = now.shares.filter((share) => share.recipient !== recipient);
+      const before = now.shares.find((share) => share.recipient === recipient) ?? { recipient };
+      return [{ set: 'shares', shares: [...others, { ...before, [kind]: action }] }];
+    });
   }
 
   async #patch(process: SimProcess, plan: DatasetPlan, name: string): Promise<void> {

@@ -170,3 +170,30 @@ t.test('a process that stood still stops what it held before it asks for anythin
   stop.abort();
   await running;
 });
+
+t.test('a job that was claimed while a round stood still is stopped at the end of the round', async (t) => {
+  const clock = new VirtualClock();
+  const table = new LeaseTable(clock);
+  const jobOf = (id: number, dataset: string) =>
+    ({ id, lane: 'import', dataset, lease: table.take(dataset, 1) }) as unknown as ClaimedJob;
+  const held = [jobOf(1, 'd1')];
+  const aborts: string[] = [];
+  const lane: LeaseHolder = { held: () => held, abortJob: (_id, reason) => aborts.push(reason.message) > 0 };
+  // The answer comes, or rather does not, a minute later; meanwhile the lane has claimed another job.
+  class Standing extends FakeLeases {
+    override async renew(): Promise<never> {
+      held.push(jobOf(2, 'd2'));
+      await clock.sleep(60_000);
+      throw new Error('no answer');
+    }
+  }
+  const missed: (() => void)[] = [];
+  const after = (_ms: number, fire: () => void) => () => void missed.push(fire);
+  const slow = { now: () => clock.now(), sleep: clock.sleep.bind(clock), after };
+  const round = new LeaseKeeper(new Standing(table, 1), [lane], slow, silentLogger()).renewAll(
+    new AbortController().signal,
+  );
+  await clock.advance(60_000);
+  t.equal(await round, false);
+  t.same(aborts.sort(), ['lease of d1 lost: not renewed in time', 'lease of d2 lost: not renewed in time']);
+});
