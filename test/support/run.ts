@@ -1,5 +1,5 @@
 // Runs one suite under tap with one PostgreSQL server for all of it; the last line is `N passed, N failed`.
-//   node test/support/run.ts [--suite unit|e2e|contract|memory|browser] [--results FILE] [FILE ..]
+//   node test/support/run.ts [--suite unit|integration|matrix|e2e|contract|memory|browser] [--results FILE] [FILE ..]
 // Files are given their own databases on that server by support/database.ts.
 
 import { spawn } from 'node:child_process';
@@ -16,13 +16,32 @@ import { freePort } from './ports.ts';
 
 const CONTRACT = 'test/e2e/contract-';
 const MEMORY = 'test/e2e/memory.test.ts';
-const SUITES = {
-  unit: { tests: 'test', exclude: ['test/e2e/', 'test/browser/'], timeoutSeconds: 60, jobs: 4 },
-  e2e: { tests: 'test/e2e/', exclude: [CONTRACT, MEMORY], timeoutSeconds: 300, jobs: 1 },
-  contract: { tests: CONTRACT, exclude: [], timeoutSeconds: 300, jobs: 2 },
-  memory: { tests: MEMORY, exclude: [], timeoutSeconds: 900, jobs: 1 },
-  browser: { tests: 'test/browser/', exclude: [], timeoutSeconds: 120, jobs: 1 },
-} as const;
+/** Adapters and front ends on the real PostgreSQL. */
+const INTEGRATION = ['engine/adapters/', 'http/access/', 'http/handler/', 'http/installer/'].map((at) => `test/${at}`);
+/** Everything that can go wrong, one by one: many runs of whole stories. */
+const MATRIX = ['crash', 'reconciliation', 'reconciler-', 'rebuild'].map((at) => `test/actors/${at}`);
+interface Suite {
+  /** Paths begin so. */
+  readonly tests: readonly string[];
+  readonly exclude: readonly string[];
+  /** For one file, on a machine that is busy with others. */
+  readonly timeoutSeconds: number;
+  readonly jobs: number;
+}
+const SUITES: Readonly<Record<string, Suite>> = {
+  unit: {
+    tests: ['test/'],
+    exclude: ['test/e2e/', 'test/browser/', 'test/simulation/', ...INTEGRATION, ...MATRIX],
+    timeoutSeconds: 120,
+    jobs: 4,
+  },
+  integration: { tests: INTEGRATION, exclude: [], timeoutSeconds: 180, jobs: 4 },
+  matrix: { tests: [...MATRIX, 'test/simulation/'], exclude: [], timeoutSeconds: 300, jobs: 2 },
+  e2e: { tests: ['test/e2e/'], exclude: [CONTRACT, MEMORY], timeoutSeconds: 300, jobs: 1 },
+  contract: { tests: [CONTRACT], exclude: [], timeoutSeconds: 300, jobs: 2 },
+  memory: { tests: [MEMORY], exclude: [], timeoutSeconds: 900, jobs: 1 },
+  browser: { tests: ['test/browser/'], exclude: [], timeoutSeconds: 120, jobs: 1 },
+};
 
 /** What `--results` writes. */
 export interface RunResult {
@@ -37,7 +56,7 @@ const { values, positionals } = parseArgs({
   options: { suite: { type: 'string', default: 'unit' }, results: { type: 'string' } },
   allowPositionals: true,
 });
-const suite = SUITES[values.suite as keyof typeof SUITES];
+const suite = SUITES[values.suite];
 if (!suite) {
   console.error(`unknown suite '${values.suite}'; one of: ${Object.keys(SUITES).join(', ')}`);
   process.exit(2);
@@ -69,7 +88,7 @@ async function main(): Promise<number> {
 async function testFiles(): Promise<string[]> {
   const { globSync } = await import('node:fs');
   return globSync('test/**/*.test.ts', { cwd: root })
-    .filter((file) => file.startsWith(suite?.tests ?? ''))
+    .filter((file) => suite?.tests.some((start) => file.startsWith(start)))
     .filter((file) => !suite?.exclude.some((start) => file.startsWith(start)))
     .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || (a < b ? -1 : 1));
 }
