@@ -1,0 +1,98 @@
+// 100,000 datasets in the cache of a running `longshore up`, 1,000 of them one user's, each with the statuses of five
+// targets; and plain SQL on the same database, for comparison.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { parse } from 'yaml';
+import { CACHE_SCHEMA } from '../../bin/databases.ts';
+import { freePortBase, tempDir, type Up, up } from '../support/longshore.ts';
+
+export const USER = '4242';
+export const DATASETS = 100_000;
+const TARGETS = ['AlphaDB', 'BetaDB', 'GammaDB', 'DeltaDB', 'EpsilonDB'];
+
+export interface ManyDatasets extends AsyncDisposable {
+  readonly app: Up;
+  readonly sql: pg.Client;
+  readonly token: string;
+  /** Ids of the user's datasets. */
+  readonly ids: readonly string[];
+}
+
+export async function manyDatasets(): Promise<ManyDatasets> {
+  const cleanup: (() => unknown)[] = [];
+  const t = { teardown: (fn: () => unknown): void => void cleanup.unshift(fn) };
+  const dir = await tempDir(t);
+  const app = await up(t, dir, ['--port-base', String(await freePortBase())]);
+  const sql = await cacheClient(dir);
+  await fill(sql);
+  const { rows } = await sql.query<{ id: string }>('select dataset_id as id from dataset where owner_id = $1', [USER]);
+  return {
+    app,
+    sql,
+    token: await app.token(USER),
+    ids: rows.map((row) => row.id),
+    async [Symbol.asyncDispose]() {
+      await sql.end();
+      for (const fn of cleanup) await fn();
+    },
+  };
+}
+
+async function fill(sql: pg.Client): Promise<void> {
+  const metadata = {
+    type: { name: 'genelist', version: '1.0' },
+    installTargets: TARGETS,
+    visibility: 'private',
+    owner: Number(USER),
+    name: 'Genes of interest',
+    summary: 'Some genes that were found to be of interest in a study',
+    origin: 'direct-upload',
+    created: '2026-01-02T03:04:05.678Z',
+    dependencies: [],
+    daysForApproval: -1,
+  };
+  await sql.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
+       name, created, upload_status, import_status, upload_file_count, raw_bytes)
+     select 'bench' || n, case when n % 100 = 0 then $1::numeric else 1000000 + n end, 'bench' || n, 0, 'live',
+       'genelist', '1.0', $2::jsonb, 'private', 'n' || n, now() - n * interval '1 second', 'success', 'complete', 1, 1
+     from generate_series(1, ${DATASETS}) n`,
+    [USER, JSON.stringify(metadata)],
+  );
+  await sql.query(
+    `insert into dataset_target select d.dataset_id, x from dataset d, unnest($1::text[]) x where d.dataset_id like 'bench%'`,
+    [TARGETS],
+  );
+  await sql.query(
+    `insert into install_status (dataset_id, target_id, kind, status)
+     select d.dataset_id, x, k, 'complete' from dataset d, unnest($1::text[]) x, unnest('{meta,data}'::text[]) k
+     where d.dataset_id like 'bench%'`,
+    [TARGETS],
+  );
+  await sql.query('vacuum (analyze)');
+}
+
+async function cacheClient(dir: string): Promise<pg.Client> {
+  const config = parse(await readFile(join(dir, 'config.yaml'), 'utf8')) as {
+    installer: { cacheDb: { name: string; username: string; password: string } };
+  };
+  const { name, username, password } = config.installer.cacheDb;
+  const port = Number(await readFile(join(dir, 'postgres.port'), 'utf8'));
+  const client = new pg.Client({ host: '127.0.0.1', port, user: username, password, database: name });
+  await client.connect();
+  await client.query(`set search_path to ${pg.escapeIdentifier(CACHE_SCHEMA)}`);
+  return client;
+}
+
+/** Milliseconds of each of `count` calls, one after the other. */
+export async function timed(count: number, call: (n: number) => Promise<unknown>): Promise<number[]> {
+  const took: number[] = [];
+  for (let n = 0; n < count; n++) {
+    const begun = performance.now();
+    await call(n);
+    took.push(performance.now() - begun);
+  }
+  return took;
+}
