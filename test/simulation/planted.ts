@@ -4,8 +4,8 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 57,
-  'dropped-event': 409,
-  'double-install': 6,
+  'lost-ack': 309,
+  'dropped-event': 1473,
+  'double-install': 8,
   unfenced: 16,
 };
