@@ -25,6 +25,7 @@ import {
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord, SHARES_COLUMN, type SharesRow } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
 import { type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
+import { statementName } from './statement-name.ts';
 import { storedMetadata } from './stored-metadata.ts';
 
 /** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
@@ -100,7 +101,7 @@ export class PostgresDatasetQueries implements DatasetQueries {
       signal.throwIfAborted();
       const limit = Math.min(left, LIST_BATCH);
       const { text, values } = statement({ ...filter, limit }, after);
-      const rows = await this.#db.query<Row>(text, values);
+      const rows = await this.#db.query<Row>(text, values, statementName(text));
       for (const row of rows) {
         signal.throwIfAborted();
         yield row;

@@ -26,6 +26,7 @@ import {
 } from './dataset-report-statements.ts';
 import { type DatasetRow, datasetRecord } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
+import { statementName } from './statement-name.ts';
 
 /** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
 const PAGE = 100;
@@ -82,9 +83,9 @@ export class PostgresDatasetReports implements DatasetReports {
     const [start, page] = target === undefined ? [ALL_START, ALL_PAGE] : [TARGET_START, TARGET_PAGE];
     const values = [includeDeleted, ...spellings];
     let from: Place | undefined = BEFORE_ALL;
-    if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...values]);
+    if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...values], statementName(start));
     const rows = pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
-      this.#db.query(page, [position, dataset_id, count, ...values]),
+      this.#db.query(page, [position, dataset_id, count, ...values], statementName(page)),
     );
     for await (const row of rows) yield datasetRecord(row);
   }
