@@ -1,30 +1,15 @@
 // The history of access requests, from the images that the triggers keep.
 
-import type { CuratedId, RequestStatus } from '../../model/access-request.ts';
-import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessHistory, HistoryEntry } from '../../ports/access-history.ts';
 import type { PageRequest } from '../../ports/access-people.ts';
 import type { Sql } from '../postgres.ts';
+import type { RequestRow } from './request-row.ts';
 
-interface HistoryRow {
+interface HistoryRow extends Omit<RequestRow, 'requested_at' | 'row_version'> {
   readonly cause_user: UserId | '0';
   readonly action: HistoryEntry['action'];
   readonly at: Date;
-  readonly end_user_id: number;
-  readonly user_id: UserId;
-  readonly dataset_id: CuratedId;
-  readonly restriction_level: RestrictionLevel;
-  readonly approval_status: RequestStatus;
-  readonly start_date: Date;
-  readonly duration: number;
-  readonly purpose: string;
-  readonly research_question: string;
-  readonly analysis_plan: string;
-  readonly dissemination_plan: string;
-  readonly prior_auth: string;
-  readonly denial_reason: string;
-  readonly date_denied: Date | null;
 }
 
 const IMAGE = [
