@@ -35,18 +35,7 @@ export class VirtualClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = this.after(ms, () => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      });
-      signal?.addEventListener('abort', abort, { once: true });
-    });
+    return sleepOn(this, ms, signal);
   }
 
   /** Moves on by `ms`, firing what becomes due on the way, timers set meanwhile included. */
@@ -92,4 +81,20 @@ export class VirtualClock implements Clock {
     const place = this.#timers.findIndex((timer) => timer.at > at);
     return place < 0 ? this.#timers.length : place;
   }
+}
+
+/** Sleeps by the timers of a clock: it differs from the next one in when they fire, not in how a sleeper waits. */
+export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      cancel();
+      reject(signal?.reason);
+    };
+    const cancel = clock.after(ms, () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    });
+    signal?.addEventListener('abort', abort, { once: true });
+  });
 }

@@ -2,6 +2,7 @@
 // never does.
 
 import type { Clock } from '../../engine/time.ts';
+import { sleepOn } from '../fakes/virtual-clock.ts';
 
 export class ProcessClock implements Clock {
   readonly #clock: Clock;
@@ -35,18 +36,7 @@ export class ProcessClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = this.after(ms, () => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      });
-      signal?.addEventListener('abort', abort, { once: true });
-    });
+    return sleepOn(this, ms, signal);
   }
 
   stall(): void {
