@@ -17,14 +17,15 @@ import {
 import { type Answer, details, faultsOf, idOf, type Part } from '../contract/client.ts';
 import { FIELD_ROWS } from '../contract/fields.ts';
 import type { RowId } from '../contract/installer.ts';
-import { ended } from '../contract/watch.ts';
-import { LONGEST_TARGET, MAX_TYPE_BYTES, MAX_UPLOAD_BYTES, OWNER, TARGETS, world } from '../contract/world.ts';
+import { ended, inCache } from '../contract/watch.ts';
+import { FRIEND, LONGEST_TARGET, MAX_TYPE_BYTES, MAX_UPLOAD_BYTES, OWNER, TARGETS, world } from '../contract/world.ts';
 import { zipOf } from '../fixtures/zip-of.ts';
 import { remoteServer } from '../support/remote-server.ts';
 
 const at = await world(t);
 const { owner, row } = at;
 
+const QUOTA_BYTES = 10_737_418_240;
 const FILE: Part = ['dataFile', 'PF3D7_0100100\n', 'genes.txt'];
 const post = (body: object, ...parts: readonly Part[]): Promise<Answer> =>
   owner.form([['details', JSON.stringify(body)], ...(parts.length > 0 ? parts : [FILE])]);
@@ -298,11 +299,25 @@ row('errors/422', async (t) => {
 
 row('limits/configuration', async (t) => {
   t.match((await owner.get('/service-meta')).body, {
-    configuration: { api: { maxUploadSize: MAX_UPLOAD_BYTES, userMaxStorageSize: 10_737_418_240 } },
+    configuration: { api: { maxUploadSize: MAX_UPLOAD_BYTES, userMaxStorageSize: QUOTA_BYTES } },
   });
   t.equal((await post(details(), ['dataFile', Buffer.alloc(MAX_UPLOAD_BYTES + 1), 'genes.txt'])).status, 413);
   const large: Part = ['dataFile', Buffer.alloc(MAX_TYPE_BYTES + 1, 'A'), 'genes.txt'];
   t.match(faultsOf(await post(details(), large)), {
     dataFile: [`'genes.txt' has ${MAX_TYPE_BYTES + 1} bytes; a file of genes:1.0 may have ${MAX_TYPE_BYTES}`],
   });
+  const { friend } = at;
+  await ended(at.dir, await friend.upload(details(), 'genes.txt'));
+  const left = 6_000;
+  await inCache(at.dir, `update dataset set raw_bytes = ${QUOTA_BYTES - left} where owner_id = ${FRIEND}`);
+  const both = await Promise.all(
+    [1, 2].map(() =>
+      friend.form([
+        ['details', JSON.stringify(details())],
+        ['dataFile', Buffer.alloc(left - 2_000, 'A'), 'genes.txt'],
+      ]),
+    ),
+  );
+  t.same(both.map(({ status }) => status).sort(), [202, 413], 'each fits, and not both');
+  t.match(both.find(({ status }) => status === 413)?.body, { status: 'bad-request', message: /quota/ });
 });
