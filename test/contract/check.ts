@@ -1,5 +1,6 @@
-// Runs the tests of contract 1 and holds them against its rows. A row counts when a test of its name ran and passed; a
-// test that is no row, a row without a test, an operation or a documented success that no answer showed are faults.
+// Runs the tests of the contracts and holds them against their rows. A row counts when a test of its name ran and passed;
+// a test that is no row, a row without a test, an operation or a documented success of a service that no answer showed
+// are faults.
 // The last line is `N passed, N failed`; exit code 1 when anything is wrong.
 
 import { spawn } from 'node:child_process';
@@ -8,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunResult } from '../support/run.ts';
 import { answerFaults, rowFaults } from './faults.ts';
-import { ROWS } from './installer.ts';
 import type { Seen } from './recorder.ts';
+import { ROWS, SERVICES } from './tables.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'longshore-contract-'));
 try {
@@ -23,7 +24,7 @@ async function main(): Promise<number> {
   const seen = join(folder, 'seen');
   await run(file, seen);
   const { passed, failed, tests }: RunResult = JSON.parse(await readFile(file, 'utf8'));
-  const faults = [...rowFaults(ROWS, tests), ...answerFaults(await kept(seen))];
+  const faults = [...rowFaults(ROWS, tests), ...answerFaults(await kept(seen), SERVICES)];
   for (const fault of faults) console.log(`FAIL ${fault}`);
   console.log(`${Object.keys(ROWS).length} rows, ${tests.length} tests`);
   const wrong = failed + faults.length;

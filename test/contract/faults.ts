@@ -2,6 +2,7 @@
 
 import type { RunResult } from '../support/run.ts';
 import type { Seen } from './recorder.ts';
+import type { Service } from './tables.ts';
 
 /** A row counts when every test of its name ran and passed, and there is one. */
 export function rowFaults(rows: Readonly<Record<string, string>>, tests: RunResult['tests']): readonly string[] {
@@ -16,15 +17,23 @@ export function rowFaults(rows: Readonly<Record<string, string>>, tests: RunResu
   ];
 }
 
-/** @param exceptions `operationId code` of successes that no test can bring about, and why */
+/**
+ * Operations of two services may have one name: what one of them showed proves nothing of the other.
+ * @param services must have been seen
+ * @param exceptions `service operationId code` of successes that no test can bring about, and why
+ */
 export function answerFaults(
   kept: readonly Seen[],
+  services: readonly Service[],
   exceptions: Readonly<Record<string, string>> = {},
 ): readonly string[] {
-  const documented = new Set(kept.flatMap((file) => file.documented));
-  const seen = new Set(kept.flatMap((file) => file.seen));
-  if (documented.size === 0) return ['no test kept what it saw'];
+  const all = (pick: (one: Seen) => readonly string[]): ReadonlySet<string> =>
+    new Set(kept.flatMap((one) => pick(one).map((answer) => `${one.service} ${answer}`)));
+  const [documented, seen] = [all((one) => one.documented), all((one) => one.seen)];
   return [
+    ...services
+      .filter((service) => !kept.some((one) => one.service === service && one.documented.length > 0))
+      .map((service) => `no test kept what it saw of the ${service}`),
     ...[...documented].filter((one) => !seen.has(one) && !(one in exceptions)).map((one) => `no test saw '${one}'`),
     ...Object.keys(exceptions)
       .filter((one) => seen.has(one) || !documented.has(one))

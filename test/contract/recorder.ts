@@ -1,5 +1,6 @@
-// Holds every answer of the running program against the OpenAPI document that it serves: an operation that is there, a
-// documented code, its content type, a body that its schema describes whole. What was seen is kept for check.ts.
+// Holds every answer of one service of the running program against the OpenAPI document that it serves: an operation that
+// is there, a documented code, its content type, a body that its schema describes whole. What was seen is kept for
+// check.ts.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,11 +10,13 @@ import { fetch } from 'undici';
 import type { OpenApiDocument } from '../../http/openapi.ts';
 import { closed } from '../http/installer/response-check.ts';
 import type { Answer } from './client.ts';
+import type { Service } from './tables.ts';
 
 /** check.ts names the folder. */
 const FOLDER = process.env.LONGSHORE_CONTRACT_SEEN;
 
 export interface Seen {
+  readonly service: Service;
   /** Of every operation, `operationId code` of its codes below 400. */
   readonly documented: readonly string[];
   readonly seen: readonly string[];
@@ -33,17 +36,19 @@ interface DocumentedOperation {
 }
 
 export class Recorder {
+  readonly #service: Service;
   readonly document: OpenApiDocument;
   readonly #operations: readonly DocumentedOperation[];
   readonly #seen = new Set<string>();
   readonly #checks = new Map<object, ValidateFunction>();
   readonly #ajv = new Ajv2020({ allErrors: true, strict: false, formats: { int64: true } });
 
-  static async of(url: string): Promise<Recorder> {
-    return new Recorder((await (await fetch(`${url}/api/openapi.json`)).json()) as OpenApiDocument);
+  static async of(service: Service, url: string): Promise<Recorder> {
+    return new Recorder(service, (await (await fetch(`${url}/api/openapi.json`)).json()) as OpenApiDocument);
   }
 
-  constructor(document: OpenApiDocument) {
+  constructor(service: Service, document: OpenApiDocument) {
+    this.#service = service;
     this.document = document;
     // The package's default export is typed as a namespace under nodenext.
     (formats as unknown as (ajv: Ajv2020) => void)(this.#ajv);
@@ -118,7 +123,7 @@ export class Recorder {
         .map((code) => `${id} ${code}`),
     );
     await mkdir(FOLDER, { recursive: true });
-    const kept: Seen = { documented, seen: [...this.#seen] };
-    await writeFile(join(FOLDER, `${process.pid}.json`), JSON.stringify(kept));
+    const kept: Seen = { service: this.#service, documented, seen: [...this.#seen] };
+    await writeFile(join(FOLDER, `${process.pid}-${this.#service}.json`), JSON.stringify(kept));
   }
 }

@@ -82,7 +82,7 @@ export async function world(t: Test, options: WorldOptions = {}): Promise<World>
   await writeConfig(dir, base, options);
   const app = await up(t, dir, ['--port-base', String(base)]);
   const { installer: url, adminToken } = app.endpoints;
-  const recorder = await Recorder.of(url);
+  const recorder = await Recorder.of('installer', url);
   const foreign = await newKeyPair();
   const own = await readFile(dataDir(dir).tokenKey, 'utf8');
   const token = (user: string, { guest = false, lifetimeSeconds = 3_600, issuer, foreignKey }: TokenOptions = {}) =>

@@ -15,7 +15,7 @@ import { systemClock } from '../../engine/time.ts';
 import { freePort } from './ports.ts';
 
 const CONTRACT = 'test/e2e/contract-';
-const MEMORY = 'test/e2e/memory.test.ts';
+const MEMORY = 'test/e2e/memory';
 /** Adapters and front ends on the real PostgreSQL. */
 const INTEGRATION = ['engine/adapters/', 'http/access/', 'http/handler/', 'http/installer/'].map((at) => `test/${at}`);
 /** Everything that can go wrong, one by one: many runs of whole stories. */
