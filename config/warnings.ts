@@ -6,6 +6,7 @@ import { displayPath, isMap, type Path } from './path.ts';
 import { branchOf, childOf, type SchemaNode } from './schema-node.ts';
 import { suggestKey } from './suggest.ts';
 
+export const MAILS_WAIT = 'mail is not configured: mails of the access service wait in the outbox';
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
 /**
@@ -20,9 +21,7 @@ export function warningsOf(schema: SchemaNode, asWritten: unknown, complete: unk
     ...openDoors(root),
     ...unknownHandlerKeys(schema, root.at('handler')),
     ...sizes(new Cursor(asWritten), root),
-    ...(root.at('access').present && !root.at('mail').present
-      ? ['mail is not configured: mails of the access service wait in the outbox']
-      : []),
+    ...(root.at('access').present && !root.at('mail').present ? [MAILS_WAIT] : []),
     ...(root.at('installer', 'logBroker', 'consumers', 'autoOffsetReset').text === 'none'
       ? ['installer.logBroker.consumers.autoOffsetReset: none is taken as earliest, so that no event is skipped']
       : []),

@@ -74,7 +74,7 @@ export const up: Command = {
       log,
       io.signal,
     );
-    const configuration = withPorts(await loadConfig(dir.config, io), portBase);
+    const configuration = withPorts(await loadConfig(dir.config, io, { takesMails: true }), portBase);
     await prepareDatabases(configuration.installer, { port, password }, io.signal);
     if (configuration.access) await addMissing(configuration, SAMPLE_STUDIES, io.signal);
     log.level = configuration.containerCore.log.level;
