@@ -20,6 +20,7 @@ import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd } from './installer-front-end.ts';
 import { type CoreParts, openCore } from './open-core.ts';
 import { pluginHost } from './plugin-host.ts';
+import { storeData } from './store-reader.ts';
 import type { ThreadData } from './thread-data.ts';
 import { urlUploads } from './url-uploads.ts';
 import { workerThreads } from './worker-threads.ts';
@@ -130,7 +131,6 @@ export async function compose(
         channels: laneChannels(installer.lanes),
         uploadLimits: uploadLimits(installer),
         scratch,
-        settleStore: (until) => core.store.settleOrphans(until),
         daemons,
         clock,
         log,
@@ -198,9 +198,8 @@ function laneChannels({ upload: _fedByJobRows, ...lanes }: Lanes): Parameters<ty
 }
 
 function threadData({ installer }: Configuration): ThreadData {
-  if (installer.objectStore.driver !== 'directory') throw new Error('openCore refuses other drivers');
   return {
-    store: { path: installer.objectStore.path },
+    store: storeData(installer.objectStore),
     remote: urlUploads(installer),
     plugins: Object.entries(installer.plugins).map(([key, plugin]) => {
       const { scripts, timeouts, server, token } = plugin;

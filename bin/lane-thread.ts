@@ -6,12 +6,12 @@ import { importDataset } from '../actors/tasks/import-dataset.ts';
 import { installData, installMeta, uninstall } from '../actors/tasks/install-dataset.ts';
 import { packUpload } from '../actors/tasks/pack-upload.ts';
 import type { TaskContext } from '../actors/tasks/task-context.ts';
-import { openDirectoryReader } from '../engine/adapters/directory-store-reader.ts';
 import { PluginHttp } from '../engine/adapters/plugin-http.ts';
 import { RemoteHttp } from '../engine/adapters/remote-http.ts';
 import { serveTasks } from '../engine/thread.ts';
 import { packagesHere } from '../http/handler/packages.ts';
 import { archivesHere } from '../http/plugin-host/archives.ts';
+import { openStoreReader } from './store-reader.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
 
 type Resources = Omit<TaskContext, 'signal'> & AsyncDisposable;
@@ -20,8 +20,7 @@ async function open(data: ThreadData): Promise<Resources> {
   const plugins = new Map(data.plugins.map((plugin) => [plugin.key, new PluginHttp(plugin)] as const));
   const remote = data.remote && new RemoteHttp(data.remote);
   return {
-    // A host of plugins alone has no store, and its tasks do not ask for one.
-    store: openDirectoryReader(data.store?.path ?? '/nonexistent'),
+    store: openStoreReader(data.store),
     plugins,
     remote,
     async [Symbol.asyncDispose]() {

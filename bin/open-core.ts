@@ -8,7 +8,6 @@ import { PostgresDatasetEdits } from '../engine/adapters/dataset-edits-postgres.
 import { PostgresDatasetIndex } from '../engine/adapters/dataset-index-postgres.ts';
 import { PostgresDatasetQueries } from '../engine/adapters/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../engine/adapters/dataset-reports-postgres.ts';
-import { type DirectoryStore, openDirectoryStore } from '../engine/adapters/directory-store.ts';
 import { PostgresInstallTarget } from '../engine/adapters/install-target-postgres.ts';
 import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
 import { enqueueJobs, PostgresJobs } from '../engine/adapters/jobs-postgres.ts';
@@ -17,8 +16,6 @@ import { cacheMigrations } from '../engine/adapters/migrations/cache.ts';
 import { migrate } from '../engine/adapters/migrations.ts';
 import { Postgres } from '../engine/adapters/postgres.ts';
 import { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
-import { PostgresEventLog } from '../engine/adapters/postgres-log.ts';
-import { PostgresChangeQueue } from '../engine/adapters/postgres-queue.ts';
 import { RemoteHttp } from '../engine/adapters/remote-http.ts';
 import { PostgresTargetIndex } from '../engine/adapters/target-index-postgres.ts';
 import { PostgresUploads } from '../engine/adapters/uploads-postgres.ts';
@@ -26,13 +23,18 @@ import { Failure } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { TargetId } from '../engine/model/ids.ts';
+import type { ChangeQueue } from '../engine/ports/change-queue.ts';
+import type { EventLog } from '../engine/ports/event-log.ts';
 import type { InstallTarget } from '../engine/ports/install-target.ts';
+import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../engine/ports/remote-files.ts';
 import { retrying } from '../engine/retry.ts';
 import type { Scope } from '../engine/scope.ts';
 import { type Clock, deadline } from '../engine/time.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { openChangeQueue } from './change-queue.ts';
 import { CACHE_SCHEMA, cacheConnection, targetConnection } from './databases.ts';
+import { openEventLog } from './event-log.ts';
+import { openObjectStore } from './object-store.ts';
 import { urlUploads } from './url-uploads.ts';
 
 export interface Core {
@@ -49,9 +51,11 @@ export interface Core {
   readonly jobs: PostgresJobs;
   readonly jobAdmin: PostgresJobAdmin;
   readonly leases: PostgresLeases;
-  readonly events: PostgresEventLog;
-  readonly changes: PostgresChangeQueue;
-  readonly store: DirectoryStore;
+  readonly events: EventLog;
+  readonly changes: ChangeQueue;
+  readonly store: ObjectStore;
+  /** Settles what dead processes left half told of the store. */
+  readonly settleStore: (signal: AbortSignal) => Promise<void>;
   readonly targets: ReadonlyMap<TargetId, InstallTarget>;
   /** Of the same targets. */
   readonly targetIndexes: ReadonlyMap<TargetId, PostgresTargetIndex>;
@@ -79,8 +83,7 @@ export async function openCore(
   scope: Scope,
   signal: AbortSignal,
 ): Promise<Core> {
-  const { clock, log, metrics } = parts;
-  refuseUnknownDrivers(installer);
+  const { clock, log } = parts;
   const db = scope.use('cache database', new Postgres(cacheConnection(installer.cacheDb), log));
   await waitFor(db, clock, log, signal);
   const applied = await migrate(db, CACHE_SCHEMA, await cacheMigrations(), signal);
@@ -91,10 +94,9 @@ export async function openCore(
     for (const hear of hearers) hear();
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
-  const dropped = metrics.counter('event_log_dropped_total', 'Messages with a key that no lane wants.', ['channel']);
-  const onDropped = (channel: string, count: number): void => dropped.inc({ channel }, count);
-  const changes = new PostgresChangeQueue(db, instance, clock, log);
-  const store = await openDirectoryStore({ path: storePath(installer), journal: changes, clock, log }, signal);
+  const events = openEventLog(installer.logBroker, { db, instance, ...parts });
+  const { changes, journal } = openChangeQueue(installer.queueBroker, { db, instance, clock, log });
+  const { store, settle } = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
   const targetPools = new Map(
     installer.installTargets.map((target) => {
       const connection = targetConnection(target.targetId, 'controlDb', target.controlDb);
@@ -115,9 +117,10 @@ export async function openCore(
     jobs: new PostgresJobs(db, instance, clock),
     jobAdmin: new PostgresJobAdmin(db),
     leases: new PostgresLeases(db, instance),
-    events: new PostgresEventLog(db, instance, { onDropped }, clock, log),
+    events,
     changes,
     store,
+    settleStore: settle,
     targets: new Map(
       installer.installTargets.flatMap((target) => {
         const pool = targetPools.get(target.targetId);
@@ -136,24 +139,6 @@ export async function openCore(
     onGap: (hear) => void hearers.push(hear),
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };
-}
-
-/** Checked in full by the configuration; what this version has no adapter for is refused by its key. */
-function refuseUnknownDrivers({ objectStore, logBroker, queueBroker }: Configuration['installer']): void {
-  const wanted = [
-    ['objectStore', objectStore.driver, 'directory'],
-    ['logBroker', logBroker.driver, 'postgres'],
-    ['queueBroker', queueBroker.driver, 'postgres'],
-  ] as const;
-  const faults = wanted
-    .filter(([, driver, known]) => driver !== known)
-    .map(([key, driver, known]) => `installer.${key}: this version has no ${driver} adapter; use \`driver: ${known}\``);
-  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
-}
-
-function storePath({ objectStore }: Configuration['installer']): string {
-  if (objectStore.driver !== 'directory') throw new ConfigurationError('installer.objectStore: no directory');
-  return objectStore.path;
 }
 
 async function waitFor(db: Postgres, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {

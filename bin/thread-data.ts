@@ -7,10 +7,11 @@ import type { ArchiveLimits } from '../engine/archive/archive-entry.ts';
 import type { FileEntry } from '../engine/model/metadata.ts';
 import type { PackOrder, UnpackOrder } from '../http/handler/packages.ts';
 import type { PackedFile } from '../http/plugin-host/archives.ts';
+import type { StoreData } from './store-reader.ts';
 
 export interface ThreadData {
   /** Absent where no task reads objects. */
-  readonly store: { readonly path: string } | undefined;
+  readonly store: StoreData | undefined;
   /** Absent where no task fetches from URLs. */
   readonly remote?: RemoteHttpOptions | undefined;
   readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
