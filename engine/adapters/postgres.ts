@@ -58,6 +58,8 @@ export class Postgres implements Sql, AsyncDisposable {
     });
     // An idle connection that breaks is replaced by the pool; the next query reports what matters.
     this.#pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
+    // One in use fails its statement; the event besides, which nobody else hears, would end the process.
+    this.#pool.on('connect', (client) => client.on('error', (err) => log.debug({ err }, 'database connection lost')));
   }
 
   /** With a `name` the statement is planned once per connection; one name stands for one text. */

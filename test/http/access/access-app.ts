@@ -35,7 +35,7 @@ import { RequestPipeline } from '../../../http/request-pipeline.ts';
 import type { Route } from '../../../http/route.ts';
 import { HttpServer } from '../../../http/server.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
-import { testDatabase } from '../../support/database.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { PromisedAnswers } from './promised-answers.ts';
 
 export const ADMIN_TOKEN = 'a'.repeat(40);
@@ -54,6 +54,7 @@ export interface Answer {
 }
 
 export interface App {
+  readonly at: TestDatabase;
   readonly url: string;
   readonly db: Postgres;
   readonly cache: Postgres;
@@ -82,7 +83,24 @@ export const LEVELS = ['public', 'prerelease', 'protected', 'controlled', 'priva
 
 /** With one dataset of each level, named after it, owner 1 and, of every dataset, manager 2 and provider 3; staff 4. */
 export async function accessApp(t: Teardown, options: Partial<AccessOptions> = {}): Promise<App> {
-  const at = await testDatabase(t);
+  const app = await serveAccess(t, await testDatabase(t), new VirtualClock(), options);
+  await migrate(app.cache, 'cache', await cacheMigrations(), never);
+  await migrate(app.db, 'access', await accessMigrations(), never);
+  await app.catalogue.put(
+    LEVELS.map((level) => dataset(level, level)),
+    never,
+  );
+  await addPeople(app.db);
+  return app;
+}
+
+/** One process of the service, on a database that another may have made. */
+export async function serveAccess(
+  t: Teardown,
+  at: TestDatabase,
+  clock: VirtualClock,
+  options: Partial<AccessOptions> = {},
+): Promise<App> {
   const open = async (schema: string): Promise<Postgres> => {
     const db = new Postgres(
       { ...at, schema, poolSize: 8, idleTimeoutMs: 1_000, applicationName: 'test' },
@@ -92,9 +110,6 @@ export async function accessApp(t: Teardown, options: Partial<AccessOptions> = {
     return db;
   };
   const [cache, db] = [await open('cache'), await open('access')];
-  await migrate(cache, 'cache', await cacheMigrations(), never);
-  await migrate(db, 'access', await accessMigrations(), never);
-  const clock = new VirtualClock();
   const accounts = new PostgresAccounts(cache);
   const endUsers = new PostgresEndUsers(db);
   const invitations = new PostgresAccessInvitations(db);
@@ -146,7 +161,7 @@ export async function accessApp(t: Teardown, options: Partial<AccessOptions> = {
   const url = `http://127.0.0.1:${server.port}`;
   const promised = new PromisedAnswers(routes);
   const app: App = {
-    ...{ url, db, cache, clock, routes, catalogue },
+    ...{ at, url, db, cache, clock, routes, catalogue },
     call: async (user, method, path, body, headers = {}) => {
       const got = await call(url, user, method, path, body, headers);
       promised.demand(method, path, got.status, got.body);
@@ -155,11 +170,6 @@ export async function accessApp(t: Teardown, options: Partial<AccessOptions> = {
     mails: async () =>
       (await db.query<{ draft: MailDraft }>('select draft from outbox order by mail_id')).map(({ draft }) => draft),
   };
-  await catalogue.put(
-    LEVELS.map((level) => dataset(level, level)),
-    never,
-  );
-  await addPeople(db);
   return app;
 }
 
