@@ -1,0 +1,111 @@
+// A server program of the stack as a child of the test: started in a directory and on ports of its own, waited for by its
+// port, paused and continued as if it hung, ended by pid with everything that it started.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+
+const START_MS = 60_000;
+const LOOK_MS = 50;
+const STOP_MS = 10_000;
+
+export interface ServerCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** What it writes goes here. */
+  readonly log: string;
+  /** Resolves with true once it answers. */
+  readonly ready: () => Promise<boolean>;
+}
+
+export class ServerProcess implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+
+  static async start({ program, args, env, log, ready }: ServerCommand): Promise<ServerProcess> {
+    mkdirSync(dirname(log), { recursive: true });
+    const output = openSync(log, 'a');
+    // A group of its own: what it forks ends with it.
+    const child = spawn(program, args, {
+      detached: true,
+      stdio: ['ignore', output, output],
+      env: { PATH: process.env.PATH ?? '', LANG: 'C.UTF-8', ...env },
+    });
+    const server = new ServerProcess(child);
+    const failed = once(child, 'error').then(([error]) => Promise.reject(error));
+    failed.catch(() => undefined);
+    for (const begun = Date.now(); !(await Promise.race([ready(), failed])); ) {
+      const why =
+        child.exitCode !== null || child.signalCode !== null
+          ? 'ended'
+          : Date.now() - begun > START_MS
+            ? `did not answer within ${START_MS} ms`
+            : undefined;
+      if (why !== undefined) {
+        await server[Symbol.asyncDispose]();
+        throw new Error(`${program} ${why}: ${readFileSync(log, 'utf8').slice(-4_000)}`);
+      }
+      // Servers say that they are ready in ways of their own; all of them take connections then.
+      await setTimeout(LOOK_MS);
+    }
+    return server;
+  }
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#closed = once(child, 'close').catch(() => undefined);
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error('not started');
+    return this.#child.pid;
+  }
+
+  /** To the whole group. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
+  /** Hangs: connections stay open and nothing is answered. */
+  pause(): void {
+    this.signal('SIGSTOP');
+  }
+
+  continue(): void {
+    this.signal('SIGCONT');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.signal('SIGCONT');
+    this.signal('SIGTERM');
+    const late = new AbortController();
+    const isLate = setTimeout(STOP_MS, true, { signal: late.signal }).catch(() => false);
+    if (await Promise.race([this.#closed.then(() => false), isLate])) this.signal('SIGKILL');
+    late.abort();
+    await this.#closed;
+    // What of the group outlived its leader.
+    this.signal('SIGKILL');
+  }
+}
+
+/** Whether something takes connections there. */
+export async function takesConnections(port: number, host = '127.0.0.1'): Promise<boolean> {
+  const socket = connect(port, host);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
