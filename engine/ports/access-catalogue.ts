@@ -36,10 +36,14 @@ export interface Part {
 /** Nobody, `undefined`, has a part in nothing. */
 export interface AccessCatalogue {
   find(dataset: CuratedId, signal: AbortSignal): Promise<CuratedDataset | undefined>;
-  /** Datasets in which the user is provider or end user, or all, in order of their ids; at most 10,000. */
-  parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]>;
-  /** By study id, or else by dataset id. */
-  partIn(user: UserId | undefined, study: string, signal: AbortSignal): Promise<Part | undefined>;
+  /** Datasets in which the user is provider or end user, or all, in order of their ids; batch by batch, none empty. */
+  parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): AsyncIterable<readonly Part[]>;
+  /** By study id, or else by dataset id; and whether the user is staff. */
+  partIn(
+    user: UserId | undefined,
+    study: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly part: Part; readonly isStaff: boolean } | undefined>;
   /**
    * Adds or replaces all or none; returns how many differ from what was there. Others stay. `rejected` when two datasets
    * would have one study id.

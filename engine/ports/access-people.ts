@@ -28,6 +28,14 @@ export interface Page<Item> {
   readonly total: number;
 }
 
+/** A page that may be long. */
+export interface Listing<Item> {
+  /** Batch by batch, to be read once. */
+  readonly items: AsyncIterable<readonly Item[]>;
+  /** Of all pages. */
+  readonly total: number;
+}
+
 export interface StaffMember {
   readonly staffId: number;
   readonly userId: UserId;

@@ -2,7 +2,7 @@
 
 import type { MailDraft } from '../model/access-mail.ts';
 import type { AccessRequest, CuratedId, RequestKey, RequestStatus, SettledTerms } from '../model/access-request.ts';
-import type { Cause, Page, PageRequest } from './access-people.ts';
+import type { Cause, Listing, PageRequest } from './access-people.ts';
 
 export interface EndUserFilter extends PageRequest {
   /** Absent = all. */
@@ -17,7 +17,7 @@ export interface RequestChange {
 
 export interface EndUsers {
   /** Ascending by user, then dataset. */
-  list(filter: EndUserFilter, signal: AbortSignal): Promise<Page<AccessRequest>>;
+  list(filter: EndUserFilter, signal: AbortSignal): Promise<Listing<AccessRequest>>;
   find(key: RequestKey, signal: AbortSignal): Promise<AccessRequest | undefined>;
   /** False when the person has one for the dataset already. */
   create(key: RequestKey, terms: SettledTerms, cause: Cause, signal: AbortSignal): Promise<boolean>;
@@ -33,11 +33,13 @@ export interface EndUsers {
   ): Promise<boolean>;
   /** `demand` sees it as it is and throws when it must stay. False when there is none. */
   remove(key: RequestKey, cause: Cause, demand: (now: AccessRequest) => void, signal: AbortSignal): Promise<boolean>;
-  /** Requests whose waiting time is over, after the given one in order of their ids, at most 100. */
-  waited(now: Date, afterId: number, signal: AbortSignal): Promise<readonly WaitedRequest[]>;
+  /** Requests whose waiting time is over, by dataset and then the longest waiting first, after the given one; at most 100. */
+  waited(now: Date, after: WaitedRequest | undefined, signal: AbortSignal): Promise<readonly WaitedRequest[]>;
 }
 
 export interface WaitedRequest extends RequestKey {
   readonly id: number;
   readonly daysForApproval: number;
+  /** As exact as it is kept. */
+  readonly requestedAt: string;
 }

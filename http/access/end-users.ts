@@ -1,6 +1,7 @@
 // /dataset-end-users: the list, and reading, changing and removing one. Who may is decided by the id alone, which names
 // person and dataset; only then is looked whether there is such a request.
 
+import { Readable } from 'node:stream';
 import {
   type AccessRequest,
   APPROVAL_STATUSES,
@@ -10,18 +11,19 @@ import {
   parseEndUserId,
   type RequestKey,
 } from '../../engine/model/access-request.ts';
-import type { Page } from '../../engine/ports/access-people.ts';
+import type { Listing } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { EndUsers } from '../../engine/ports/end-users.ts';
 import type { RequestContext } from '../context.ts';
 import { badRequest, forbidden, type HttpError, notFound } from '../errors.ts';
 import { answer, refusals } from '../installer/responses.ts';
+import { jsonReport } from '../json-report.ts';
 import type { Route } from '../route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
 import { readPatch } from './bodies.ts';
 import { decidePatch } from './end-user-patch.ts';
 import { requestTag, showRequest } from './end-user-view.ts';
-import { pageBody, pageOf, pageParameters } from './paging.ts';
+import { pageOf, pageParameters } from './paging.ts';
 import { showUsers } from './people.ts';
 import { EndUser, EndUserList, PatchItems } from './schema.ts';
 
@@ -129,17 +131,30 @@ async function list(options: EndUsersOptions, context: RequestContext): Promise<
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
   const status = context.query.approval as ApprovalStatus | undefined;
   const request = pageOf(context, DEFAULT_LIMIT);
-  const nothing: Page<AccessRequest> = { items: [], total: 0 };
   // Nobody has a row for what was not requested, and none is for a dataset that cannot be.
   const none = status === 'unrequested' || (asked !== '' && !dataset);
   const filter = { ...request, ...(dataset ? { dataset } : {}), ...(none || !status ? {} : { status }) };
-  const page = none ? nothing : await options.endUsers.list(filter, context.signal);
-  const ids = page.items.map((item) => item.userId);
-  const user = await showUsers(options.accounts, ids, context.signal);
-  await context.json(
-    200,
-    pageBody(page, request.offset, (item) => showRequest(item, user)),
-  );
+  const page = none ? nothing() : await options.endUsers.list(filter, context.signal);
+  const { offset } = request;
+  await jsonReport(context, {
+    name: 'data',
+    items: shown(page, options.accounts, context.signal),
+    rest: (rows) => ({ rows, offset, total: page.total }),
+  });
+}
+
+const nothing = (): Listing<AccessRequest> => ({ items: Readable.from([]), total: 0 });
+
+async function* shown(
+  { items }: Listing<AccessRequest>,
+  accounts: Pick<Accounts, 'find'>,
+  signal: AbortSignal,
+): AsyncGenerator<object, void, undefined> {
+  for await (const batch of items) {
+    const ids = batch.map((item) => item.userId);
+    const user = await showUsers(accounts, ids, signal);
+    for (const item of batch) yield showRequest(item, user);
+  }
 }
 
 async function patch(options: EndUsersOptions, context: RequestContext): Promise<void> {

@@ -14,6 +14,7 @@ import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts'
 import type { RequestContext } from '../context.ts';
 import { notFound } from '../errors.ts';
 import { answer, refusals } from '../installer/responses.ts';
+import { jsonMapReport } from '../json-map.ts';
 import type { Route } from '../route.ts';
 import { type ActorOptions, actorOf, registered } from './actor.ts';
 import { Permissions, StudyPermission } from './schema.ts';
@@ -72,23 +73,40 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
 async function listAll(options: PermissionsOptions, context: RequestContext): Promise<void> {
   const { signal } = context;
   const userId = registered(context);
-  const { roles } = await actorOf(options, context);
   const which = (context.query.all ?? options.listAll) ? 'all' : 'own';
-  const [parts, studies] = await Promise.all([
-    options.catalogue.parts(userId, which, signal),
+  const batches = options.catalogue.parts(userId, which, signal)[Symbol.asyncIterator]();
+  const [{ roles }, studies, first] = await Promise.all([
+    actorOf(options, context),
     userId === undefined ? [] : options.userStudies.own(userId, signal),
+    batches.next(),
   ]);
+  const own = new Set<string>(studies.map((study) => study.datasetId));
   const now = options.clock.now();
-  const entries: (readonly [string, Entry])[] = [
-    ...parts.map((part) => [part.dataset.datasetId, curatedEntry(part, roles.isStaff, now)] as const),
-    ...studies.map((study) => [study.datasetId, userEntry(study)] as const),
-  ];
-  await context.json(200, {
-    ...(roles.isStaff ? { isStaff: true } : {}),
-    ...(roles.isOwner ? { isOwner: true } : {}),
-    ...(entries.length > 0 ? { perDataset: Object.fromEntries(entries) } : {}),
-  });
+  const head = { ...(roles.isStaff ? { isStaff: true } : {}), ...(roles.isOwner ? { isOwner: true } : {}) };
+  // A user's study of the same id takes the place of a curated dataset.
+  const entriesOf = (parts: readonly Part[]): readonly NamedEntry[] =>
+    parts
+      .filter((part) => !own.has(part.dataset.datasetId))
+      .map((part) => [part.dataset.datasetId, curatedEntry(part, roles.isStaff, now)]);
+  const known = first.done ? [] : entriesOf(first.value);
+  // Mostly there is no other batch, and the answer goes out in one piece.
+  const next = first.done ? undefined : await batches.next();
+  const ownEntries = studies.map((study): NamedEntry => [study.datasetId, userEntry(study)]);
+  if (!next || next.done) {
+    const entries = [...known, ...ownEntries];
+    const perDataset = entries.length > 0 ? { perDataset: Object.fromEntries(entries) } : {};
+    return context.json(200, { ...head, ...perDataset });
+  }
+  const rest = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
+    yield known;
+    for (let batch: IteratorResult<readonly Part[]> = next; !batch.done; batch = await batches.next())
+      yield entriesOf(batch.value);
+    yield ownEntries;
+  };
+  return jsonMapReport(context, { head, name: 'perDataset', entries: rest() });
 }
+
+type NamedEntry = readonly [datasetId: string, Entry];
 
 async function one(options: PermissionsOptions, context: RequestContext): Promise<void> {
   const { signal } = context;
@@ -97,11 +115,11 @@ async function one(options: PermissionsOptions, context: RequestContext): Promis
   const absent = notFound(`there is no study '${asked.slice(0, 64)}'`);
   // No database could look for it.
   if (asked.includes('\u0000') || !asked.isWellFormed()) throw absent;
-  const part = await options.catalogue.partIn(userId, asked, signal);
-  if (part) {
-    const { roles } = await actorOf(options, context);
+  const found = await options.catalogue.partIn(userId, asked, signal);
+  if (found) {
+    const { part, isStaff } = found;
     const { studyId, datasetId } = part.dataset;
-    const actionAuthorization = curatedActions(part, roles.isStaff, options.clock.now());
+    const actionAuthorization = curatedActions(part, isStaff, options.clock.now());
     return context.json(200, { studyId, datasetId, isUserStudy: false, actionAuthorization });
   }
   const datasetId = parseDatasetId(asked);

@@ -7,7 +7,8 @@ import type { UserId } from '../../model/ids.ts';
 import type { AccessCatalogue, CuratedDataset, Part } from '../../ports/access-catalogue.ts';
 import { type Postgres, type Sql, sqlState } from '../postgres.ts';
 
-const MAX_PARTS = 10_000;
+/** Parts that are in memory at once. */
+const PARTS_BATCH = 250;
 const UNIQUE_VIOLATION = '23505';
 
 interface CuratedRow {
@@ -40,11 +41,32 @@ const NAMES = [
 ];
 const COLUMNS = NAMES.map((name) => `c.${name}`).join(', ');
 
-const PARTS = `
+interface StudyRow extends PartRow {
+  readonly is_staff: boolean;
+}
+
+/** What `$1` has to do with the datasets `c`. */
+const PARTS_IN = (datasets: string): string => `
   select ${COLUMNS}, p.is_manager, e.approval_status, e.start_date, e.duration
-  from curated_dataset c
+  from ${datasets} c
   left join provider p on p.dataset_id = c.dataset_id and p.user_id = $1::numeric
   left join end_user e on e.dataset_id = c.dataset_id and e.user_id = $1::numeric`;
+
+/** After the dataset `$2`. `limit 1` keeps the planner from reading the whole catalogue for a few. */
+const OWN_PARTS = `${PARTS_IN(`(
+    select d.* from (
+      select dataset_id from provider where user_id = $1::numeric and dataset_id > $2
+      union select dataset_id from end_user where user_id = $1::numeric and dataset_id > $2
+      order by dataset_id limit ${PARTS_BATCH}) own
+    cross join lateral (select * from curated_dataset d where d.dataset_id = own.dataset_id limit 1) d)`)}
+  order by c.dataset_id`;
+const ALL_PARTS = `${PARTS_IN(`(
+    select * from curated_dataset where dataset_id > $2 order by dataset_id limit ${PARTS_BATCH})`)}
+  order by c.dataset_id`;
+const PART_IN = `
+  select part.*, exists (select from staff s where s.user_id = $1::numeric) as is_staff
+  from (${PARTS_IN('curated_dataset')}
+    where c.study_id = $2 or c.dataset_id = $3 order by (c.study_id = $2) desc limit 1) part`;
 
 /** Nothing is written where nothing differs. */
 const PUT = `
@@ -70,23 +92,32 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
     return row && curated(row);
   }
 
-  async parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): Promise<readonly Part[]> {
-    signal.throwIfAborted();
-    const rows = await this.#db.query<PartRow>(
-      `${PARTS} where $2::boolean or p.user_id is not null or e.user_id is not null
-       order by c.dataset_id limit ${MAX_PARTS}`,
-      [user ?? null, which === 'all'],
-    );
-    return rows.map(part);
+  async *parts(
+    user: UserId | undefined,
+    which: 'own' | 'all',
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Part[], void, undefined> {
+    const [text, name] = which === 'own' ? [OWN_PARTS, 'own-parts'] : [ALL_PARTS, 'all-parts'];
+    for (let after = ''; ; ) {
+      signal.throwIfAborted();
+      const rows = await this.#db.query<PartRow>(text, [user ?? null, after], name);
+      const last = rows.at(-1);
+      if (!last) return;
+      yield rows.map(part);
+      if (rows.length < PARTS_BATCH) return;
+      after = last.dataset_id;
+    }
   }
 
-  async partIn(user: UserId | undefined, study: string, signal: AbortSignal): Promise<Part | undefined> {
+  async partIn(
+    user: UserId | undefined,
+    study: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly part: Part; readonly isStaff: boolean } | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<PartRow>(
-      `${PARTS} where c.study_id = $2 or c.dataset_id = $3 order by (c.study_id = $2) desc limit 1`,
-      [user ?? null, study, parseCuratedId(study) ?? null],
-    );
-    return row && part(row);
+    const values = [user ?? null, study, parseCuratedId(study) ?? null];
+    const [row] = await this.#db.query<StudyRow>(PART_IN, values, 'part-in');
+    return row && { part: part(row), isStaff: row.is_staff };
   }
 
   async put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {

@@ -8,11 +8,11 @@ import {
   WAITING_LEVELS,
 } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
-import type { Cause, Page } from '../../ports/access-people.ts';
+import type { Cause, Listing } from '../../ports/access-people.ts';
 import type { EndUserFilter, EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
 import type { Postgres } from '../postgres.ts';
-import { SqlParameters } from '../sql-parameters.ts';
 import { causing } from './causing.ts';
+import { type FirstRow, firstStatement, LIST_BATCH, nextStatement } from './end-user-list.ts';
 import { queueMails } from './outbox.ts';
 import {
   accessRequest,
@@ -32,20 +32,29 @@ export class PostgresEndUsers implements EndUsers {
     this.#db = db;
   }
 
-  async list({ dataset, status, limit, offset }: EndUserFilter, signal: AbortSignal): Promise<Page<AccessRequest>> {
+  async list(filter: EndUserFilter, signal: AbortSignal): Promise<Listing<AccessRequest>> {
     signal.throwIfAborted();
-    const parameters = new SqlParameters();
-    const inDataset = dataset === undefined ? 'true' : `dataset_id = ${parameters.add(dataset, 'text')}`;
-    const withStatus = status === undefined ? 'true' : `approval_status = ${parameters.add(status, 'text')}`;
-    const from = `from end_user where ${inDataset} and ${withStatus}`;
-    const counted = [...parameters.values];
-    const page = `limit ${parameters.add(limit, 'bigint')} offset ${parameters.add(offset, 'bigint')}`;
-    const rows = await this.#db.query<RequestRow>(
-      `select ${REQUEST_COLUMNS} ${from} order by end_user.user_id, dataset_id ${page}`,
-      parameters.values,
-    );
-    const [count] = await this.#db.query<{ total: number }>(`select count(*) as total ${from}`, counted);
-    return { items: rows.map(accessRequest), total: count?.total ?? 0 };
+    const { text, values } = firstStatement(filter, Math.min(filter.limit, LIST_BATCH));
+    const rows = await this.#db.query<FirstRow>(text, values);
+    const first = rows.filter((row) => row.end_user_id !== null).map(accessRequest);
+    return { total: rows[0]?.total ?? 0, items: this.#batches(filter, first, signal) };
+  }
+
+  async *#batches(
+    filter: EndUserFilter,
+    first: readonly AccessRequest[],
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly AccessRequest[], void, undefined> {
+    let batch = first;
+    for (let left = filter.limit; batch.length > 0; ) {
+      yield batch;
+      left -= batch.length;
+      const last = batch.at(-1);
+      if (left <= 0 || !last || batch.length < LIST_BATCH) return;
+      signal.throwIfAborted();
+      const { text, values } = nextStatement(filter, last, Math.min(left, LIST_BATCH));
+      batch = (await this.#db.query<RequestRow>(text, values)).map(accessRequest);
+    }
   }
 
   async find({ userId, datasetId }: RequestKey, signal: AbortSignal): Promise<AccessRequest | undefined> {
@@ -98,28 +107,42 @@ export class PostgresEndUsers implements EndUsers {
     );
   }
 
-  async waited(now: Date, afterId: number, signal: AbortSignal): Promise<readonly WaitedRequest[]> {
+  async waited(now: Date, after: WaitedRequest | undefined, signal: AbortSignal): Promise<readonly WaitedRequest[]> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<WaitedRow>(
-      `select e.end_user_id, e.user_id::text as user_id, e.dataset_id, c.days_for_approval
-       from end_user e join curated_dataset c on c.dataset_id = e.dataset_id
-       where e.approval_status = 'requested' and c.restriction_level = any ($1::text[]) and c.days_for_approval >= 0
-         and e.requested_at + c.days_for_approval * interval '24 hours' <= $2::timestamptz and e.end_user_id > $3::bigint
-       order by e.end_user_id limit ${WAITED_PAGE}`,
-      [WAITING_LEVELS, now, afterId],
-    );
+    const rows = await this.#db.query<WaitedRow>(WAITED, [
+      now,
+      after?.datasetId ?? '',
+      after?.requestedAt ?? '-infinity',
+      after?.id ?? 0,
+    ]);
     return rows.map((row) => ({
       id: row.end_user_id,
       userId: row.user_id,
       datasetId: row.dataset_id,
       daysForApproval: row.days_for_approval,
+      requestedAt: row.requested_at,
     }));
   }
 }
+
+/** Dataset by dataset, so that only requests are looked at that have waited long enough; see the index of 0001. */
+const WAITED = `
+  select e.end_user_id, e.user_id::text as user_id, c.dataset_id, c.days_for_approval,
+    e.requested_at::text as requested_at
+  from curated_dataset c cross join lateral (
+    select e.end_user_id, e.user_id, e.requested_at from end_user e
+    where e.dataset_id = c.dataset_id and e.approval_status = 'requested'
+      and e.requested_at <= $1::timestamptz - c.days_for_approval * interval '24 hours'
+      and (c.dataset_id > $2::text or (e.requested_at, e.end_user_id) > ($3::timestamptz, $4::bigint))
+    order by e.requested_at, e.end_user_id limit ${WAITED_PAGE}) e
+  where c.restriction_level in (${WAITING_LEVELS.map((level) => `'${level}'`).join(', ')})
+    and c.days_for_approval >= 0 and c.dataset_id >= $2::text
+  order by c.dataset_id, e.requested_at, e.end_user_id limit ${WAITED_PAGE}`;
 
 interface WaitedRow {
   readonly end_user_id: number;
   readonly user_id: UserId;
   readonly dataset_id: CuratedId;
   readonly days_for_approval: number;
+  readonly requested_at: string;
 }

@@ -19,6 +19,24 @@ const IMAGE = [
   .map((column) => `image ->> '${column}' as ${column}`)
   .join(', ');
 
+/** Which rows are on the page, from indexes alone. */
+const ALL = 'select history_id from end_user_history order by history_id desc limit $1::bigint offset $2::bigint';
+/** No dataset has more of the page, and of those before it, than these. */
+const MANAGED = `
+  select h.history_id from provider p cross join lateral (
+    select h.history_id from end_user_history h where h.dataset_id = p.dataset_id
+    order by h.history_id desc limit $1::bigint + $2::bigint) h
+  where p.user_id = $3::numeric and p.is_manager order by h.history_id desc limit $1::bigint offset $2::bigint`;
+
+const rowsOf = (page: string): string => `
+  select cause_user::text as cause_user, action, at, (image ->> 'end_user_id')::bigint as end_user_id,
+    image ->> 'user_id' as user_id, dataset_id, ${IMAGE}, (image ->> 'start_date')::timestamptz as start_date,
+    (image ->> 'duration')::bigint as duration, (image ->> 'date_denied')::timestamptz as date_denied
+  from (${page}) page cross join lateral (
+    select h.*, coalesce(h.after, h.before) as image from end_user_history h
+    where h.history_id = page.history_id limit 1) h
+  order by page.history_id desc`;
+
 export class PostgresAccessHistory implements AccessHistory {
   readonly #db: Sql;
 
@@ -32,17 +50,10 @@ export class PostgresAccessHistory implements AccessHistory {
     signal: AbortSignal,
   ): Promise<readonly HistoryEntry[]> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<HistoryRow>(
-      `select cause_user::text as cause_user, action, at, (image ->> 'end_user_id')::bigint as end_user_id,
-         image ->> 'user_id' as user_id, dataset_id, ${IMAGE}, (image ->> 'start_date')::timestamptz as start_date,
-         (image ->> 'duration')::bigint as duration, (image ->> 'date_denied')::timestamptz as date_denied
-       from (select h.*, coalesce(h.after, h.before) as image from end_user_history h
-         where $1::numeric is null or h.dataset_id in
-           (select p.dataset_id from provider p where p.user_id = $1::numeric and p.is_manager)
-         order by h.history_id desc limit $2::bigint offset $3::bigint) page
-       order by history_id desc`,
-      [of === 'all' ? null : of.managedBy, limit, offset],
-    );
+    const page = [limit, offset];
+    const rows = await (of === 'all'
+      ? this.#db.query<HistoryRow>(rowsOf(ALL), page)
+      : this.#db.query<HistoryRow>(rowsOf(MANAGED), [...page, of.managedBy]));
     return rows.map(historyEntry);
   }
 }

@@ -19,7 +19,6 @@ type StoredTerms = Omit<SettledTerms, 'startDate' | 'dateDenied' | 'requestedAt'
 };
 
 interface InvitationRow {
-  readonly invitation_id: number;
   readonly dataset_id: CuratedId;
   readonly content: Content;
   readonly cause_user: Cause['user'];
@@ -60,16 +59,26 @@ export class PostgresAccessInvitations implements AccessInvitations {
     signal.throwIfAborted();
     const address = email.toLowerCase();
     // Nearly always there is none, and this is asked at every call.
-    const waiting = await this.#db.query('select from invitation where email = $1 limit 1', [address], 'invited');
-    if (waiting.length === 0) return 0;
+    const waiting = await this.#db.query<{ invitation_id: number }>(
+      'select invitation_id from invitation where email = $1 order by invitation_id',
+      [address],
+      'invited',
+    );
+    let made = 0;
+    for (const { invitation_id: id } of waiting) if (await this.#redeemOne(id, user, at, signal)) made++;
+    return made;
+  }
+
+  /** Each by itself: a transaction writes one person's row, as the counts demand (migration 0002). */
+  #redeemOne(id: number, user: UserId, at: Date, signal: AbortSignal): Promise<boolean> {
     return this.#db.transaction(async (sql) => {
-      const rows = await sql.query<InvitationRow>(
-        `delete from invitation where email = $1
-         returning invitation_id, dataset_id, content, cause_user::text as cause_user`,
-        [address],
+      // Another call of the person may have taken it.
+      const [row] = await sql.query<InvitationRow>(
+        'delete from invitation where invitation_id = $1 returning dataset_id, content, cause_user::text as cause_user',
+        [id],
       );
-      for (const row of [...rows].sort((a, b) => a.invitation_id - b.invitation_id)) await enter(sql, row, user, at);
-      return rows.length;
+      if (row) await enter(sql, row, user, at);
+      return row !== undefined;
     }, signal);
   }
 }

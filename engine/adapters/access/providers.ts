@@ -33,7 +33,7 @@ export class PostgresAccessProviders implements AccessProviders {
       [dataset, limit, offset],
     );
     const [count] = await this.#db.query<{ total: number }>(
-      'select count(*) as total from provider where dataset_id = $1',
+      'select providers as total from people_count where dataset_id = $1',
       [dataset],
     );
     return { items: rows.map(provider), total: count?.total ?? 0 };

@@ -25,7 +25,9 @@ export class PostgresAccessStaff implements AccessStaff {
        order by staff_id limit $1::bigint offset $2::bigint`,
       [limit, offset],
     );
-    const [count] = await this.#db.query<{ total: number }>('select count(*) as total from staff');
+    const [count] = await this.#db.query<{ total: number }>(
+      "select staff as total from people_count where dataset_id = ''",
+    );
     return { items: rows.map(staffMember), total: count?.total ?? 0 };
   }
 

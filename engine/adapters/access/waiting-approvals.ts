@@ -19,12 +19,11 @@ export class WaitingApprovals implements AccessApprovals {
 
   async approveWaited(now: Date, signal: AbortSignal): Promise<number> {
     let approved = 0;
-    for (let after = 0; ; ) {
+    for (let after: WaitedRequest | undefined; ; ) {
       const page = await this.#endUsers.waited(now, after, signal);
       for (const request of page) if (await this.#approve(request, now, signal)) approved++;
-      const last = page.at(-1);
-      if (!last) return approved;
-      after = last.id;
+      after = page.at(-1);
+      if (!after) return approved;
     }
   }
 

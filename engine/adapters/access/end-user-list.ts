@@ -1,0 +1,62 @@
+// The statements that list access requests, in order of user and dataset. The first finds where the page begins, in an
+// index alone, and reads the total from the counts that each change keeps; the others go on from the last row.
+
+import type { AccessRequest, RequestStatus } from '../../model/access-request.ts';
+import type { EndUserFilter } from '../../ports/end-users.ts';
+import { SqlParameters } from '../sql-parameters.ts';
+import { REQUEST_COLUMNS, type RequestRow } from './request-row.ts';
+
+/** Rows that are in memory at once: each has up to five long texts. */
+export const LIST_BATCH = 100;
+
+/** With nothing but the total when the page is empty. */
+export type FirstRow = RequestRow & { readonly total: number };
+
+interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+const TOTALS: Readonly<Record<RequestStatus | 'any', string>> = {
+  requested: 'requested',
+  approved: 'approved',
+  denied: 'denied',
+  any: 'requested + approved + denied',
+};
+
+export function firstStatement(filter: EndUserFilter, limit: number): Statement {
+  const parameters = new SqlParameters();
+  const conditions = conditionsOf(filter, parameters);
+  const counted = parameters.add(filter.dataset ?? '', 'text');
+  const page = `limit ${parameters.add(limit, 'bigint')} offset ${parameters.add(filter.offset, 'bigint')}`;
+  // `limit 1` keeps the planner from reading the table for the rows of the page.
+  const text = `
+    select c.total, ${REQUEST_COLUMNS}
+    from (select ${TOTALS[filter.status ?? 'any']} as total from people_count where dataset_id = ${counted}) c
+    left join lateral (
+      select e.* from (
+        select user_id, dataset_id from end_user where ${conditions} order by user_id, dataset_id ${page}) k
+      cross join lateral (
+        select * from end_user e where e.user_id = k.user_id and e.dataset_id = k.dataset_id limit 1) e) e on true
+    order by e.user_id, e.dataset_id`;
+  return { text, values: parameters.values };
+}
+
+export function nextStatement(filter: EndUserFilter, after: AccessRequest, limit: number): Statement {
+  const parameters = new SqlParameters();
+  const conditions = conditionsOf(filter, parameters);
+  const user = parameters.add(after.userId, 'numeric');
+  const later = filter.dataset
+    ? `user_id > ${user}`
+    : `(user_id, dataset_id) > (${user}, ${parameters.add(after.datasetId, 'text')})`;
+  const text = `
+    select ${REQUEST_COLUMNS} from end_user where ${conditions} and ${later}
+    order by end_user.user_id, dataset_id limit ${parameters.add(limit, 'bigint')}`;
+  return { text, values: parameters.values };
+}
+
+function conditionsOf({ dataset, status }: EndUserFilter, parameters: SqlParameters): string {
+  const inDataset = dataset === undefined ? 'true' : `dataset_id = ${parameters.add(dataset, 'text')}`;
+  const withStatus = status === undefined ? 'true' : `approval_status = ${parameters.add(status, 'text')}`;
+  return `${inDataset} and ${withStatus}`;
+}

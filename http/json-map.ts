@@ -1,0 +1,36 @@
+// A JSON object of any length as text, in constant memory: some members, and one that is a map from names to values.
+
+import { stringifyJson } from '../engine/model/json.ts';
+import type { RequestContext } from './context.ts';
+
+export interface MapText {
+  /** What comes before the map. */
+  readonly head: Readonly<Record<string, unknown>>;
+  /** The member that is the map. */
+  readonly name: string;
+  /** Batch by batch; no name twice. */
+  readonly entries: AsyncIterable<readonly (readonly [name: string, value: unknown])[]>;
+}
+
+/** Answers 200. As with any list, a failure in the middle cuts the answer off, so that it cannot be taken for whole. */
+export function jsonMapReport(context: RequestContext, map: MapText): Promise<void> {
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+  return context.textStream(headers, mapText(map));
+}
+
+/** One piece for each batch; nothing comes before the first is there. */
+export async function* mapText({ head, name, entries }: MapText): AsyncGenerator<string, void, undefined> {
+  const before = stringifyJson(head).slice(0, -1);
+  let start = `${before}${before === '{' ? '' : ','}${JSON.stringify(name)}:{`;
+  let separator = '';
+  for await (const batch of entries) {
+    let text = start;
+    for (const [key, value] of batch) {
+      text += `${separator}${JSON.stringify(key)}:${stringifyJson(value)}`;
+      separator = ',';
+    }
+    start = '';
+    if (text !== '') yield text;
+  }
+  yield `${start}}}`;
+}
