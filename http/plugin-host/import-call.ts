@@ -6,6 +6,7 @@ import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
 import type { Logger } from '../../engine/log.ts';
 import { fileNameKey } from '../../engine/model/file-name.ts';
+import { removeTree } from '../remove-tree.ts';
 import type { Archives } from './archives.ts';
 import { type HostReply, invalid, scriptFailure } from './host-reply.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
@@ -13,7 +14,7 @@ import { type Scripts, scriptError } from './script-call.ts';
 import type { ScriptEnvironment } from './script-environment.ts';
 import { splitMessages } from './script-messages.ts';
 import { type MetadataDocument, manifestDocument, validationDocument } from './wire-documents.ts';
-import { type FoundFile, findFiles, type Workspace } from './workspace.ts';
+import { type FoundFile, type FoundFiles, findFiles, type Workspace } from './workspace.ts';
 
 const RESERVED_PREFIX = 'vdi-';
 const METADATA = 'vdi-meta.json';
@@ -43,23 +44,27 @@ export async function runImport(
   const rawUploads = await archives.unpack(workspace.path('import.zip'), input, call.limits, signal);
   await rm(workspace.path('import.zip'));
   if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
+  if (rawUploads.some((file) => file.name.startsWith(`${METADATA}/`)))
+    return invalid([`the upload has a folder named ${METADATA}, where the metadata go`]);
   await writeFile(workspace.path('input', METADATA), call.meta.text);
 
   const args = [input, output];
   const outcome = await scripts.run({ kind: 'import', ...call, args, cwd: workspace.dir }, signal);
   if (outcome.kind === 'refused') return invalid(outcome.lines);
   if (outcome.kind !== 'ok') return scriptFailure(outcome);
-  const { files, others } = await findFiles(output);
-  const fault = outputFault(files, others);
+  const found = await findFiles(output);
+  const fault = outputFault(found);
   if (fault !== undefined) return scriptFailure(scriptError(plugin.scripts.dataCleaning, 0, fault));
-  await rm(input, { recursive: true });
-  return packReply(call, archives, { rawUploads, files, lines: outcome.lines }, signal);
+  await removeTree(input);
+  return packReply(call, archives, { rawUploads, files: found.files, lines: outcome.lines }, signal);
 }
 
 /** Why the script's output cannot become a dataset's files. */
-function outputFault(files: readonly FoundFile[], others: readonly string[]): string | undefined {
+function outputFault({ files, others, misnamed }: FoundFiles): string | undefined {
   const [other] = others;
   if (other !== undefined) return `the import script wrote ${quoteEntry(other)}, which is neither file nor folder`;
+  const [wrong] = misnamed;
+  if (wrong !== undefined) return `the import script wrote ${quoteEntry(wrong)}, a name that is not UTF-8`;
   if (files.length === 0) return 'the import script wrote no output files';
   const keys = new Map<string, string>();
   for (const { name } of files) {
@@ -89,7 +94,7 @@ async function packReply(
   const data = { path: 'data.zip', file: workspace.path('data.zip') };
   const packed = result.files.map(({ name, file, size }) => ({ path: name, file, size }));
   const { bytes: size } = await archives.zip(data.file, packed, { level: DATA_LEVEL }, signal);
-  await rm(workspace.path('output'), { recursive: true });
+  await removeTree(workspace.path('output'));
   const manifest = manifestDocument(result.rawUploads, installReady);
   const parts = [
     await document(workspace, 'vdi-manifest.json', manifest),

@@ -2,6 +2,7 @@
 
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import { rejected } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Archives } from './archives.ts';
@@ -37,10 +38,12 @@ export async function runInstallData(
     return serverError(`${folder.final} is there already; uninstall dataset ${call.dataset} first`);
   const zip = workspace.path('install-ready.zip');
   const dataDir = await workspace.folder('install');
-  await archives.unpack(zip, dataDir, call.limits, signal);
+  const files = await archives.unpack(zip, dataDir, call.limits, signal);
+  if (files.some((file) => file.name.startsWith(`${METADATA}/`)))
+    throw rejected(`the payload has a folder named ${METADATA}, where the metadata go`);
   await rm(zip);
   await writeFile(workspace.path('install', METADATA), call.meta.text);
-  await folder.prepare();
+  await folder.prepare(plugin.name);
   try {
     const env = call.env(plugin.staging ? folder.staging : folder.final);
     const failure = await incompatibility(call, env, scripts, signal);

@@ -3,19 +3,20 @@
 //   install:    (nothing) -> .staging-{id} --script ended well--> .ready-{id} --swap--> {id}
 //   swap:       {id}, if any -> deleting-{id}-{time}; .ready-{id} -> {id}; deleting-* removed
 //   uninstall:  {id} -> deleting-{id}-{time}, removed
-// After a kill a start finishes each swap (.ready-*) and removes the rest. One host at a time may own an install root.
+// From before the script until after the swap .owner-{id} names the plugin: hosts of several plugins may share a folder.
+// After a kill a start finishes each swap (.ready-*) of its own plugins and removes the rest (install-sweep.ts).
 
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../engine/log.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Clock } from '../../engine/time.ts';
+import { removeTree } from '../remove-tree.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
 
-const STAGING = '.staging-';
-const READY = '.ready-';
-/** The time holds colons, which no dataset id has: a dataset of such a name is not mistaken for a leftover. */
-const DELETING = /^deleting-.+-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+export const STAGING = '.staging-';
+export const READY = '.ready-';
+export const OWNER = '.owner-';
 
 /** The folder that holds one folder per dataset. */
 export function datasetsFolder(plugin: HostedPlugin, target: HostedTarget, siteBuild: string): string {
@@ -28,21 +29,28 @@ export class InstallFolder {
   readonly #parent: string;
   readonly #dataset: DatasetId;
   readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #ready: string;
+  readonly #owner: string;
   readonly final: string;
   readonly staging: string;
 
-  constructor(parent: string, dataset: DatasetId, clock: Clock) {
+  constructor(parent: string, dataset: DatasetId, clock: Clock, log: Logger) {
     this.#parent = parent;
     this.#dataset = dataset;
     this.#clock = clock;
+    this.#log = log;
+    this.#ready = join(parent, READY + dataset);
+    this.#owner = join(parent, OWNER + dataset);
     this.final = join(parent, dataset);
     this.staging = join(parent, STAGING + dataset);
   }
 
   /** Makes the parent and clears what an earlier attempt may have left. The script makes its folder itself. */
-  async prepare(): Promise<void> {
+  async prepare(plugin: string): Promise<void> {
     await mkdir(this.#parent, { recursive: true, mode: 0o775 });
     await this.discard();
+    await writeFile(this.#owner, plugin);
   }
 
   async installed(): Promise<boolean> {
@@ -52,49 +60,51 @@ export class InstallFolder {
   /** The staged tree, if the script made any, takes the place of the old one. */
   async commit(): Promise<void> {
     if (!(await exists(this.staging))) return this.remove();
-    const ready = join(this.#parent, READY + this.#dataset);
-    await rename(this.staging, ready);
-    await swap(this.#parent, this.#dataset, this.#clock);
+    await rename(this.staging, this.#ready);
+    await this.swap();
   }
 
+  /** The tree that is ready takes the place of the old one, which stays when that fails. */
+  async swap(): Promise<void> {
+    const condemned = await this.#condemn();
+    try {
+      await rename(this.#ready, this.final);
+    } catch (error) {
+      if (condemned !== undefined) await rename(condemned, this.final);
+      throw error;
+    }
+    await this.#clear(condemned);
+  }
+
+  /** What is staged or ready is given up. */
   async discard(): Promise<void> {
-    await rm(this.staging, { recursive: true, force: true });
+    await removeTree(this.staging);
+    await removeTree(this.#ready);
+    await rm(this.#owner, { force: true });
   }
 
   /** Gone at once for the site, then removed; nothing there is fine. */
   async remove(): Promise<void> {
-    const condemned = await condemn(this.#parent, this.#dataset, this.#clock);
-    if (condemned !== undefined) await rm(condemned, { recursive: true, force: true });
+    await this.#clear(await this.#condemn());
   }
-}
 
-/** Finishes and clears what a kill left in a folder of datasets; a folder that is not there yet is fine. */
-export async function sweepDatasets(parent: string, clock: Clock, log: Logger): Promise<void> {
-  for (const name of await readdir(parent).catch(noEntries)) {
-    if (name.startsWith(READY)) {
-      const dataset = name.slice(READY.length) as DatasetId;
-      log.warn({ dataset, folder: parent }, 'finishing an installation that was cut off');
-      await swap(parent, dataset, clock);
-    } else if (name.startsWith(STAGING) || DELETING.test(name)) {
-      await rm(join(parent, name), { recursive: true, force: true });
+  async #condemn(): Promise<string | undefined> {
+    const to = join(this.#parent, `deleting-${this.#dataset}-${new Date(this.#clock.now()).toISOString()}`);
+    try {
+      await rename(this.final, to);
+      return to;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
     }
   }
-}
 
-async function swap(parent: string, dataset: DatasetId, clock: Clock): Promise<void> {
-  const condemned = await condemn(parent, dataset, clock);
-  await rename(join(parent, READY + dataset), join(parent, dataset));
-  if (condemned !== undefined) await rm(condemned, { recursive: true, force: true });
-}
-
-async function condemn(parent: string, dataset: DatasetId, clock: Clock): Promise<string | undefined> {
-  const to = join(parent, `deleting-${dataset}-${new Date(clock.now()).toISOString()}`);
-  try {
-    await rename(join(parent, dataset), to);
-    return to;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+  /** For the site it is gone: what cannot be removed now, since others have files of it open, the next start removes. */
+  async #clear(condemned: string | undefined): Promise<void> {
+    if (condemned === undefined) return;
+    await removeTree(condemned).catch((err: unknown) =>
+      this.#log.warn({ err, dataset: this.#dataset, folder: condemned }, 'old files of a dataset not removed yet'),
+    );
   }
 }
 
@@ -103,8 +113,3 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-function noEntries(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return [];
-  throw error;
-}

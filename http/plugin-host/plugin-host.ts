@@ -14,7 +14,8 @@ import type { HostReply } from './host-reply.ts';
 import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
 import { runImport } from './import-call.ts';
 import { type InstallCall, runInstallData, runInstallMeta, runUninstall } from './install-calls.ts';
-import { datasetsFolder, InstallFolder, sweepDatasets } from './install-folder.ts';
+import { datasetsFolder, InstallFolder } from './install-folder.ts';
+import { sweepDatasets } from './install-sweep.ts';
 import { Scripts } from './script-call.ts';
 import { baseEnvironment, importEnvironment, importId, installEnvironment } from './script-environment.ts';
 import { ScriptMetrics } from './script-metrics.ts';
@@ -68,7 +69,8 @@ export class PluginHost {
 
   /** Before the first call: what a kill left behind is finished or cleared. Fails when an install root is missing. */
   async prepare(): Promise<void> {
-    await sweepWorkspaces(this.#options.workDir);
+    await sweepWorkspaces(this.#options.workDir, this.#parts.log);
+    const names = this.#options.plugins.map(({ name }) => name);
     const folders = new Set<string>();
     for (const plugin of this.#options.plugins) {
       // Made by nobody here: a mount that is missing must not be replaced by a folder of its name.
@@ -76,7 +78,7 @@ export class PluginHost {
         throw new Failure('transient', `installRoot '${plugin.installRoot}' of plugin ${plugin.name} is no folder`);
       for (const target of this.#options.targets) folders.add(datasetsFolder(plugin, target, this.#options.siteBuild));
     }
-    for (const folder of folders) await sweepDatasets(folder, this.#parts.clock, this.#parts.log);
+    for (const folder of folders) await sweepDatasets(folder, names, this.#parts.clock, this.#parts.log);
   }
 
   get load(): { readonly calls: number; readonly scripts: number } {
@@ -156,13 +158,14 @@ export class PluginHost {
     const db = await target.dataDb(signal);
     const base = baseEnvironment(this.#options.environment, plugin.customPath);
     const parent = datasetsFolder(plugin, target, this.#options.siteBuild);
+    const log = this.#log(ids, plugin, target);
     return {
       plugin,
       workspace,
       dataset: ids.dataset,
-      folder: new InstallFolder(parent, ids.dataset, this.#parts.clock),
+      folder: new InstallFolder(parent, ids.dataset, this.#parts.clock, log),
       env: (dataFiles) => ({ ...base, ...installEnvironment(ids.dataset, target.id, dataFiles, db) }),
-      log: this.#log(ids, plugin, target),
+      log,
     };
   }
 

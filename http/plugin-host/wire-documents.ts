@@ -4,7 +4,13 @@
 import { Failure, messageOf, rejected } from '../../engine/failure.ts';
 import { type DatasetId, parseDatasetId } from '../../engine/model/ids.ts';
 import { parseJson, stringifyJson } from '../../engine/model/json.ts';
-import { type DatasetMetadata, type DatasetType, type FileEntry, parseMetadata } from '../../engine/model/metadata.ts';
+import {
+  type DatasetMetadata,
+  type DatasetType,
+  type Dependency,
+  type FileEntry,
+  parseMetadata,
+} from '../../engine/model/metadata.ts';
 
 export interface CallIds {
   /** Follows the event through all logs; 0 when the caller sent none. */
@@ -35,6 +41,7 @@ export function parseImportDetails(
   if (metadata.name.trim() === '') throw rejected("'meta.name' must not be blank");
   if (metadata.installTargets.length === 0 || metadata.installTargets.some((target) => `${target}`.trim() === ''))
     throw rejected("'meta.installTargets' must name at least one target and no blank one");
+  checkDependencies(metadata, ['resourceDisplayName']);
   return { ...parseIds(fields), jobId, meta };
 }
 
@@ -69,7 +76,7 @@ export function parseMetadataPart(text: string): MetadataDocument {
   }
   if (metadata.type.name.trim() === '' || metadata.type.version.trim() === '')
     throw rejected("'meta.type' must have a name and a version that are not blank");
-  checkDependencies(metadata);
+  checkDependencies(metadata, LINE_FIELDS);
   return { metadata, text };
 }
 
@@ -96,10 +103,13 @@ function nestedMetadata(value: unknown): MetadataDocument {
   return parseMetadataPart(stringifyJson(value, 2));
 }
 
-/** Each becomes one line of the compatibility script's input: no text of the user may make two of it. */
-function checkDependencies({ dependencies }: DatasetMetadata): void {
+/** What makes one line of the compatibility script's input: no text of the user may make two of it. */
+const LINE_FIELDS = ['resourceIdentifier', 'resourceVersion'] as const;
+
+function checkDependencies({ dependencies }: DatasetMetadata, fields: readonly (keyof Dependency)[]): void {
+  if (!Array.isArray(dependencies)) throw rejected("'meta.dependencies' must be a list");
   for (const [i, dependency] of dependencies.entries()) {
-    for (const field of ['resourceIdentifier', 'resourceVersion', 'resourceDisplayName'] as const) {
+    for (const field of fields) {
       const value: unknown = dependency?.[field];
       if (typeof value !== 'string' || value.trim() === '' || /[\p{Cc}]/u.test(value))
         throw rejected(

@@ -1,8 +1,10 @@
 // The folders of one call: `workspace` is where its script runs, `properties` holds data properties. Gone afterwards.
 
-import { mkdir, mkdtemp, opendir, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Logger } from '../../engine/log.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
+import { removeTree } from '../remove-tree.ts';
 
 const PREFIX = 'call-';
 
@@ -36,15 +38,18 @@ export class Workspace implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#root, { recursive: true, force: true });
+    await removeTree(this.#root);
   }
 }
 
-/** Removes the workspaces of a host that was killed; called before the first call. */
-export async function sweepWorkspaces(under: string): Promise<void> {
+/** Removes the workspaces of a host that was killed; called before the first call. One that cannot be removed stays. */
+export async function sweepWorkspaces(under: string, log: Logger): Promise<void> {
   await mkdir(under, { recursive: true });
   for await (const entry of await opendir(under))
-    if (entry.name.startsWith(PREFIX)) await rm(join(under, entry.name), { recursive: true, force: true });
+    if (entry.name.startsWith(PREFIX))
+      await removeTree(join(under, entry.name)).catch((err: unknown) =>
+        log.warn({ err, folder: entry.name }, 'workspace of a process that was killed not removed'),
+      );
 }
 
 export interface FoundFile extends FileEntry {
@@ -52,21 +57,29 @@ export interface FoundFile extends FileEntry {
   readonly file: string;
 }
 
-/** Every file below the folder by relative path, sorted; what is neither file nor folder is named in `others`. */
-export async function findFiles(
-  dir: string,
-): Promise<{ readonly files: readonly FoundFile[]; readonly others: readonly string[] }> {
+export interface FoundFiles {
+  readonly files: readonly FoundFile[];
+  /** What is neither file nor folder. */
+  readonly others: readonly string[];
+  /** What has a name that is not UTF-8, as far as it can be shown. */
+  readonly misnamed: readonly string[];
+}
+
+/** Every file below the folder by relative path, sorted. A folder that is gone, or is no folder any more, holds none. */
+export async function findFiles(dir: string): Promise<FoundFiles> {
   const files: FoundFile[] = [];
   const others: string[] = [];
+  const misnamed: string[] = [];
   const visit = async (folder: string): Promise<void> => {
     for await (const entry of await opendir(join(dir, folder))) {
       const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
       const file = join(dir, name);
-      if (entry.isDirectory()) await visit(name);
+      if (name.includes('\ufffd')) misnamed.push(name);
+      else if (entry.isDirectory()) await visit(name);
       else if (entry.isFile()) files.push({ name, file, size: (await stat(file)).size });
       else others.push(name);
     }
   };
-  await visit('');
-  return { files: files.sort((a, b) => (a.name < b.name ? -1 : 1)), others };
+  if ((await lstat(dir).catch(() => undefined))?.isDirectory()) await visit('');
+  return { files: files.sort((a, b) => (a.name < b.name ? -1 : 1)), others, misnamed };
 }
