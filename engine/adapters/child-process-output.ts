@@ -59,37 +59,58 @@ export class LineSplitter {
   }
 }
 
-/** Keeps the first lines: 10,000 lines, 16 KiB a line, 4 MiB in all; then a note instead. */
-export class CappedLines {
-  readonly #lines: string[] = [];
-  readonly #splitter = new LineSplitter((line, cut) => this.#keep(line, cut));
+/** Lets the first lines through: 10,000 lines, 16 KiB a line, 4 MiB in all; then a note instead of the others. */
+export class LineCap {
+  readonly #emit: (line: string) => void;
+  readonly #splitter = new LineSplitter((line, cut) => this.#take(line, cut));
+  #lines = 0;
   #bytes = 0;
   #dropped = 0;
   #shortened = 0;
+
+  constructor(emit: (line: string) => void) {
+    this.#emit = emit;
+  }
 
   write(chunk: Buffer): void {
     this.#splitter.write(chunk);
   }
 
-  end(): readonly string[] {
+  end(): void {
     this.#splitter.end();
-    if (this.#dropped === 0 && this.#shortened === 0) return this.#lines;
+    if (this.#dropped === 0 && this.#shortened === 0) return;
     const note = [
       ...(this.#dropped > 0 ? [`${this.#dropped} more lines left out`] : []),
       ...(this.#shortened > 0 ? [`${this.#shortened} lines cut at ${MAX_LINE_BYTES} bytes`] : []),
     ];
-    return [...this.#lines, `[output cut: ${note.join(', ')}]`];
+    this.#emit(`[output cut: ${note.join(', ')}]`);
   }
 
-  #keep(line: string, cut: boolean): void {
+  #take(line: string, cut: boolean): void {
     const size = Buffer.byteLength(line) + 1;
-    if (this.#dropped > 0 || this.#lines.length >= MAX_LINES || this.#bytes + size > MAX_BYTES) {
+    if (this.#dropped > 0 || this.#lines >= MAX_LINES || this.#bytes + size > MAX_BYTES) {
       this.#dropped++;
       return;
     }
     if (cut) this.#shortened++;
+    this.#lines++;
     this.#bytes += size;
-    this.#lines.push(line);
+    this.#emit(line);
+  }
+}
+
+/** Keeps the lines that the cap lets through. */
+export class CappedLines {
+  readonly #lines: string[] = [];
+  readonly #cap = new LineCap((line) => this.#lines.push(line));
+
+  write(chunk: Buffer): void {
+    this.#cap.write(chunk);
+  }
+
+  end(): readonly string[] {
+    this.#cap.end();
+    return this.#lines;
   }
 }
 

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { Failure, messageOf } from '../failure.ts';
 import type { Logger } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { groupMembers, processesOfRun, processFacts, sendSignal } from './child-process-table.ts';
@@ -35,12 +35,29 @@ export class ScriptRecords implements AsyncDisposable {
   async expect(runId: string): Promise<RunRecord> {
     if (!/^[A-Za-z0-9_-]{1,128}$/.test(runId))
       throw new Failure('defect', `run id '${runId}' must be 1 to 128 characters of A-Z a-z 0-9 _ -`);
-    this.#file ??= openFile(this.#dir);
-    const { handle } = await this.#file;
+    const { handle } = await this.#open();
     const slot = this.#freeSlots.pop() ?? this.#slots++;
-    const record = new RunRecord(runId, handle, slot * SLOT_BYTES, () => this.#freeSlots.push(slot));
-    await record.write({ runId });
+    const freed = (): void => void this.#freeSlots.push(slot);
+    const record = new RunRecord(runId, handle, slot * SLOT_BYTES, freed);
+    try {
+      await record.write({ runId });
+    } catch (error) {
+      freed();
+      throw notRecorded(runId, error);
+    }
     return record;
+  }
+
+  /** A disk that was full a while ago must not fail all later runs. */
+  async #open(): Promise<OpenFile> {
+    const file = this.#file ?? openFile(this.#dir);
+    this.#file = file;
+    try {
+      return await file;
+    } catch (error) {
+      if (this.#file === file) this.#file = undefined;
+      throw notRecorded(this.#dir, error);
+    }
   }
 
   /** After the last run has ended; what could not be ended stays on record. */
@@ -124,6 +141,9 @@ async function leftovers({ runId, group }: ScriptRecord): Promise<number[]> {
   const members = leader?.startTime === group.startTime ? await groupMembers(group.pgid) : [];
   return [...new Set([...members, ...marked])];
 }
+
+const notRecorded = (what: string, cause: unknown): Failure =>
+  new Failure('transient', `script run ${what} not recorded: ${messageOf(cause)}`, { cause });
 
 interface OpenFile {
   readonly path: string;

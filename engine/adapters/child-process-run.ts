@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ScriptResult, ScriptSpec } from '../ports/script-runner.ts';
 import type { Clock } from '../time.ts';
 import { settledWithin } from '../wait.ts';
-import { CappedLines, LineSplitter, Tail } from './child-process-output.ts';
+import { CappedLines, LineCap, Tail } from './child-process-output.ts';
 import { RUN_VARIABLE } from './child-process-table.ts';
 
 /** Errors that only say that the script did not want its input. */
@@ -27,10 +27,10 @@ export class ScriptRun {
   readonly #closed: Promise<void>;
   readonly #stdout = new CappedLines();
   readonly #stderrTail = new Tail();
-  readonly #stderrLines: LineSplitter;
+  readonly #stderrLines: LineCap;
 
   constructor(spec: ScriptSpec, [program, ...args]: readonly [string, ...string[]]) {
-    this.#stderrLines = new LineSplitter((line) => spec.onStderr?.(line));
+    this.#stderrLines = new LineCap((line) => spec.onStderr?.(line));
     const child = spawn(program, args, {
       cwd: spec.cwd,
       env: { ...spec.env, [RUN_VARIABLE]: spec.runId },
@@ -49,7 +49,7 @@ export class ScriptRun {
       child.once('close', () => resolve());
     });
     // A pipe that breaks has nothing more to say; the exit does.
-    for (const stream of child.stdio) stream?.on('error', () => undefined);
+    for (const stream of this.#pipes) stream?.on('error', () => undefined);
     child.stdout?.on('data', (chunk: Buffer) => this.#stdout.write(chunk));
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#stderrTail.write(chunk);
@@ -63,6 +63,11 @@ export class ScriptRun {
     });
   }
 
+  /** None when there were no descriptors left to make them. */
+  get #pipes(): Partial<ChildProcess['stdio']> {
+    return (this.#child as Partial<ChildProcess>).stdio ?? [];
+  }
+
   get group(): number {
     return this.#child.pid ?? 0;
   }
@@ -74,8 +79,13 @@ export class ScriptRun {
 
   async output(ms: number, clock: Clock): Promise<Pick<ScriptResult, 'stdout' | 'stderrTail'>> {
     await this.drained(ms, clock);
-    for (const stream of this.#child.stdio) stream?.destroy();
+    this.close();
     this.#stderrLines.end();
     return { stdout: this.#stdout.end(), stderrTail: this.#stderrTail.end() };
+  }
+
+  /** Whoever holds the other ends. */
+  close(): void {
+    for (const stream of this.#pipes) stream?.destroy();
   }
 }

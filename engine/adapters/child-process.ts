@@ -63,6 +63,8 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     const recorded = record
       .started(run.group)
       .catch((err: unknown) => this.#log.warn({ err, run: spec.runId }, 'script group not recorded'));
+    // Also when a process cannot be ended, which fails the run: its pipes are not kept for it.
+    using _pipes = { [Symbol.dispose]: () => run.close() };
     const outcome = await this.#attend(run, spec, signal);
     const durationMs = this.#clock.now() - started;
     await run.drained(outcome.cutShort ? 0 : this.#drainMs, this.#clock);

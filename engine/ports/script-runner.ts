@@ -14,7 +14,7 @@ export interface ScriptSpec {
   readonly maxDurationMs: number;
   /** Marks the child's processes, so that one that left the group is found and ended too. Unique per run. */
   readonly runId: string;
-  /** Each line of standard error, without its line end. */
+  /** The first lines of standard error, without their line ends, capped like standard output. */
   readonly onStderr?: (line: string) => void;
   readonly limits?: { readonly cpuSeconds?: number; readonly fileSizeBytes?: number };
 }

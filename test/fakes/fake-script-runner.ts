@@ -1,6 +1,6 @@
 // A script runner whose programs are functions: for tests of what happens around scripts, without processes.
 
-import { CappedLines } from '../../engine/adapters/child-process-output.ts';
+import { CappedLines, LineCap } from '../../engine/adapters/child-process-output.ts';
 import { aborted, messageOf } from '../../engine/failure.ts';
 import type { ScriptEnd, ScriptResult, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
 import type { Clock } from '../../engine/time.ts';
@@ -40,12 +40,13 @@ export class FakeScriptRunner implements ScriptRunner {
     const stdin = [...(spec.stdin ?? [])].join('');
     const started = this.#clock.now();
     const stdout = new CappedLines();
+    const told = new LineCap((line) => spec.onStderr?.(line));
     let stderr = '';
     const over = new AbortController();
     const ended = AbortSignal.any([signal, over.signal]);
     const err = (text: string): void => {
       stderr += text;
-      for (const line of text.replace(/\n$/, '').split('\n')) spec.onStderr?.(line);
+      told.write(Buffer.from(text));
     };
     const out = (text: string): void => stdout.write(Buffer.from(text));
     // Sleeping instead of `after`: a program that hangs must not let the test process run out of work.
@@ -55,6 +56,7 @@ export class FakeScriptRunner implements ScriptRunner {
     );
     const end = await Promise.race([program({ spec, stdin, out, err, signal: ended }).then(endOf), late]);
     over.abort();
+    told.end();
     throwIfAborted(spec, signal);
     return { end, stdout: stdout.end(), stderrTail: stderr, durationMs: this.#clock.now() - started };
   }

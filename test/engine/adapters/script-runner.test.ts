@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -234,4 +234,38 @@ t.test('the records are gone when the runner is disposed of', async (t) => {
   t.equal((await readdir(stateDir)).length, 1);
   await runner[Symbol.asyncDispose]();
   t.same(await readdir(stateDir), []);
+});
+
+t.test('a record that could not be made is tried again by the next run', async (t) => {
+  const { runner, spec, stateDir } = await setup(t);
+  await writeFile(stateDir, 'a file where the folder belongs');
+  await t.rejects(runner.run(spec('exit-with', { args: ['0'] }), signal), {
+    kind: 'transient',
+    message: /not recorded/,
+  });
+  await rm(stateDir);
+  t.same((await runner.run(spec('exit-with', { args: ['0'] }), signal)).end, { kind: 'exited', code: 0 });
+});
+
+t.test('without descriptors for its pipes a script is not started, for now', async (t) => {
+  const { stateDir, workspace } = await setup(t);
+  const program = join(SCRIPTS, 'starved-process.ts');
+  const args = [
+    '-c',
+    'ulimit -n 80; exec "$@"',
+    'sh',
+    process.execPath,
+    program,
+    stateDir,
+    workspace,
+    script('exit-with'),
+  ];
+  const starved = spawn('/bin/sh', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const said: Buffer[] = [];
+  starved.stdout.on('data', (chunk: Buffer) => said.push(chunk));
+  t.same(await once(starved, 'close'), [0, null]);
+  t.match(
+    Buffer.concat(said).toString(),
+    /^exited 0\ntransient cannot start .*exit-with\.sh: spawn .* EMFILE\nexited 0\n$/s,
+  );
 });
