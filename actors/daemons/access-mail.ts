@@ -9,6 +9,7 @@ import type { Logger } from '../../engine/log.ts';
 import type { Counter, Gauge, Metrics } from '../../engine/metrics.ts';
 import type { MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
+import { isEmail } from '../../engine/model/mail-address.ts';
 import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
@@ -157,16 +158,17 @@ async function recipients(
   const theirs = managers.map(addressOf);
   const support = site.supportEmail ?? '';
   const to = distinct(draft.template === 'edit-managers' ? [...theirs, support] : [addressOf(asker), support]);
-  const cc = distinct(draft.template === 'edit-managers' ? [] : theirs);
-  return { to, cc: cc.filter((address) => !to.includes(address)), person: profiles.get(asker) };
+  // Who is written to gets no copy besides.
+  const cc = draft.template === 'edit-managers' ? [] : distinct([...to, ...theirs]).slice(to.length);
+  return { to, cc, person: profiles.get(asker) };
 }
 
-/** Without empty ones; of two that differ in case only, the first. */
+/** Those that are one address each, whatever an account says; of two that differ in case only, the first. */
 const distinct = (addresses: readonly string[]): readonly string[] =>
   [
     ...new Map(
       addresses
-        .filter((address) => address !== '')
+        .filter(isEmail)
         .toReversed()
         .map((address) => [address.toLowerCase(), address] as const),
     ).values(),

@@ -1,16 +1,12 @@
 // Whom a new record is for: a user by id, who need not have an account, or whoever has a mail address.
 
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
+import { isEmail } from '../../engine/model/mail-address.ts';
 import type { AddressBook } from '../../engine/ports/address-book.ts';
 import { describeValue } from '../installer/checks/describe.ts';
 import type { Faults } from '../installer/checks/faults.ts';
 
 export type Invitee = { readonly userId: UserId } | { readonly email: string };
-
-/** One address, without a name or anything that a mail's head could take for more. */
-const EMAIL = /^[^\s@<>(),;:"'`[\]\\\p{Cc}]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,250}[\p{L}\p{N}])?$/u;
-
-export const isEmail = (text: string): boolean => EMAIL.test(text);
 
 /** Exactly one of the two; undefined when there is a fault, which is added. */
 export function readInvitee(

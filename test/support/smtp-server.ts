@@ -18,6 +18,8 @@ export interface SmtpServer {
   readonly mails: readonly TakenMail[];
   /** Answers to commands that start so, such as `RCPT TO:<a@b>` or `DATA`, instead of the usual ones. */
   readonly answers: Map<string, string>;
+  /** While true, every connection is closed at once. */
+  away: boolean;
 }
 
 interface Teardown {
@@ -34,6 +36,10 @@ export async function smtpServer(t: Teardown, security: 'none' | 'starttls' | 't
   const server = createServer((raw) => {
     sockets.add(raw);
     raw.on('error', () => undefined);
+    if (smtp.away) {
+      raw.destroy();
+      return;
+    }
     const socket = security === 'tls' ? new TLSSocket(raw, tlsOptions) : raw;
     socket.write('220 test\r\n');
     new Session(socket, security === 'starttls', security === 'tls', mails, answers).listen();
@@ -44,7 +50,8 @@ export async function smtpServer(t: Teardown, security: 'none' | 'starttls' | 't
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { port: (server.address() as AddressInfo).port, mails, answers };
+  const smtp: SmtpServer = { port: (server.address() as AddressInfo).port, mails, answers, away: false };
+  return smtp;
 }
 
 class Session {
