@@ -91,7 +91,12 @@ function toMember(entry: Entry): ZipMember | undefined {
   if (type === LINK) throw rejected(`entry ${quoteEntry(raw)} is a link`);
   if (type !== 0 && type !== PLAIN && type !== FOLDER)
     throw rejected(`entry ${quoteEntry(raw)} is neither a file nor a folder`);
-  if (raw.endsWith('/') || type === FOLDER || 'dropped' in check) return undefined;
+  if ('dropped' in check) return undefined;
+  if (raw.endsWith('/') || type === FOLDER) {
+    // Left out, its content would be lost without a word.
+    if (entry.uncompressedSize > 0) throw rejected(`entry ${quoteEntry(raw)} is a folder but has content`);
+    return undefined;
+  }
   if (entry.generalPurposeBitFlag & (ENCRYPTED | STRONG_ENCRYPTION | MASKED_HEADERS))
     throw rejected(`entry ${quoteEntry(raw)} is encrypted`);
   const { compressionMethod: method } = entry;
