@@ -1,4 +1,5 @@
-// Keeps the profiles of callers, so that their names can be shown to others. A missing profile is never a failure
+// Keeps the profiles of users who call, so that their names can be shown to others; guests own nothing and are given
+// nothing, and the number of one may be that of a user. A missing profile is never a failure
 // (engine/ports/accounts.ts), so neither is one that could not be written.
 
 import { messageOf, transient } from '../engine/failure.ts';
@@ -22,7 +23,7 @@ export function profileMemory(
   const known = new Map<string, string>();
   let quietUntil = 0;
   return async (caller) => {
-    if (caller.kind !== 'user' && caller.kind !== 'guest') return;
+    if (caller.kind !== 'user') return;
     const { profile } = caller;
     // A token without claims says nothing of the person: it must not wipe out what we know.
     if (!profile.firstName && !profile.lastName && !profile.email && !profile.affiliation) return;

@@ -6,7 +6,7 @@ import type { Caller } from '../../http/caller.ts';
 import { profileMemory } from '../../http/profile-memory.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 
-const caller = (id: string, firstName: string): Caller => {
+const caller = (id: string, firstName: string): Extract<Caller, { readonly kind: 'user' | 'guest' }> => {
   const userId = id as UserId;
   return { kind: 'user', userId, profile: { userId, firstName, lastName: '', email: '', affiliation: '' } };
 };
@@ -35,6 +35,14 @@ t.test('a token that says nothing of the person writes nothing', async (t) => {
   await remember(caller('1', ''));
   await remember({ kind: 'admin' });
   t.same(written, []);
+});
+
+t.test('a guest does not take the place of the user with the same number', async (t) => {
+  const { remember, written } = setup();
+  const user = caller('1', 'Ada');
+  await remember(user);
+  await remember({ ...user, kind: 'guest', profile: { ...user.profile, firstName: 'Somebody' } });
+  t.same(written, ['1 Ada']);
 });
 
 t.test('accounts that fail or hang delay one request, and fail none', async (t) => {

@@ -13,8 +13,11 @@ export interface SharedDataset extends Pick<DatasetRecord, 'owner' | 'state' | '
   readonly shares: readonly ShareRecord[];
 }
 
-/** An administrator sees every dataset, deleted ones too. */
-export type Viewer = UserId | 'admin';
+/**
+ * An administrator sees every dataset, deleted ones too. A guest sees what is not private, whatever the number in the
+ * token: it may be that of a user.
+ */
+export type Viewer = UserId | 'admin' | 'guest';
 
 /**
  * visible: the owner, a recipient who accepted a standing offer, anybody when it is not private.

@@ -9,8 +9,10 @@ import { sightOf, type Viewer } from './access.ts';
 
 type Queries = Pick<DatasetQueries, 'view'>;
 
-export const viewerOf = (context: RequestContext): Viewer =>
-  context.caller.kind === 'admin' ? 'admin' : context.userId;
+export function viewerOf(context: RequestContext): Viewer {
+  const { kind } = context.caller;
+  return kind === 'admin' || kind === 'guest' ? kind : context.userId;
+}
 
 /** The dataset when the viewer may see it; else 404, or 410 when the viewer knew of it. */
 export async function findVisible(

@@ -95,6 +95,14 @@ t.test('who may see what', async (t) => {
     t.equal(await statusOf(app, `guest-${stranger}`, `/datasets/${open.dataset}`), 403);
     t.equal(await statusOf(app, `guest-${stranger}`, '/datasets'), 403);
   });
+  await t.test('a guest with the number of a user has no part in what the user sees', async (t) => {
+    for (const path of ['/files', '/files/upload', '/files/vdi-meta.json'])
+      for (const user of [owner, friend]) {
+        t.equal(await statusOf(app, user, `/datasets/${hidden.dataset}${path}`), 200, `${path}, the user`);
+        t.equal(await statusOf(app, `guest-${user}`, `/datasets/${hidden.dataset}${path}`), 404, `${path}, the guest`);
+      }
+    t.equal(await statusOf(app, `guest-${owner}`, `/datasets/${deleted.dataset}/files`), 404);
+  });
   await t.test('an administrator sees every dataset with the owner’s eyes', async (t) => {
     for (const at of [hidden, deleted]) {
       const headers = { 'admin-token': ADMIN_TOKEN };

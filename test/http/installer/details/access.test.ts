@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type DatasetState, STORED_VISIBILITIES } from '../../../../engine/model/status.ts';
-import { type Sight, sightOf } from '../../../../http/installer/details/access.ts';
+import { type Sight, sightOf, type Viewer } from '../../../../http/installer/details/access.ts';
 import { CREATED, FRIEND, metadata, STRANGER, share, viewed } from '../datasets.ts';
 import { OWNER } from '../installation.ts';
 
@@ -17,7 +17,7 @@ t.test('a dataset that is not private is visible to all', async (t) => {
 });
 
 const published = { firstPublished: CREATED };
-const cases: readonly (readonly [string, Parameters<typeof viewed>[0], typeof OWNER, Sight])[] = [
+const cases: readonly (readonly [string, Parameters<typeof viewed>[0], Viewer, Sight])[] = [
   ['its owner sees a private dataset', {}, OWNER, 'visible'],
   ['a superseded one too', { state: 'superseded' }, OWNER, 'visible'],
   ['a stranger knows nothing of it', {}, STRANGER, 'absent'],
@@ -27,6 +27,8 @@ const cases: readonly (readonly [string, Parameters<typeof viewed>[0], typeof OW
   ['to others it is still absent', { shares: [accepted] }, STRANGER, 'absent'],
   ['once public, then private: gone', { metadata: metadata(published) }, STRANGER, 'gone'],
   ['but not to its owner', { metadata: metadata(published) }, OWNER, 'visible'],
+  ['a guest knows nothing of a private one', { shares: [accepted] }, 'guest', 'absent'],
+  ['a guest sees one that is not private', { metadata: metadata({ visibility: 'protected' }) }, 'guest', 'visible'],
 ];
 for (const [fact, changes, viewer, sight] of cases)
   t.test(fact, async (t) => {
