@@ -33,3 +33,14 @@ export function sightOf(dataset: SharedDataset, viewer: Viewer): Sight {
   if (share?.granted && share.accepted) return 'visible';
   return published || share?.granted === false ? 'gone' : 'absent';
 }
+
+/**
+ * As {@link sightOf}, for a revision that was replaced. Its owner can change it no more: what is taken back of the
+ * newest revision (its publication, a share, the dataset as a whole) is taken back of this one too.
+ * @param newest undefined when none is live
+ */
+export function sightOfReplaced(dataset: SharedDataset, newest: SharedDataset | undefined, viewer: Viewer): Sight {
+  const sight = sightOf(dataset, viewer);
+  if (sight !== 'visible' || viewer === 'admin' || dataset.owner === viewer) return sight;
+  return newest === undefined || sightOf(newest, viewer) === 'gone' ? 'gone' : 'visible';
+}

@@ -5,7 +5,7 @@ import { isDeleted } from '../../../engine/model/status.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../../context.ts';
 import { gone, type HttpError, notFound } from '../../errors.ts';
-import { sightOf, type Viewer } from './access.ts';
+import { type Sight, sightOf, sightOfReplaced, type Viewer } from './access.ts';
 
 type Queries = Pick<DatasetQueries, 'view'>;
 
@@ -21,7 +21,7 @@ export async function findVisible(
   viewer: Viewer,
   signal: AbortSignal,
 ): Promise<ViewedDataset> {
-  return visible(await find(queries, id, signal), id, viewer);
+  return visible(await find(queries, id, viewer, signal), id);
 }
 
 /**
@@ -34,12 +34,11 @@ export async function findOrMoved(
   viewer: Viewer,
   signal: AbortSignal,
 ): Promise<{ readonly found: ViewedDataset } | { readonly movedTo: DatasetId }> {
-  const dataset = await find(queries, id, signal);
-  const replaced = dataset && (dataset.state === 'superseded' || isDeleted(dataset.state));
-  const newest = replaced && dataset.newest ? await queries.view(dataset.newest, signal) : undefined;
-  if (newest && newest.dataset !== dataset?.dataset && sightOf(newest, viewer) === 'visible')
+  const found = await find(queries, id, viewer, signal);
+  const newest = found?.newest;
+  if (newest && newest.dataset !== found.dataset.dataset && sightOf(newest, viewer) === 'visible')
     return { movedTo: newest.dataset };
-  return { found: visible(dataset, id, viewer) };
+  return { found: visible(found, id) };
 }
 
 /** The dataset when the viewer may download its archives: anything else is absent (contract 1, Dataset files). */
@@ -49,20 +48,32 @@ export async function findDownloadable(
   viewer: Viewer,
   signal: AbortSignal,
 ): Promise<ViewedDataset> {
-  const dataset = await find(queries, id, signal);
-  if (dataset && sightOf(dataset, viewer) === 'visible') return dataset;
+  const found = await find(queries, id, viewer, signal);
+  if (found?.sight === 'visible') return found.dataset;
   throw unknown(id);
 }
 
-async function find(queries: Queries, id: string, signal: AbortSignal): Promise<ViewedDataset | undefined> {
-  const dataset = parseDatasetId(id);
-  return dataset && (await queries.view(dataset, signal));
+interface Found {
+  readonly dataset: ViewedDataset;
+  readonly sight: Sight;
+  /** Of a dataset that was replaced or deleted: the newest revision that is live. */
+  readonly newest: ViewedDataset | undefined;
 }
 
-function visible(dataset: ViewedDataset | undefined, id: string, viewer: Viewer): ViewedDataset {
-  const sight = dataset ? sightOf(dataset, viewer) : 'absent';
-  if (dataset && sight === 'visible') return dataset;
-  throw sight === 'gone' ? gone(`dataset ${id} is deleted, or no longer shared with you`) : unknown(id);
+async function find(queries: Queries, id: string, viewer: Viewer, signal: AbortSignal): Promise<Found | undefined> {
+  const known = parseDatasetId(id);
+  const dataset = known && (await queries.view(known, signal));
+  if (!dataset) return undefined;
+  const replaced = dataset.state === 'superseded';
+  const past = replaced || isDeleted(dataset.state);
+  const newest = past && dataset.newest ? await queries.view(dataset.newest, signal) : undefined;
+  const sight = replaced ? sightOfReplaced(dataset, newest, viewer) : sightOf(dataset, viewer);
+  return { dataset, sight, newest };
+}
+
+function visible(found: Found | undefined, id: string): ViewedDataset {
+  if (found?.sight === 'visible') return found.dataset;
+  throw found?.sight === 'gone' ? gone(`dataset ${id} is deleted, or no longer shared with you`) : unknown(id);
 }
 
 const unknown = (id: string): HttpError => notFound(`there is no dataset '${id}'`);

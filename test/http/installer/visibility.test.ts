@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import type { UserId } from '../../../engine/model/ids.ts';
+import { revisionOf, type UserId } from '../../../engine/model/ids.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newDataset, newUser } from '../../support/dataset-samples.ts';
 import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from './installer-app.ts';
-import { type Added, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
+import { type Added, add, IMPORTED, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
 
 const db = await cacheDatabase(t);
 const setup = (t: Test, options: AppOptions = {}) =>
@@ -115,4 +115,40 @@ t.test('who may see what', async (t) => {
     for (const path of ['', '/files', '/files/upload', '/files/install'])
       t.equal(await statusOf(app, undefined, `/datasets/${open.dataset}${path}`), 401, path);
   });
+});
+
+t.test('old revisions are no way around what the owner took back', async (t) => {
+  const app = await setup(t);
+  const [owner, friend, stranger] = [newUser(), newUser(), newUser()];
+  const published = { firstPublished: '2026-01-01T00:00:00.000Z' };
+  const old = await imported(app, db, owner, { visibility: 'public', ...published });
+  await share(db, old, friend, 'grant', 'accept');
+  await db.query(`update dataset set state = 'superseded' where dataset_id = $1`, [old.dataset]);
+  const newest = await add(
+    app,
+    db,
+    owner,
+    { visibility: 'public', ...published, revisionHistory: { originalId: old.dataset, revisions: [] } },
+    IMPORTED,
+    revisionOf(old.dataset, 1),
+  );
+  await share(db, newest, friend, 'grant', 'accept');
+  const seen = () =>
+    Promise.all(
+      [owner, friend, stranger, `guest-${stranger}`].flatMap((user) =>
+        ['/files', '/files/upload'].map((path) => statusOf(app, user, `/datasets/${old.dataset}${path}`)),
+      ),
+    );
+  t.strictSame(await seen(), [200, 200, 200, 200, 200, 200, 200, 200]);
+  const closed = await app.call(owner, 'PATCH', `/datasets/${newest.dataset}`, {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ visibility: { value: 'private' } }),
+  });
+  t.equal(closed.status, 204);
+  t.strictSame(await seen(), [200, 200, 200, 200, 410, 404, 410, 404], 'private again');
+  await share(db, newest, friend, 'revoke', 'accept');
+  t.strictSame(await seen(), [200, 200, 410, 404, 410, 404, 410, 404], 'and no longer shared');
+  t.equal(await statusOf(app, friend, `/datasets/${old.dataset}`), 410);
+  await db.query(`update dataset set state = 'deleting' where dataset_id = $1`, [newest.dataset]);
+  t.strictSame(await seen(), [200, 200, 410, 404, 410, 404, 410, 404], 'and deleted, the old one not yet');
 });

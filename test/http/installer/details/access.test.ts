@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type DatasetState, STORED_VISIBILITIES } from '../../../../engine/model/status.ts';
-import { type Sight, sightOf, type Viewer } from '../../../../http/installer/details/access.ts';
+import { type Sight, sightOf, sightOfReplaced, type Viewer } from '../../../../http/installer/details/access.ts';
 import { CREATED, FRIEND, metadata, STRANGER, share, viewed } from '../datasets.ts';
 import { OWNER } from '../installation.ts';
 
@@ -42,3 +42,28 @@ for (const state of ['deleting', 'deleted', 'pruning'] satisfies DatasetState[])
     t.equal(sightOf(viewed({ state }), STRANGER), 'absent');
     t.equal(sightOf(viewed({ state, metadata: metadata(published) }), STRANGER), 'gone');
   });
+
+t.test('of a replaced revision is taken back what is taken back of the newest', async (t) => {
+  const open = { metadata: metadata({ visibility: 'public', ...published }) } as const;
+  const closed = { metadata: metadata(published) };
+  const cases: readonly (readonly [
+    string,
+    Parameters<typeof viewed>[0],
+    Parameters<typeof viewed>[0],
+    Viewer,
+    Sight,
+  ])[] = [
+    ['both are public', open, open, STRANGER, 'visible'],
+    ['the newest is private again', open, closed, STRANGER, 'gone'],
+    ['to guests too', open, closed, 'guest', 'gone'],
+    ['both are shared', { shares: [accepted] }, { shares: [accepted] }, FRIEND, 'visible'],
+    ['the share of the newest was revoked', { shares: [accepted] }, { shares: [revoked] }, FRIEND, 'gone'],
+    ['the newest is deleted', open, { ...open, state: 'deleting' }, STRANGER, 'gone'],
+    ['the newest alone is public', {}, open, STRANGER, 'absent'],
+    ['its owner sees it in any case', open, { state: 'deleting' }, OWNER, 'visible'],
+    ['so does an administrator', {}, { state: 'deleting' }, 'admin', 'visible'],
+  ];
+  for (const [fact, old, newest, viewer, sight] of cases)
+    t.equal(sightOfReplaced(viewed({ ...old, state: 'superseded' }), viewed(newest), viewer), sight, fact);
+  t.equal(sightOfReplaced(viewed({ ...open, state: 'superseded' }), undefined, STRANGER), 'gone', 'none is live');
+});
