@@ -33,6 +33,8 @@ export class QueryReader {
     const query: Record<string, QueryValue> = Object.create(null);
     for (const [name, value] of search) {
       if (name in query) throw badRequest(`query parameter '${name}' is given twice`);
+      // As in a path and in a body: no database stores it, so nothing can be found by it.
+      if (value.includes('\0')) throw badRequest(`query parameter '${name}' holds the character U+0000`);
       query[name] = value;
     }
     const given = { ...query };

@@ -2,9 +2,15 @@
 
 import type { Query } from '../../query.ts';
 
+/** No database counts further than this without losing digits on the way. */
+const MAX = Number.MAX_SAFE_INTEGER;
+
 export const paging = {
-  limit: { description: 'At most so many; -1 = all', schema: { type: 'integer', minimum: -1, default: -1 } },
-  offset: { description: 'Skips so many', schema: { type: 'integer', minimum: 0, default: 0 } },
+  limit: {
+    description: 'At most so many; -1 = all',
+    schema: { type: 'integer', minimum: -1, maximum: MAX, default: -1 },
+  },
+  offset: { description: 'Skips so many', schema: { type: 'integer', minimum: 0, maximum: MAX, default: 0 } },
 } as const;
 
 export interface Paging {

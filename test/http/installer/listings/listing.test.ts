@@ -61,6 +61,17 @@ t.test('the listing shows own and accepted datasets, newest first, as the schema
   ]);
 });
 
+t.test('a listing counts as far as a safe integer, and no further', async (t) => {
+  const app = await setup(t);
+  const user = newUser();
+  for (const path of ['/datasets', '/datasets/community', '/users/self/share-offers'])
+    for (const name of ['limit', 'offset']) {
+      t.equal((await app.call(user, 'GET', `${path}?${name}=9007199254740991`)).status, 200, `${path} ${name}`);
+      for (const beyond of ['9007199254740992', '99999999999999999999', '1e30'])
+        t.equal((await app.call(user, 'GET', `${path}?${name}=${beyond}`)).status, 400, `${path} ${name}=${beyond}`);
+    }
+});
+
 t.test('an empty listing is an empty array', async (t) => {
   const app = await setup(t);
   const answer = await app.call(newUser(), 'GET', '/datasets');
