@@ -32,7 +32,9 @@ export async function sendObject(context: RequestContext, store: Source, options
   response.setHeader('accept-ranges', 'bytes');
   response.setHeader('cache-control', 'private, no-cache');
   if (isKnown(request.headers, validators)) return context.empty(304);
-  const asked = isSameForRange(request.headers, validators) ? request.headers.range : undefined;
+  // A range is of GET alone (RFC 9110, 14.2): HEAD tells of the whole.
+  const ranged = context.wantsBody && isSameForRange(request.headers, validators);
+  const asked = ranged ? request.headers.range : undefined;
   const range = rangeOf(asked, info.size);
   const length = range ? range.to - range.from + 1 : info.size;
   const opened = context.wantsBody && length > 0 ? await open(store, info, range, options.absent, signal) : undefined;

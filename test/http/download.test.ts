@@ -70,6 +70,10 @@ t.test('HEAD tells the same and opens nothing', async (t) => {
   const { status, text, header } = await get({}, 'HEAD');
   t.same([status, text, header('content-length'), header('etag')], [200, '', '10', '"fake-1"']);
   t.same(calls, ['head']);
+  for (const range of ['bytes=2-4', 'bytes=10-']) {
+    const asked = await get({ range }, 'HEAD');
+    t.same([asked.status, asked.header('content-length'), asked.header('content-range')], [200, '10', null], range);
+  }
 });
 
 t.test('a range is answered with its bytes, one outside the content with the size', async (t) => {
