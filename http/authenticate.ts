@@ -69,8 +69,7 @@ function tokenOf(
     const value = headers[name];
     if (value !== undefined) tokens.add(bearer(String(value), false));
   }
-  const inQuery = settings.queryToken && route.queryToken ? search.get('access_token') : null;
-  if (inQuery !== null) tokens.add(inQuery);
+  if (settings.queryToken && route.queryToken) for (const token of search.getAll('access_token')) tokens.add(token);
   if (tokens.size > 1) throw badRequest('the request carries several tokens that differ; one is needed');
   const [token] = tokens;
   return token;

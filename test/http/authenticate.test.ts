@@ -12,6 +12,8 @@ t.test('a token in the query is taken only where the route allows it, and never 
   t.equal(await status(`/file?access_token=${mine}`), 200);
   t.equal(await status(`/other?access_token=${mine}`), 401);
   t.equal(await status(`/file?access_token=${mine}`, { authorization: `Bearer ${another}` }), 400);
+  t.equal(await status(`/file?access_token=${mine}&access_token=${another}`), 400);
+  t.equal(await status(`/file?access_token=${mine}&access_token=${mine}`), 200);
   t.equal(await status('/other', { 'auth-key': mine }), 200);
   t.equal(await status('/other', { auth_key: `Bearer ${mine}` }), 200);
   t.equal(await status('/other', { auth_key: mine, authorization: `bearer ${mine}` }), 200);
