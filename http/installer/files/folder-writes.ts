@@ -109,6 +109,9 @@ async function receive(
   const given = mediaType(request.headers['content-type']);
   if (given !== '' && given !== contentType)
     throw unsupportedMedia(`content type '${given}': ${contentType} is needed`);
+  // What is a part to its sender would take the place of the whole (RFC 9110, 14.5).
+  if (request.headers['content-range'] !== undefined)
+    throw badRequest('header Content-Range: a file is put whole, not in parts');
   const length = request.headers['content-length'];
   const excess = (): HttpError =>
     tooLarge(

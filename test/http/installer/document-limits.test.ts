@@ -58,6 +58,11 @@ t.test('a body that cannot be used leaves the old file as it was', async (t) => 
   const announced = await put(app, at, 'a.txt', 'x'.repeat(2 * MIB + 1));
   t.strictSame([announced.status, announced.body], [413, { status: 'bad-request', message }]);
   for (const empty of [await put(app, at, 'a.txt', ''), await stream(app, at, 'a.txt', '')]) t.equal(empty.status, 400);
+  const part = await put(app, at, 'a.txt', 'xt', { ...OCTETS, 'content-range': 'bytes 2-3/4' });
+  t.strictSame(
+    [part.status, part.body],
+    [400, { status: 'bad-request', message: 'header Content-Range: a file is put whole, not in parts' }],
+  );
   const wrong = await put(app, at, 'a.txt', 'text', { 'content-type': 'multipart/form-data; boundary=x' });
   t.match([wrong.status, wrong.body], [415, { status: 'bad-request', message: /application\/octet-stream is needed/ }]);
   const ended = Promise.withResolvers<void>();
