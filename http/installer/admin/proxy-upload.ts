@@ -19,6 +19,9 @@ import { ADMIN_REFUSALS } from './refusals.ts';
 /** RFC 3339, section 5.6, without leap seconds. */
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
+/** A dataset of the future would lead every listing until then; but clocks differ. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 export function proxyUploadRoute(creation: Creation): Route {
   return {
     method: 'POST',
@@ -33,7 +36,7 @@ export function proxyUploadRoute(creation: Creation): Route {
       ...CreateDetails,
       properties: {
         ...CreateDetails.properties,
-        createdOn: { ...Datetime, description: 'When it was made; default now' },
+        createdOn: { ...Datetime, description: 'When it was made, not later than now; default now' },
       },
     }),
     responses: {
@@ -50,7 +53,7 @@ export function proxyUploadRoute(creation: Creation): Route {
     },
     handler: async (context) => {
       const owner = targetUser(context);
-      const details = new ProxyDetails(creation.details);
+      const details = new ProxyDetails(creation.details, creation.now());
       await creation.answer(context, { owner, details, createdMs: () => details.createdMs });
       context.log.info({ owner }, 'upload made by an administrator');
     },
@@ -69,11 +72,13 @@ function targetUser({ request }: RequestContext): UserId {
 /** The details of one upload: those that users give, and `createdOn`. */
 class ProxyDetails {
   readonly #details: CreateOrder['details'];
+  readonly #latestMs: number;
   /** Undefined when the details do not say. */
   createdMs: number | undefined;
 
-  constructor(details: CreateOrder['details']) {
+  constructor(details: CreateOrder['details'], nowMs: number) {
     this.#details = details;
+    this.#latestMs = nowMs + CLOCKS_DIFFER_MS;
   }
 
   check(body: unknown, version: Parameters<CreateOrder['details']['check']>[1]): CheckedDetails {
@@ -84,11 +89,12 @@ class ProxyDetails {
     if (createdOn === undefined || createdOn === null || (typeof createdOn === 'string' && createdOn.trim() === ''))
       return { details, faults };
     this.createdMs = typeof createdOn === 'string' ? momentOf(createdOn.trim()) : undefined;
-    if (this.createdMs !== undefined) return { details, faults };
-    faults.add(
-      ['createdOn'],
-      `is ${describeValue(createdOn)}; a date and time such as 2026-01-02T03:04:05Z is required`,
-    );
+    if (this.createdMs !== undefined && this.createdMs <= this.#latestMs) return { details, faults };
+    const needed =
+      this.createdMs === undefined
+        ? 'a date and time such as 2026-01-02T03:04:05Z is required'
+        : 'a dataset cannot have been made later than now';
+    faults.add(['createdOn'], `is ${describeValue(createdOn)}; ${needed}`);
     return { details: undefined, faults };
   }
 }

@@ -66,6 +66,11 @@ export class Creation {
     this.details = options.details;
   }
 
+  /** In ms since 1970. */
+  now(): number {
+    return this.#options.clock.now();
+  }
+
   async answer(context: RequestContext, order: CreateOrder): Promise<void> {
     const { intake, clock, random } = this.#options;
     const { owner } = order;

@@ -107,6 +107,19 @@ t.test('what is no date and time is refused with all other faults, and nothing s
   t.strictSame(await remains(app, db, owner), NOTHING);
 });
 
+t.test('a dataset cannot have been made later than now, give or take a minute', async (t) => {
+  const { app, uploadFor } = await setup(t);
+  const ahead = (ms: number): string => new Date(Date.now() + ms).toISOString();
+  const owner = newUser();
+  for (const createdOn of [ahead(3_600_000), '9999-12-31T23:59:59Z'])
+    t.match(await uploadFor(owner, { createdOn }), {
+      status: 422,
+      body: { errors: { byKey: { createdOn: [/a dataset cannot have been made later than now$/] } } },
+    });
+  t.strictSame(await remains(app, db, owner), NOTHING);
+  t.equal((await uploadFor(owner, { createdOn: ahead(10_000) })).status, 202, 'another clock may be ahead of ours');
+});
+
 t.test('users themselves cannot say when their dataset was made', async (t) => {
   const { app } = await setup(t);
   const details = { ...soundDetails(), createdOn: '2019-02-28T23:59:59Z' };
