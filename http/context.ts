@@ -18,6 +18,9 @@ export const API_VERSIONS = ['1.7.0', '1.8.0'] as const;
 export type ApiVersion = (typeof API_VERSIONS)[number];
 export const DEFAULT_API_VERSION: ApiVersion = '1.8.0';
 
+/** Characters of a list that are gathered to make a tag of them. */
+const TAGGED_LIST = 256 * 1024;
+
 /** Smaller bodies do not gain from compression. */
 const GZIP_FROM_BYTES = 1024;
 
@@ -96,12 +99,15 @@ export class RequestContext {
   async json(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     const { etag } = headers;
     if (etag !== undefined && this.#isKnown(etag)) return this.empty(304, headers);
-    const text = stringifyJson(body);
+    return this.#jsonText(code, stringifyJson(body), headers);
+  }
+
+  async #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
     const length = Buffer.byteLength(text);
     const packed = length >= GZIP_FROM_BYTES && this.#acceptsGzip ? await compress(Buffer.from(text)) : undefined;
     // What has a tag may be kept, as long as it is asked for anew each time.
     this.response.setHeader('content-type', JSON_TYPE);
-    this.response.setHeader('cache-control', etag === undefined ? 'no-store' : 'private, no-cache');
+    this.response.setHeader('cache-control', headers.etag === undefined ? 'no-store' : 'private, no-cache');
     this.#head(code, headers);
     if (packed) this.response.setHeader('content-encoding', 'gzip');
     this.response.setHeader('content-length', packed?.length ?? length);
@@ -120,11 +126,21 @@ export class RequestContext {
   }
 
   /**
-   * Answers with a JSON array, item by item with back-pressure. A failure before the first item is an ordinary error;
-   * a later one cuts the answer off.
+   * Answers with a JSON array. One of up to 256 Ki characters goes out whole, under a tag made of its content. A longer
+   * one has none: it goes out item by item with back-pressure, and a failure after its beginning cuts it off.
    */
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
-    await this.textStream({ 'content-type': JSON_TYPE, 'cache-control': 'no-store' }, jsonListText(items));
+    const pieces = jsonListText(items);
+    let text = '';
+    for (let piece = await pieces.next(); !piece.done; piece = await pieces.next()) {
+      text += piece.value;
+      if (text.length <= TAGGED_LIST) continue;
+      const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
+      return this.textStream(headers, startingWith({ done: false, value: text }, pieces));
+    }
+    const headers = { etag: tagOf(text) };
+    if (this.#isKnown(headers.etag)) return this.empty(304, headers);
+    return this.#jsonText(200, text, headers);
   }
 
   /** Answers 200 with text piece by piece, under the same rules. The pieces are iterated to their end or returned. */

@@ -87,6 +87,30 @@ t.test('a list that nobody reads to its end closes its source', async (t) => {
   t.equal(await (await ask({}, 'HEAD')).text(), '', 'HEAD ends');
 });
 
+t.test('a list has a tag unless it is too long to be gathered', async (t) => {
+  const list = async function* (n: number): AsyncGenerator<string> {
+    for (let i = 0; i < n; i++) yield 'x'.repeat(1_020);
+  };
+  let n = 2;
+  const { ask } = await setup(t, (context) => context.jsonList(list(n)));
+  const first = await ask();
+  const etag = first.headers.get('etag') ?? '';
+  t.match(etag, /^"[\w-]{27}"$/);
+  t.equal(first.headers.get('cache-control'), 'private, no-cache');
+  t.equal(((await first.json()) as unknown[]).length, 2);
+  const again = await ask({ 'if-none-match': etag });
+  t.same([again.status, await again.text()], [304, '']);
+  const head = await ask({ 'accept-encoding': 'identity' }, 'HEAD');
+  t.same([head.status, head.headers.get('etag'), head.headers.get('content-length')], [200, etag, '2047']);
+  n = 3;
+  const more = await ask({ 'if-none-match': etag });
+  t.same([more.status, ((await more.json()) as unknown[]).length], [200, 3], 'another content has another tag');
+  n = 300;
+  const long = await ask();
+  t.same([long.headers.get('etag'), long.headers.get('cache-control')], [null, 'no-store']);
+  t.equal(((await long.json()) as unknown[]).length, 300);
+});
+
 t.test('a compressed list arrives whole', async (t) => {
   const numbers = async function* (): AsyncGenerator<number> {
     for (let i = 0; i < 20_000; i++) yield i;

@@ -30,6 +30,7 @@ export function communityRoute(options: CommunityOptions): Route {
     },
     responses: {
       200: answer('Datasets, newest first, without shares', Listing),
+      304: { description: 'It is what the caller has' },
       ...refusals({ 400: 'A query parameter is wrong' }),
     },
     handler: (context) => context.jsonList(community(options, context)),

@@ -37,6 +37,7 @@ export function listRoute(options: ListOptions): Route {
     },
     responses: {
       200: answer('Datasets, newest first', Listing),
+      304: { description: 'It is what the caller has' },
       ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no datasets' }),
     },
     handler: (context) => context.jsonList(listing(options, filterOf(options.targets, context), context.signal)),

@@ -44,6 +44,7 @@ export function shareOffersRoute(options: ShareOffersOptions): Route {
     },
     responses: {
       200: answer('Offers that stand, newest dataset first', ShareOffers),
+      304: { description: 'It is what the caller has' },
       ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no offers' }),
     },
     handler: (context) => context.jsonList(offers(options, filterOf(context), context.signal)),
