@@ -19,7 +19,10 @@ const MEMORY = 'test/e2e/memory';
 /** Adapters and front ends on the real PostgreSQL. */
 const INTEGRATION = ['engine/adapters/', 'http/access/', 'http/handler/', 'http/installer/'].map((at) => `test/${at}`);
 /** Everything that can go wrong, one by one: many runs of whole stories. */
-const MATRIX = ['crash', 'reconciliation', 'reconciler-', 'rebuild'].map((at) => `test/actors/${at}`);
+const MATRIX = [
+  ...['actors/crash', 'actors/reconciliation', 'actors/reconciler-', 'actors/rebuild'],
+  ...['http/access/crash', 'http/access/crowd'],
+].map((at) => `test/${at}`);
 interface Suite {
   /** Paths begin so. */
   readonly tests: readonly string[];
@@ -35,7 +38,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     timeoutSeconds: 120,
     jobs: 4,
   },
-  integration: { tests: INTEGRATION, exclude: [], timeoutSeconds: 180, jobs: 4 },
+  integration: { tests: INTEGRATION, exclude: MATRIX, timeoutSeconds: 180, jobs: 4 },
   matrix: { tests: [...MATRIX, 'test/simulation/'], exclude: [], timeoutSeconds: 300, jobs: 2 },
   e2e: { tests: ['test/e2e/'], exclude: [CONTRACT, MEMORY], timeoutSeconds: 300, jobs: 1 },
   contract: { tests: [CONTRACT], exclude: [], timeoutSeconds: 300, jobs: 2 },
