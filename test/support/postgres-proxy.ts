@@ -10,7 +10,7 @@ export interface Cut {
   /** Number of the statement, from 1, counted from when the cut is set. */
   readonly at: number;
   readonly when: 'before' | 'after';
-  readonly of: 'connection' | 'process';
+  readonly ends: 'connection' | 'process';
 }
 
 export interface PostgresProxy {
@@ -90,7 +90,7 @@ class NumberingProxy implements PostgresProxy {
     const cut = this.#cut;
     if (!cut || this.struck || this.statements.length !== cut.at) return 'forward';
     this.struck = true;
-    const end = (): void => (cut.of === 'process' ? this.#end() : link.end());
+    const end = (): void => (cut.ends === 'process' ? this.#end() : link.end());
     if (cut.when === 'after') link.onAnswer = end;
     else end();
     return cut.when === 'after' ? 'forward' : 'drop';

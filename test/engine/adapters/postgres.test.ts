@@ -34,7 +34,7 @@ t.test('a connection lost at any statement fails that transaction alone, and the
   const kept = [n];
   for (let at = 1; at <= STATEMENTS.length; at++)
     for (const when of ['before', 'after'] as const) {
-      proxy.cut({ at, when, of: 'connection' });
+      proxy.cut({ at, when, ends: 'connection' });
       await t.rejects(add(), LOST, `${when} ${STATEMENTS[at - 1]}`);
       // The server had committed; only the answer was lost.
       if (at === STATEMENTS.length && when === 'after') kept.push(n);
@@ -50,7 +50,7 @@ t.test('a connection lost at any statement fails that transaction alone, and the
 t.test('a connection lost during a query or a stream fails that alone', async (t) => {
   const { db, proxy } = await setup(t);
   await db.query('insert into kept select generate_series(1, 10)');
-  proxy.cut({ at: 1, when: 'after', of: 'connection' });
+  proxy.cut({ at: 1, when: 'after', ends: 'connection' });
   await t.rejects(db.query('select n from kept'), LOST);
   const read = async (): Promise<number[]> => {
     const rows = [];
@@ -60,7 +60,7 @@ t.test('a connection lost during a query or a stream fails that alone', async (t
   proxy.watch();
   t.equal((await read()).length, 10);
   for (let at = 1; at < proxy.statements.length; at++) {
-    proxy.cut({ at, when: 'before', of: 'connection' });
+    proxy.cut({ at, when: 'before', ends: 'connection' });
     await t.rejects(read(), LOST, String(at));
   }
   proxy.watch();
