@@ -10,6 +10,7 @@
 
 import type { Child } from './child.ts';
 import { aborted, defect, messageOf } from './failure.ts';
+import { JoinedSignal } from './joined-signal.ts';
 import type { Logger } from './log.ts';
 import type { Clock } from './time.ts';
 import { settledUnless } from './wait.ts';
@@ -100,7 +101,8 @@ export abstract class Lifecycle implements Child {
 
   async #open(signal: AbortSignal): Promise<void> {
     this.#refuseStopped();
-    await this.open(AbortSignal.any([signal, this.stopping]));
+    using until = new JoinedSignal(signal, this.stopping);
+    await this.open(until.signal);
   }
 
   #refuseStopped(): void {

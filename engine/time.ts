@@ -2,6 +2,7 @@
 // can run an hour in a millisecond.
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
+import { JoinedSignal } from './joined-signal.ts';
 
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
@@ -44,8 +45,13 @@ export function deadline(
   parent: AbortSignal | undefined,
   reason: () => Error,
 ): { readonly signal: AbortSignal; [Symbol.dispose](): void } {
-  const own = new AbortController();
-  const cancel = clock.after(ms, () => own.abort(reason()));
-  const signal = parent ? AbortSignal.any([parent, own.signal]) : own.signal;
-  return { signal, [Symbol.dispose]: cancel };
+  const joined = new JoinedSignal(parent);
+  const cancel = clock.after(ms, () => joined.abort(reason()));
+  return {
+    signal: joined.signal,
+    [Symbol.dispose]: () => {
+      cancel();
+      joined[Symbol.dispose]();
+    },
+  };
 }

@@ -6,6 +6,7 @@
 
 import { Bell } from './bell.ts';
 import { aborted, kindOf, messageOf, transient } from './failure.ts';
+import { JoinedSignal } from './joined-signal.ts';
 import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
 import type { Random } from './retry.ts';
@@ -144,8 +145,8 @@ export class Timer<Result> extends Lifecycle {
 
   async #once(order: Order<Result> | undefined): Promise<void> {
     const begun = this.clock.now();
-    const lost = this.#lead?.lost;
-    const signal = lost ? AbortSignal.any([this.hurried, lost]) : this.hurried;
+    using until = new JoinedSignal(this.hurried, this.#lead?.lost);
+    const { signal } = until;
     try {
       const result = await (order?.run ?? this.#options.runOnce)(signal);
       this.#metrics.ran('done', begun, this.clock.now());

@@ -1,15 +1,16 @@
 // One request and its answer, as the pipeline sees them. Signal and log are made when they are asked for: most requests
-// are over before anybody does.
+// are over before anybody does. Disposed of when the request is over; the server's end aborts its signal no more then.
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { aborted } from '../engine/failure.ts';
+import { JoinedSignal } from '../engine/joined-signal.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Route } from './route.ts';
 
 const TRACE_ID = /^[A-Za-z0-9-]{1,64}$/;
 
-export class Exchange {
+export class Exchange implements Disposable {
   readonly id = randomUUID();
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -17,7 +18,8 @@ export class Exchange {
   route: Route | undefined;
   readonly #stopped: AbortSignal;
   readonly #serverLog: Logger;
-  #signal: AbortSignal | undefined;
+  #until: JoinedSignal | undefined;
+  #over = false;
   #log: Logger | undefined;
 
   /** @param stopped the server gives up what is under way */
@@ -35,8 +37,8 @@ export class Exchange {
 
   /** Aborts when the client goes away or the server gives up. */
   get signal(): AbortSignal {
-    this.#signal ??= this.#openSignal();
-    return this.#signal;
+    this.#until ??= this.#openSignal();
+    return this.#until.signal;
   }
 
   /** With the request's id, and the caller's own trace id when it is one. */
@@ -47,13 +49,18 @@ export class Exchange {
     return this.#log;
   }
 
-  #openSignal(): AbortSignal {
-    const gone = new AbortController();
+  [Symbol.dispose](): void {
+    this.#over = true;
+    this.#until?.[Symbol.dispose]();
+  }
+
+  #openSignal(): JoinedSignal {
+    const until = new JoinedSignal(this.#over ? undefined : this.#stopped);
     const onClose = (): void => {
-      if (!this.response.writableFinished) gone.abort(aborted('the client went away'));
+      if (!this.response.writableFinished) until.abort(aborted('the client went away'));
     };
     if (this.response.closed) onClose();
     else this.response.once('close', onClose);
-    return AbortSignal.any([gone.signal, this.#stopped]);
+    return until;
   }
 }

@@ -65,7 +65,7 @@ export class RequestPipeline {
   ): Promise<void> {
     const { clock, metrics, log } = this.#options;
     const begun = clock.now();
-    const exchange = new Exchange(request, response, stopped, log);
+    using exchange = new Exchange(request, response, stopped, log);
     response.setHeader('x-request-id', exchange.id);
     response.setHeader('x-content-type-options', 'nosniff');
     if (mayContinue) continueWhenRead(request, response, mayContinue);

@@ -83,6 +83,13 @@ t.test('only the clock reads the time or sets a timer', async (t) => {
   );
 });
 
+t.test('what runs as long as the process joins signals so that they can be let go', async (t) => {
+  t.same(
+    sources.filter((file) => !file.startsWith('bin/') && /\bAbortSignal\.any\b/.test(codeOf(file))),
+    [],
+  );
+});
+
 t.test('no file starts a shell', async (t) => {
   t.same(
     sources.filter((file) => /\b(execSync|exec)\(|shell:\s*true/.test(codeOf(file).replace(/\.exec\(/g, ''))),

@@ -6,6 +6,7 @@
 
 import { Bell } from '../../engine/bell.ts';
 import { aborted, kindOf, messageOf, transient } from '../../engine/failure.ts';
+import { JoinedSignal } from '../../engine/joined-signal.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { Metrics } from '../../engine/metrics.ts';
 import type { Lease, Leases } from '../../engine/ports/leases.ts';
@@ -79,8 +80,9 @@ export class DaemonLeads {
         cleanup.defer(() => tell(false));
         tell(true);
         held.lost.addEventListener('abort', () => tell(false), { once: true });
+        using until = new JoinedSignal(signal, held.lost);
         try {
-          await consume(AbortSignal.any([signal, held.lost]));
+          await consume(until.signal);
         } catch (error) {
           if (!held.lost.aborted) throw error;
         }

@@ -14,6 +14,7 @@ import type { Clock } from '../../engine/time.ts';
 import { Timer } from '../../engine/timer.ts';
 import { WorkerPool } from '../../engine/worker-pool.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
+import { aliveAfter, Forgetful } from '../support/live-objects.ts';
 
 const never = new AbortController().signal;
 const log = silentLogger();
@@ -232,4 +233,22 @@ t.test('one that fails or ends by itself is broken', async (t) => {
   await clock.advance(10);
   await t.rejects(failing.broken, { message: 'connection lost' });
   await t.rejects(ending.broken, { kind: 'defect', message: /'it' ended although nobody had asked/ });
+});
+
+t.test('what is left listening to the signal of a start goes with the start', async (t) => {
+  class Careless extends Lifecycle {
+    protected override async open(signal: AbortSignal): Promise<void> {
+      Forgetful.listenTo(signal);
+    }
+    protected override async work(): Promise<void> {
+      await this.clock.sleep(1_000_000, this.draining).catch(() => {});
+    }
+  }
+  const clock = new VirtualClock(0);
+  // As when a supervisor makes a child anew again and again.
+  const supervisor = new AbortController();
+  const child = new Careless(base(clock));
+  t.equal(await aliveAfter(() => child.start(supervisor.signal), Forgetful), 0);
+  t.equal(supervisor.signal.aborted, false, 'the supervisor lives on');
+  await child.stop(clock.now());
 });

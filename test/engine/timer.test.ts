@@ -4,6 +4,7 @@ import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { type Lead, Timer, type TimerOptions } from '../../engine/timer.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
+import { aliveAfter, Forgetful } from '../support/live-objects.ts';
 
 const never = new AbortController().signal;
 
@@ -191,6 +192,21 @@ t.test('a lost lead aborts the run', async (t) => {
   lost.abort(reason);
   await clock.settle();
   t.strictSame(seen, [reason]);
+});
+
+t.test('what a run leaves listening to its signal goes with the run', async (t) => {
+  const lost = new AbortController();
+  let runs = 0;
+  const { clock, timer } = await setup(t, {
+    lead: async () => ({ lost: lost.signal, async [Symbol.asyncDispose]() {} }),
+    runOnce: async (signal) => {
+      Forgetful.listenTo(signal);
+      return `run ${++runs}`;
+    },
+  });
+  t.equal(await aliveAfter(() => clock.advance(600_000), Forgetful), 0);
+  t.strictSame([runs, lost.signal.aborted], [10, false], 'the lead is kept');
+  t.strictSame(await timer.runNow(never), { kind: 'done', result: 'run 11' }, 'the timer lives on');
 });
 
 t.test('a lead that cannot be asked for is asked for again', async (t) => {

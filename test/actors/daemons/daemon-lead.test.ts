@@ -7,6 +7,7 @@ import { Metrics } from '../../../engine/metrics.ts';
 import { Timer } from '../../../engine/timer.ts';
 import { FakeLeases, LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { aliveAfter, Forgetful } from '../../support/live-objects.ts';
 
 const never = new AbortController().signal;
 const log = silentLogger();
@@ -182,6 +183,20 @@ t.test('a router that breaks while it leads gives up the lead and says so', asyn
   });
   await t.rejects(run(never), { kind: 'transient', message: 'the queue is away' });
   t.strictSame([table.held(), clock.pending], [[], 0]);
+});
+
+t.test('what a router leaves listening to its signal goes with it', async (t) => {
+  const { leads, metrics } = setup().process(1);
+  const process = new AbortController();
+  const run = leads.whileLeading('eventRouter', metrics, async (signal) => {
+    Forgetful.listenTo(signal);
+    throw transient('the queue is away');
+  });
+  const breakOften = async (): Promise<void> => {
+    for (let i = 0; i < 10; i++) await t.rejects(run(process.signal), { message: 'the queue is away' });
+  };
+  t.equal(await aliveAfter(breakOften, Forgetful), 0);
+  t.equal(process.signal.aborted, false, 'the process lives on');
 });
 
 t.test('a router waits while nobody can tell who leads', async (t) => {
