@@ -41,6 +41,8 @@ interface Waiting extends Call {
   notBefore: number;
   /** Undefined: nobody waits any more. */
   answer: { resolve(result: unknown): void; reject(error: unknown): void } | undefined;
+  /** Stops listening to its signal: whoever stops waiting must not be kept by a signal that lives longer. */
+  readonly unlisten: () => void;
 }
 
 type Fate = Fault | 'happens';
@@ -106,19 +108,10 @@ export class Scheduler {
     const { signal } = call;
     if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise<Result>((resolve, reject) => {
-      const free = (): void => signal?.removeEventListener('abort', abort);
-      const answer: Waiting['answer'] = {
-        resolve: (result) => {
-          free();
-          resolve(result as Result);
-        },
-        reject: (error) => {
-          free();
-          reject(error);
-        },
-      };
-      const waiting: Waiting = { ...call, number: ++this.#last, notBefore: 0, answer };
       const abort = (): void => this.#aborted(waiting);
+      const unlisten = (): void => signal?.removeEventListener('abort', abort);
+      const answer = { resolve: (result: unknown) => resolve(result as Result), reject };
+      const waiting: Waiting = { ...call, number: ++this.#last, notBefore: 0, answer, unlisten };
       signal?.addEventListener('abort', abort, { once: true });
       this.#waiting.push(waiting);
     });
@@ -160,6 +153,7 @@ export class Scheduler {
     const dropped = this.#waiting.filter((waiting) => waiting.caller === caller);
     this.#waiting = this.#waiting.filter((waiting) => waiting.caller !== caller);
     for (const waiting of dropped) {
+      waiting.unlisten();
       // What a process that stands still had not sent yet, nobody got.
       const under = waiting.nature === 'write' || (waiting.nature === 'plugin' && !caller.stalled);
       if (!under || !this.random.chance(0.3)) continue;
@@ -174,7 +168,10 @@ export class Scheduler {
 
   #release(waiting: Waiting): void {
     const fate = this.#fateOf(waiting);
-    if (fate !== 'slow') this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+    if (fate !== 'slow') {
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      waiting.unlisten();
+    }
     this.#note(waiting, fate);
     if (fate !== 'happens') this.#strike(waiting, fate);
     this.#meet(waiting, fate);

@@ -8,8 +8,6 @@ import type { SeedOrder, SeedReport } from './worker.ts';
 
 /** Sent ahead, so that no worker waits for its next seed. */
 const AHEAD = 4;
-/** What one worker simulates before a fresh one takes its place: what a world leaves behind must not add up. */
-const SEEDS_PER_WORKER = 500;
 
 /**
  * @param onReport hears of every seed; false = begin no more
@@ -21,24 +19,14 @@ export async function simulateAll(
   workers = Math.max(1, availableParallelism()),
 ): Promise<void> {
   const queue = orders[Symbol.iterator]();
-  const children = new Set<ChildProcess>();
   let open = true;
-
-  /** @returns whether more seeds may follow */
-  const generation = async (): Promise<boolean> => {
+  const work = async (worker: ChildProcess): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const worker = fork(join(import.meta.dirname, 'worker.ts'));
-    children.add(worker);
     const under = new Set<number>();
-    let sent = 0;
     const next = (): void => {
-      while (open && under.size < AHEAD && sent < SEEDS_PER_WORKER) {
+      while (open && under.size < AHEAD) {
         const order = queue.next();
-        if (order.done) {
-          open = false;
-          break;
-        }
-        sent++;
+        if (order.done) break;
         under.add(order.value.seed);
         worker.send(order.value);
       }
@@ -53,18 +41,12 @@ export async function simulateAll(
     next();
     await promise;
     worker.removeAllListeners('exit');
-    const ended = once(worker, 'exit');
     worker.disconnect();
-    await ended;
-    children.delete(worker);
-    return open;
+    await once(worker, 'exit');
   };
-
-  const generations = async (): Promise<void> => {
-    while (await generation());
-  };
+  const children = Array.from({ length: workers }, () => fork(join(import.meta.dirname, 'worker.ts')));
   try {
-    await Promise.all(Array.from({ length: workers }, generations));
+    await Promise.all(children.map(work));
   } finally {
     for (const child of children) child.kill();
   }

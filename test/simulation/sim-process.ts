@@ -35,7 +35,6 @@ const CHANNELS = Object.fromEntries(
 ) as unknown as LaneChannels;
 /** Of a stop in order, ms. */
 export const GRACE_MS = 30_000;
-const never = new AbortController().signal;
 
 export class SimProcess implements Caller {
   readonly id: number;
@@ -66,7 +65,8 @@ export class SimProcess implements Caller {
     this.tree.broken.catch((error: unknown) => {
       if (this.alive) this.#world.violate(`process ${this.id} broke: ${String(error)}`);
     });
-    this.tree.start(never).catch((error: unknown) => {
+    // A signal of its own: what a process leaves listening to it when it is killed must go with the process.
+    this.tree.start(new AbortController().signal).catch((error: unknown) => {
       if (!this.stopping && this.alive) this.#world.violate(`process ${this.id} did not start: ${String(error)}`);
     });
   }
