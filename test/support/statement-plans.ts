@@ -23,6 +23,22 @@ export function recordingSql(db: Pick<Postgres, 'query'>): RecordingSql {
   };
 }
 
+/** What is run on the database from now on, in transactions too. Those of `Postgres` itself (begin, commit) are not. */
+export function recordStatements(db: Postgres): readonly Statement[] {
+  const statements: Statement[] = [];
+  const recorded =
+    (run: Sql['query']): Sql['query'] =>
+    (text, values = [], name) => {
+      statements.push({ text, values });
+      return run(text, values, name);
+    };
+  const { query, transaction } = db;
+  db.query = recorded(query.bind(db));
+  db.transaction = (work, signal) =>
+    transaction.call(db, (sql) => work({ query: recorded(sql.query) }), signal) as never;
+  return statements;
+}
+
 /** As text: one plan per statement, and per text one that is made without its values, as a connection may keep it. */
 export async function plansOf(db: Pick<Postgres, 'query'>, statements: readonly Statement[]): Promise<string[]> {
   const explain = async (options: string, text: string, values: readonly unknown[]): Promise<string> => {
