@@ -2,7 +2,7 @@
 //   due      -> claimed: nobody else sends it for a while
 //   claimed  -> gone (taken by the server) | due again later, with growing waits | dead (refused, or tries used up)
 // A process that dies while it sends leaves the mail claimed until the while is over; it may then be sent a second time,
-// with the same Message-ID.
+// with the same Message-ID. A database that is away while the mail is sent is waited for.
 
 import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
@@ -15,7 +15,7 @@ import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
 import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
 import type { Outbox, QueuedMail } from '../../engine/ports/outbox.ts';
-import { afterFailure, type Random, type RetryPolicy } from '../../engine/retry.ts';
+import { afterFailure, type Random, type RetryPolicy, retrying } from '../../engine/retry.ts';
 import type { Clock } from '../../engine/time.ts';
 import { Timer } from '../../engine/timer.ts';
 import { type MailSite, mailWords } from './access-mail-text.ts';
@@ -46,6 +46,7 @@ export interface AccessMailMetrics {
 const PERIOD_MS = 2_000;
 /** Longer than a mail server may take for one mail. */
 const CLAIM_MS = 10 * 60_000;
+const RECORD_RETRY: RetryPolicy = { tries: 100, baseMs: 200, maxMs: 5_000 };
 
 export function accessMailMetrics(metrics: Metrics): AccessMailMetrics {
   const sent = metrics.counter('access_mails_total', 'Tries to send a mail of dataset access, by outcome.', ['result']);
@@ -97,9 +98,6 @@ async function trySend(
     const refused = mail ? await mailer.send(mail, signal) : [];
     if (!mail) log.warn(about, 'nobody has an address that this mail could go to');
     if (refused.length > 0) log.warn({ ...about, refused }, 'a mail was refused for some of its recipients');
-    await outbox.sent(queued.id, signal);
-    log.info(about, 'mail sent');
-    return 'sent';
   } catch (error) {
     if (signal.aborted || kindOf(error) === 'aborted') throw error;
     const failure = messageOf(error);
@@ -113,6 +111,19 @@ async function trySend(
     await outbox.postpone(queued.id, new Date(clock.now() + next.delayMs), next.countTry, failure, signal);
     return error instanceof Failure && error.unreachable ? 'away' : 'retry';
   }
+  await recordSent(options, queued, signal);
+  log.info(about, 'mail sent');
+  return 'sent';
+}
+
+/** What was taken must not be sent again: tried until it is known, the first time even when the signal has aborted. */
+function recordSent(
+  { outbox, clock, random }: AccessMailOptions,
+  { id }: QueuedMail,
+  signal: AbortSignal,
+): Promise<void> {
+  const { signal: always } = new AbortController();
+  return retrying(RECORD_RETRY, clock, () => outbox.sent(id, always), signal, random);
 }
 
 /** Undefined when nobody could get it. */

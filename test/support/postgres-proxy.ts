@@ -22,6 +22,8 @@ export interface PostgresProxy {
   cut(cut: Cut): void;
   /** Whether the statement of the cut was reached. */
   readonly struck: boolean;
+  /** Whether the process behind it was killed. */
+  readonly ended: boolean;
 }
 
 interface Teardown {
@@ -40,7 +42,7 @@ class NumberingProxy implements PostgresProxy {
   readonly #server = createServer((client) => this.#accept(client));
   readonly #links = new Set<Link>();
   #cut: Cut | undefined;
-  #dead = false;
+  ended = false;
   statements: string[] = [];
   struck = false;
 
@@ -65,7 +67,7 @@ class NumberingProxy implements PostgresProxy {
   watch(): void {
     this.statements = [];
     this.#cut = undefined;
-    this.#dead = false;
+    this.ended = false;
     this.struck = false;
   }
 
@@ -75,7 +77,7 @@ class NumberingProxy implements PostgresProxy {
   }
 
   #accept(client: Socket): void {
-    if (this.#dead) {
+    if (this.ended) {
       client.destroy();
       return;
     }
@@ -97,7 +99,7 @@ class NumberingProxy implements PostgresProxy {
   }
 
   #end(): void {
-    this.#dead = true;
+    this.ended = true;
     for (const link of this.#links) link.end();
   }
 }
