@@ -1,13 +1,17 @@
 // Where the object store's changes come from, as the configuration names it.
 
+import { readFileSync } from 'node:fs';
 import type { Configuration } from '../config/configuration.ts';
 import type { ChangeJournal } from '../engine/adapters/change-journal.ts';
 import type { Postgres } from '../engine/adapters/postgres.ts';
 import type { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
 import { PostgresChangeQueue } from '../engine/adapters/postgres-queue.ts';
+import { RabbitChangeQueue, type RabbitQueueOptions } from '../engine/adapters/rabbit-queue.ts';
 import type { Logger } from '../engine/log.ts';
+import type { Metrics } from '../engine/metrics.ts';
 import type { ChangeQueue } from '../engine/ports/change-queue.ts';
 import type { Clock } from '../engine/time.ts';
+import type { HealthCheck } from '../http/ops.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 interface ChangeQueueParts {
@@ -15,23 +19,65 @@ interface ChangeQueueParts {
   readonly instance: PostgresInstance;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: Metrics;
 }
 
 export interface OpenChangeQueue {
   readonly changes: ChangeQueue;
-  /** Of the directory store, which announces its changes itself. */
+  /** Where the directory store announces its changes; an S3 store announces them itself. */
   readonly journal: ChangeJournal;
+  /** Of what is not in the cache database. */
+  readonly checks: readonly HealthCheck[];
 }
 
-export function openChangeQueue(
-  section: Configuration['installer']['queueBroker'],
-  { db, instance, clock, log }: ChangeQueueParts,
-): OpenChangeQueue {
-  // What this version has no adapter for is refused by its key.
-  if (section.driver !== 'postgres')
-    throw new ConfigurationError(
-      `installer.queueBroker: this version has no ${section.driver} adapter; use \`driver: postgres\``,
-    );
+type Installer = Pick<Configuration['installer'], 'objectStore' | 'queueBroker'>;
+
+export function openChangeQueue(installer: Installer, parts: ChangeQueueParts): OpenChangeQueue {
+  const { db, instance, clock, log, metrics } = parts;
   const queue = new PostgresChangeQueue(db, instance, clock, log);
-  return { changes: queue, journal: queue };
+  if (installer.queueBroker.driver === 'postgres') return { changes: queue, journal: queue, checks: [] };
+  const results = metrics.counter('queue_messages_total', 'Records that the queue broker handed over in vain.', [
+    'result',
+  ]);
+  const options: RabbitQueueOptions = {
+    ...rabbitOptions(installer.queueBroker.global),
+    bucket: bucketOf(installer),
+    onIgnored: (records) => results.inc({ result: 'ignored' }, records),
+    onMalformed: () => results.inc({ result: 'malformed' }),
+  };
+  const rabbit = new RabbitChangeQueue(options, clock, log);
+  const check: HealthCheck = { name: 'queue-broker', vital: false, probe: (signal) => rabbit.probe(signal) };
+  return { changes: rabbit, journal: queue, checks: [check] };
+}
+
+type Broker = Extract<Installer['queueBroker'], { readonly global: unknown }>['global'];
+
+function rabbitOptions({
+  connection,
+  exchange,
+  queue,
+  routing,
+}: Broker): Omit<RabbitQueueOptions, 'bucket' | 'onIgnored' | 'onMalformed'> {
+  const { caFile, verify } = connection.tlsOptions;
+  return {
+    name: connection.name,
+    host: connection.server.host,
+    port: connection.server.port,
+    username: connection.username,
+    password: connection.password,
+    tls: connection.tls
+      ? { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) }
+      : undefined,
+    timeoutMs: connection.timeoutMs,
+    exchange: { ...exchange, arguments: exchange.arguments ?? {} },
+    queue: { ...queue, arguments: queue.arguments ?? {} },
+    routing: { key: routing?.key ?? '', arguments: routing?.arguments ?? {} },
+  };
+}
+
+/** The configuration's rules let only an S3 store stand beside a broker. */
+function bucketOf({ objectStore }: Installer): string {
+  if (objectStore.driver !== 's3')
+    throw new ConfigurationError('installer.queueBroker: rabbitmq goes with an object store of driver s3');
+  return objectStore.bucketName;
 }

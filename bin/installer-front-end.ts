@@ -84,6 +84,7 @@ function healthChecks(core: Core, breakers: PluginBreakers): readonly HealthChec
   return [
     { name: 'cache-db', vital: true, probe: (signal) => core.db.probe(signal) },
     { name: 'object-store', vital: true, probe: (signal) => core.store.probe(signal) },
+    ...core.checks,
     ...[...core.targetPools].map(([id, pool]) => ({
       name: `target ${id}`,
       vital: false,

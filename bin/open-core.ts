@@ -31,6 +31,7 @@ import type { RemoteFiles } from '../engine/ports/remote-files.ts';
 import { retrying } from '../engine/retry.ts';
 import type { Scope } from '../engine/scope.ts';
 import { type Clock, deadline } from '../engine/time.ts';
+import type { HealthCheck } from '../http/ops.ts';
 import { openChangeQueue } from './change-queue.ts';
 import { CACHE_SCHEMA, cacheConnection, targetConnection } from './databases.ts';
 import { openEventLog } from './event-log.ts';
@@ -54,6 +55,8 @@ export interface Core {
   readonly events: EventLog;
   readonly changes: ChangeQueue;
   readonly store: ObjectStore;
+  /** Of the services that stand outside the cache database. */
+  readonly checks: readonly HealthCheck[];
   /** Settles what dead processes left half told of the store. */
   readonly settleStore: (signal: AbortSignal) => Promise<void>;
   readonly targets: ReadonlyMap<TargetId, InstallTarget>;
@@ -95,7 +98,7 @@ export async function openCore(
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
   const events = openEventLog(installer.logBroker, { db, instance, ...parts });
-  const { changes, journal } = openChangeQueue(installer.queueBroker, { db, instance, clock, log });
+  const { changes, journal, checks } = openChangeQueue(installer, { db, instance, ...parts });
   const { store, settle } = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
   const targetPools = new Map(
     installer.installTargets.map((target) => {
@@ -121,6 +124,7 @@ export async function openCore(
     changes,
     store,
     settleStore: settle,
+    checks,
     targets: new Map(
       installer.installTargets.flatMap((target) => {
         const pool = targetPools.get(target.targetId);

@@ -1,4 +1,4 @@
-// What every implementation of the change queue with a journal does.
+// What every implementation of the change queue does; and what one with a journal, of the directory store, does besides.
 
 import t, { type Test } from 'tap';
 import type { ChangeJournal, JournalEntry } from '../../engine/adapters/change-journal.ts';
@@ -6,54 +6,155 @@ import type { ObjectChange } from '../../engine/model/event.ts';
 import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
 
 export interface ChangeQueueUnderTest {
-  readonly first: ChangeQueue & ChangeJournal;
+  readonly first: ChangeQueue;
   /** The same queue, seen by another process. */
-  readonly second: ChangeQueue & ChangeJournal;
+  readonly second: ChangeQueue;
+  /** As the store does. */
+  announce(changes: readonly ObjectChange[]): Promise<void>;
   /** The second process ends in the middle of whatever it does. */
   killSecond(): Promise<void>;
   /** Ends the pause before a refused batch comes again, where time does not pass by itself. */
   hurry(): Promise<void>;
 }
 
+export interface ChangeJournalUnderTest extends ChangeQueueUnderTest {
+  readonly first: ChangeQueue & ChangeJournal;
+  readonly second: ChangeQueue & ChangeJournal;
+}
+
 const signal = new AbortController().signal;
 
-const created = (key: string): JournalEntry => ({ change: { kind: 'created', key }, etag: `etag of ${key}` });
+const made = (key: string): ObjectChange => ({ kind: 'created', key });
+const created = (key: string): JournalEntry => ({ change: made(key), etag: `etag of ${key}` });
 const removed = (key: string): JournalEntry => ({ change: { kind: 'removed', key }, etag: undefined });
 const keys = (changes: readonly ObjectChange[]): readonly string[] => changes.map(({ key }) => key).sort();
+
+/** Consumes until `count` changes have come; then the consumer has resolved, too. */
+async function take(queue: ChangeQueue, count: number): Promise<readonly ObjectChange[]> {
+  const stop = new AbortController();
+  const seen: ObjectChange[] = [];
+  await queue.consume(async (changes) => {
+    seen.push(...changes);
+    if (seen.length >= count) stop.abort();
+  }, stop.signal);
+  return seen;
+}
+
+export const noteAndRelease = async (journal: ChangeJournal, changes: readonly ObjectChange[]): Promise<void> => {
+  const entries = changes.map((change) => ({ change, etag: change.kind === 'created' ? 'etag' : undefined }));
+  await journal.release(await journal.note(entries, signal), signal);
+};
 
 export function changeQueueConformance(name: string, open: (t: Test) => Promise<ChangeQueueUnderTest>): void {
   const fact = (what: string, check: (t: Test, under: ChangeQueueUnderTest) => Promise<void>): void => {
     t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
   };
 
-  /** Consumes until `count` changes have come; then the consumer has resolved, too. */
-  async function take(queue: ChangeQueue, count: number): Promise<readonly ObjectChange[]> {
+  fact('changes are handed over as they were announced', async (t, { second, announce }) => {
+    const changes: readonly ObjectChange[] = [
+      made('a/b/vdi-meta.json'),
+      { kind: 'removed', key: 'a/b/raw/ü + %41.txt' },
+    ];
+    await announce(changes);
+    const seen = await take(second, 2);
+    t.same(
+      [...seen].sort((a, b) => (a.key < b.key ? 1 : -1)),
+      changes,
+    );
+  });
+
+  fact('a consumer that waits is given what is announced', async (t, { second, announce }) => {
+    const seen = take(second, 1);
+    await announce([made('a')]);
+    t.same(keys(await seen), ['a']);
+  });
+
+  fact('batches hold 1 to 500 changes', async (t, { first, announce }) => {
+    await announce(Array.from({ length: 1_200 }, (_, i) => made(`k${i}`)));
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    await first.consume(async (changes) => {
+      sizes.push(changes.length);
+      if (sizes.reduce((a, b) => a + b) === 1_200) stop.abort();
+    }, stop.signal);
+    t.ok(Math.max(...sizes) <= 500 && Math.min(...sizes) >= 1, sizes.join());
+  });
+
+  fact('a refused batch comes again', async (t, { first, announce, hurry }) => {
+    await announce([made('a')]);
+    const stop = new AbortController();
+    const refused = Promise.withResolvers<void>();
+    const seen: (readonly string[])[] = [];
+    const consuming = first.consume(async (changes) => {
+      seen.push(keys(changes));
+      if (seen.length === 2) return stop.abort();
+      refused.resolve();
+      throw new Error('not now');
+    }, stop.signal);
+    await refused.promise;
+    await hurry();
+    await consuming;
+    t.same(seen, [['a'], ['a']]);
+  });
+
+  fact('what was handled does not come again', async (t, { first, second, announce }) => {
+    await announce([made('a')]);
+    await take(first, 1);
+    await announce([made('b')]);
+    t.same(keys(await take(second, 1)), ['b']);
+  });
+
+  fact('two processes share the changes', async (t, { first, second, announce }) => {
+    const names = Array.from({ length: 2_000 }, (_, i) => `k${i}`);
+    await announce(names.map(made));
     const stop = new AbortController();
     const seen: ObjectChange[] = [];
-    await queue.consume(async (changes) => {
+    const handle = async (changes: readonly ObjectChange[]): Promise<void> => {
       seen.push(...changes);
-      if (seen.length >= count) stop.abort();
-    }, stop.signal);
-    return seen;
-  }
+      if (seen.length >= names.length) stop.abort();
+    };
+    await Promise.all([first, second].map((queue) => queue.consume(handle, stop.signal)));
+    t.same(keys(seen), names.sort());
+  });
 
-  async function noteAndRelease(journal: ChangeJournal, entries: readonly JournalEntry[]): Promise<void> {
-    await journal.release(await journal.note(entries, signal), signal);
-  }
+  fact('the batch of a process that died comes again elsewhere', async (t, { first, second, announce, killSecond }) => {
+    await announce([made('a')]);
+    const stop = new AbortController();
+    const given = Promise.withResolvers<void>();
+    const never = Promise.withResolvers<void>();
+    const consuming = second.consume(async () => {
+      given.resolve();
+      await never.promise;
+    }, stop.signal);
+    await given.promise;
+    await killSecond();
+    t.same(keys(await take(first, 1)), ['a']);
+    stop.abort();
+    never.resolve();
+    await consuming;
+  });
+
+  fact('a consumer that waits ends when told to', async (t, { first }) => {
+    const stop = new AbortController();
+    const consuming = first.consume(async () => undefined, stop.signal);
+    stop.abort();
+    await t.resolves(consuming);
+  });
+}
+
+export function changeJournalConformance(name: string, open: (t: Test) => Promise<ChangeJournalUnderTest>): void {
+  changeQueueConformance(name, open);
+  const fact = (what: string, check: (t: Test, under: ChangeJournalUnderTest) => Promise<void>): void => {
+    t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
+  };
 
   fact('released changes are handed over as they were noted', async (t, { first, second }) => {
     const entries = [created('a/b/vdi-meta.json'), removed('a/b/raw/ü.txt')];
-    await noteAndRelease(first, entries);
+    await first.release(await first.note(entries, signal), signal);
     t.same(
       await take(second, 2),
       entries.map((entry) => entry.change),
     );
-  });
-
-  fact('a consumer that waits is given what is released', async (t, { first, second }) => {
-    const seen = take(second, 1);
-    await noteAndRelease(first, [created('a')]);
-    t.same(keys(await seen), ['a']);
   });
 
   fact('ids come in the order of the entries', async (t, { first }) => {
@@ -72,7 +173,7 @@ export function changeQueueConformance(name: string, open: (t: Test) => Promise<
   fact('pending and dropped changes are not handed over', async (t, { first }) => {
     await first.note([created('pending')], signal);
     await first.drop(await first.note([created('dropped')], signal), signal);
-    await noteAndRelease(first, [created('released')]);
+    await noteAndRelease(first, [made('released')]);
     t.same(keys(await take(first, 1)), ['released']);
     t.same(await first.orphans(signal), [], 'what a living process noted is its own affair');
   });
@@ -112,76 +213,5 @@ export function changeQueueConformance(name: string, open: (t: Test) => Promise<
       signal,
     );
     t.equal((await first.orphans(signal)).length, 100);
-  });
-
-  fact('batches hold 1 to 500 changes', async (t, { first }) => {
-    await noteAndRelease(
-      first,
-      Array.from({ length: 1_200 }, (_, i) => created(`k${i}`)),
-    );
-    const stop = new AbortController();
-    const sizes: number[] = [];
-    await first.consume(async (changes) => {
-      sizes.push(changes.length);
-      if (sizes.reduce((a, b) => a + b) === 1_200) stop.abort();
-    }, stop.signal);
-    t.same(sizes, [500, 500, 200]);
-  });
-
-  fact('a refused batch comes again', async (t, { first, hurry }) => {
-    await noteAndRelease(first, [created('a'), created('b')]);
-    const stop = new AbortController();
-    const refused = Promise.withResolvers<void>();
-    const seen: (readonly string[])[] = [];
-    const consuming = first.consume(async (changes) => {
-      seen.push(keys(changes));
-      if (seen.length === 2) return stop.abort();
-      refused.resolve();
-      throw new Error('not now');
-    }, stop.signal);
-    await refused.promise;
-    await hurry();
-    await consuming;
-    t.same(seen, [
-      ['a', 'b'],
-      ['a', 'b'],
-    ]);
-  });
-
-  fact('two processes share the changes', async (t, { first, second }) => {
-    const names = Array.from({ length: 2_000 }, (_, i) => `k${i}`);
-    await noteAndRelease(first, names.map(created));
-    const stop = new AbortController();
-    const seen: ObjectChange[] = [];
-    const handle = async (changes: readonly ObjectChange[]): Promise<void> => {
-      seen.push(...changes);
-      if (seen.length >= names.length) stop.abort();
-    };
-    await Promise.all([first, second].map((queue) => queue.consume(handle, stop.signal)));
-    t.same(keys(seen), names.sort());
-  });
-
-  fact('the batch of a process that died comes again elsewhere', async (t, { first, second, killSecond }) => {
-    await noteAndRelease(first, [created('a')]);
-    const stop = new AbortController();
-    const given = Promise.withResolvers<void>();
-    const never = Promise.withResolvers<void>();
-    const consuming = second.consume(async () => {
-      given.resolve();
-      await never.promise;
-    }, stop.signal);
-    await given.promise;
-    await killSecond();
-    t.same(keys(await take(first, 1)), ['a']);
-    stop.abort();
-    never.resolve();
-    await consuming;
-  });
-
-  fact('a consumer that waits ends when told to', async (t, { first }) => {
-    const stop = new AbortController();
-    const consuming = first.consume(async () => undefined, stop.signal);
-    stop.abort();
-    await t.resolves(consuming);
   });
 }

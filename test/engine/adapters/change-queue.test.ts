@@ -2,7 +2,7 @@ import t from 'tap';
 import { PostgresChangeQueue } from '../../../engine/adapters/postgres-queue.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import { systemClock } from '../../../engine/time.ts';
-import { changeQueueConformance } from '../../conformance/change-queue.ts';
+import { changeJournalConformance, noteAndRelease } from '../../conformance/change-queue.ts';
 import { ChangeTable, FakeChangeQueue } from '../../fakes/fake-change-queue.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
@@ -10,23 +10,27 @@ import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-p
 const signal = new AbortController().signal;
 const at = await cacheDatabase(t);
 
-changeQueueConformance('PostgresChangeQueue', async (t) => {
+changeJournalConformance('PostgresChangeQueue', async (t) => {
   await emptyCache(at);
   const [first, second] = await Promise.all([engineProcess(t, at), engineProcess(t, at)]);
+  const queue = new PostgresChangeQueue(first.db, first.instance, systemClock, silentLogger());
   return {
-    first: new PostgresChangeQueue(first.db, first.instance, systemClock, silentLogger()),
+    first: queue,
     second: new PostgresChangeQueue(second.db, second.instance, systemClock, silentLogger()),
+    announce: (changes) => noteAndRelease(queue, changes),
     killSecond: () => second.instance[Symbol.asyncDispose](),
     hurry: async () => undefined,
   };
 });
 
-changeQueueConformance('FakeChangeQueue', async () => {
+changeJournalConformance('FakeChangeQueue', async () => {
   const clock = new VirtualClock();
   const table = new ChangeTable(clock);
+  const queue = new FakeChangeQueue(table, 1);
   return {
-    first: new FakeChangeQueue(table, 1),
+    first: queue,
     second: new FakeChangeQueue(table, 2),
+    announce: (changes) => noteAndRelease(queue, changes),
     killSecond: async () => table.ready.kill(2),
     hurry: () => clock.advance(1_000),
   };

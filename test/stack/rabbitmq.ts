@@ -1,0 +1,106 @@
+// RabbitMQ as a plain process: its own node name, data directory and ports, all on loopback, with and without TLS.
+
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '../support/ports.ts';
+import { makeCertificate } from './certificate.ts';
+import { ServerProcess, takesConnections } from './server-process.ts';
+
+export interface RabbitMq extends AsyncDisposable {
+  /** User and password are `guest`. */
+  readonly port: number;
+  readonly tlsPort: number;
+  /** PEM of the authority that signed its certificate, for localhost and 127.0.0.1. */
+  readonly caFile: string;
+  /** Hangs: nothing is answered. */
+  pause(): void;
+  continue(): void;
+  /** Ends it and starts it anew with what it kept. */
+  restart(): Promise<void>;
+}
+
+/** @param dir made; everything of it goes there */
+export async function startRabbitMq(dir: string): Promise<RabbitMq> {
+  const [port, tlsPort, distPort, epmdPort] = await fourPorts();
+  await mkdir(join(dir, 'mnesia'), { recursive: true });
+  const { caFile, certFile, keyFile } = makeCertificate(dir);
+  const config = join(dir, 'rabbitmq.conf');
+  const plugins = join(dir, 'enabled_plugins');
+  await writeFile(plugins, '[].');
+  await writeFile(
+    config,
+    Object.entries({
+      'listeners.tcp.1': `127.0.0.1:${port}`,
+      'listeners.ssl.1': `127.0.0.1:${tlsPort}`,
+      'ssl_options.cacertfile': caFile,
+      'ssl_options.certfile': certFile,
+      'ssl_options.keyfile': keyFile,
+      'ssl_options.verify': 'verify_none',
+      'ssl_options.fail_if_no_peer_cert': 'false',
+      'log.console': 'true',
+      'log.console.level': 'warning',
+      'log.file': 'false',
+      'vm_memory_high_watermark.absolute': '512MB',
+      'disk_free_limit.absolute': '50MB',
+    })
+      .map(([key, value]) => `${key} = ${value}\n`)
+      .join(''),
+  );
+  const command = {
+    program: '/usr/lib/rabbitmq/bin/rabbitmq-server',
+    args: [],
+    env: {
+      HOME: dir,
+      // Two of them on one machine must not share a name.
+      RABBITMQ_NODENAME: `stack${port}@localhost`,
+      RABBITMQ_MNESIA_BASE: join(dir, 'mnesia'),
+      RABBITMQ_LOG_BASE: dir,
+      RABBITMQ_CONFIG_FILE: config,
+      RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
+      RABBITMQ_CONF_ENV_FILE: '/dev/null',
+      RABBITMQ_DIST_PORT: String(distPort),
+      ERL_EPMD_PORT: String(epmdPort),
+      ERL_EPMD_ADDRESS: '127.0.0.1',
+      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS:
+        '+sbwt none +sbwtdcpu none +sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}',
+    },
+    log: join(dir, 'log'),
+    ready: () => takesConnections(tlsPort),
+  };
+  // The name server of Erlang nodes would leave the group and stay: it is started, and ended, beside the broker.
+  const epmd = await ServerProcess.start({
+    program: 'epmd',
+    args: ['-port', String(epmdPort), '-address', '127.0.0.1'],
+    log: join(dir, 'epmd.log'),
+    ready: () => takesConnections(epmdPort),
+  });
+  let server: ServerProcess;
+  try {
+    server = await ServerProcess.start(command);
+  } catch (error) {
+    await epmd[Symbol.asyncDispose]();
+    throw error;
+  }
+  return {
+    port,
+    tlsPort,
+    caFile,
+    pause: () => server.pause(),
+    continue: () => server.continue(),
+    async restart() {
+      await server[Symbol.asyncDispose]();
+      server = await ServerProcess.start(command);
+    },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await epmd[Symbol.asyncDispose]();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function fourPorts(): Promise<[number, number, number, number]> {
+  const found = new Set<number>();
+  while (found.size < 4) found.add(await freePort());
+  return [...found] as [number, number, number, number];
+}
