@@ -9,6 +9,7 @@ import { ConfigurationError } from './configuration-error.ts';
 /** Schema of the cache DB's tables. */
 export const CACHE_SCHEMA = 'installer';
 const CACHE_IDLE_MS = 10 * 60_000;
+const EDITS_AT_ONCE = 4;
 
 type CacheDb = Configuration['installer']['cacheDb'];
 
@@ -25,6 +26,15 @@ export function cacheConnection(db: CacheDb): PostgresOptions {
     applicationName: 'longshore',
     ...tls(db),
   };
+}
+
+/**
+ * For edits of datasets by their owners. An edit holds its connection while it puts an object, and the journal of the
+ * store's changes needs one of the others then: out of one pool, as many edits at once as it has connections would all
+ * wait for one more.
+ */
+export function editsConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(EDITS_AT_ONCE, db.poolSize) };
 }
 
 /** Named targets only: a directory lookup is refused, naming the key. */

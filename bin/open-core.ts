@@ -33,7 +33,7 @@ import type { Scope } from '../engine/scope.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { openChangeQueue } from './change-queue.ts';
-import { CACHE_SCHEMA, cacheConnection, targetConnection } from './databases.ts';
+import { CACHE_SCHEMA, cacheConnection, editsConnection, targetConnection } from './databases.ts';
 import { openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
 import { urlUploads } from './url-uploads.ts';
@@ -113,7 +113,9 @@ export async function openCore(
     accounts: new PostgresAccounts(db),
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),
-    edits: new PostgresDatasetEdits(db),
+    edits: new PostgresDatasetEdits(
+      scope.use('cache database for edits', new Postgres(editsConnection(installer.cacheDb), log)),
+    ),
     reports: new PostgresDatasetReports(db),
     index: new PostgresDatasetIndex(db),
     uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
