@@ -3,12 +3,13 @@
 import type { Configuration } from '../config/configuration.ts';
 import type { ChangeJournal } from '../engine/adapters/change-journal.ts';
 import { openDirectoryStore } from '../engine/adapters/directory-store.ts';
+import { S3Store } from '../engine/adapters/s3-store.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Clock } from '../engine/time.ts';
 import { storeData } from './store-reader.ts';
 
-export interface OpenStore {
+export interface OpenStore extends Partial<Disposable> {
   readonly store: ObjectStore;
   /** Settles what dead processes left half told; called again whenever one has died. */
   settle(signal: AbortSignal): Promise<void>;
@@ -24,7 +25,12 @@ interface StoreParts {
 type Section = Configuration['installer']['objectStore'];
 
 export async function openObjectStore(section: Section, parts: StoreParts, signal: AbortSignal): Promise<OpenStore> {
-  const { path } = storeData(section);
-  const store = await openDirectoryStore({ path, ...parts }, signal);
+  const data = storeData(section);
+  if (data.driver === 's3') {
+    const store = new S3Store(data.options, parts);
+    // It announces its changes itself; what dead processes leave there is parts of puts.
+    return { store, settle: (until) => store.sweep(until), [Symbol.dispose]: () => store[Symbol.dispose]() };
+  }
+  const store = await openDirectoryStore({ path: data.path, ...parts }, signal);
   return { store, settle: (until) => store.settleOrphans(until) };
 }

@@ -1,22 +1,50 @@
 // The reading half of the object store that the configuration names, as every worker thread opens its own.
 
+import { readFileSync } from 'node:fs';
 import type { Configuration } from '../config/configuration.ts';
-import { type ObjectReader, openDirectoryReader } from '../engine/adapters/directory-store-reader.ts';
+import { openDirectoryReader } from '../engine/adapters/directory-store-reader.ts';
+import type { S3Options } from '../engine/adapters/s3-connection.ts';
+import { openS3Reader } from '../engine/adapters/s3-reader.ts';
+import type { ObjectReader } from '../engine/ports/object-store.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 /** What a thread needs to open its reader: plain data, which crosses the thread boundary. */
-export type StoreData = { readonly driver: 'directory'; readonly path: string };
+export type StoreData =
+  | { readonly driver: 'directory'; readonly path: string }
+  | { readonly driver: 's3'; readonly options: S3Options };
 
-/** What this version has no adapter for is refused by its key. */
-export function storeData(section: Configuration['installer']['objectStore']): StoreData {
-  if (section.driver !== 'directory')
-    throw new ConfigurationError(
-      `installer.objectStore: this version has no ${section.driver} adapter; use \`driver: directory\``,
-    );
-  return { driver: section.driver, path: section.path };
+type Section = Configuration['installer']['objectStore'];
+
+/** A bucket's name in the form that all stores take, which goes into paths and host names. */
+const BUCKET = /^(?!\d+(?:\.\d+){3}$)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+export function storeData(section: Section): StoreData {
+  return section.driver === 'directory'
+    ? { driver: 'directory', path: section.path }
+    : { driver: 's3', options: s3Options(section) };
 }
 
 /** Undefined for a thread whose tasks read no objects, such as those of a plugin host alone. */
-export function openStoreReader(data: StoreData | undefined): ObjectReader {
-  return openDirectoryReader(data?.path ?? '/nonexistent');
+export function openStoreReader(data: StoreData | undefined): ObjectReader & Partial<Disposable> {
+  return data?.driver === 's3' ? openS3Reader(data.options) : openDirectoryReader(data?.path ?? '/nonexistent');
+}
+
+function s3Options(section: Extract<Section, { readonly driver: 's3' }>): S3Options {
+  const { bucketName, server, https, tlsOptions, accessToken, secretKey, region, pathStyle } = section;
+  if (!BUCKET.test(bucketName))
+    throw new ConfigurationError(
+      `installer.objectStore.bucketName: '${bucketName}' is no name of a bucket: 3 to 63 small letters, digits, '-' and '.'`,
+    );
+  const { caFile, verify } = tlsOptions;
+  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') };
+  return {
+    host: server.host,
+    port: server.port,
+    bucket: bucketName,
+    accessKey: accessToken,
+    secretKey,
+    tls: https ? { rejectUnauthorized: verify, ...ca } : undefined,
+    region,
+    pathStyle,
+  };
 }

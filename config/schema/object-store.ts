@@ -1,6 +1,6 @@
 // `installer.objectStore`: the truth about datasets. The contract's form (S3, MinIO) or our directory driver.
 
-import { driver, flag, formed, openAddress, secret, section, text, union } from './field.ts';
+import { driver, flag, formed, openAddress, optional, secret, section, text, union } from './field.ts';
 import type { Loaded } from './loaded.ts';
 import { tlsOptions } from './tls.ts';
 
@@ -14,6 +14,8 @@ const s3 = section('S3, MinIO or Ceph.', {
   tlsOptions,
   accessToken: secret('Access key.', 3),
   secretKey: secret('Secret key.', 8),
+  region: optional(text("Region of the bucket. Default: the server's answer to GetBucketLocation.", { minLength: 1 })),
+  pathStyle: flag("False puts the bucket's name before the host's. Amazon's own host always works so.", true),
 });
 export type S3Configuration = Loaded<typeof s3>;
 

@@ -3,14 +3,12 @@
 import type { BigIntStats } from 'node:fs';
 import { constants, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defect, transient } from '../failure.ts';
-import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../ports/object-store.ts';
+import { transient } from '../failure.ts';
+import type { ByteRange, ObjectInfo, ObjectReader, OpenObject } from '../ports/object-store.ts';
+import { demandAllowedKey } from './allowed-key.ts';
 import { codeOf, storeFault } from './directory-store-fault.ts';
 import { walkObjects } from './directory-store-walk.ts';
 
-export type ObjectReader = Pick<ObjectStore, 'get' | 'head' | 'list'>;
-
-const MAX_KEY_BYTES = 1024;
 /** A stream takes a new buffer for every chunk: larger ones pile up further before the collector feels them. */
 const READ_BYTES = 64 * 1024;
 /** Stat calls under way at once while listing. */
@@ -84,16 +82,9 @@ export async function demandFolder(objects: string): Promise<void> {
   if (!(await stat(objects)).isDirectory()) throw transient(`${objects} is no directory`);
 }
 
-/**
- * The file of a key. Keys are relative, of non-empty segments other than `.` and `..`, at most 1,024 bytes, without NUL;
- * a backslash is a letter like any other here. Anything else is a bug of the caller.
- */
+/** The file of a key that is allowed. */
 export function objectPath(objects: string, key: string): string {
-  const segments = key.split('/');
-  const clean = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
-  // A lone surrogate would become another character on disk and so another key.
-  if (!clean || key.includes('\0') || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
-    throw defect(`object key ${JSON.stringify(key)} is not allowed`);
+  demandAllowedKey(key);
   return join(objects, key);
 }
 

@@ -2,13 +2,20 @@
 
 import type { Readable } from 'node:stream';
 
+/**
+ * What the store tells of an object. `put`, `head`, `get` and `list` tell exactly the same, so (modified, etag) of one can be
+ * compared with that of another: equal means equal content, while a difference may also be the same content put again.
+ */
 export interface ObjectInfo {
   readonly key: string;
   /** Bytes. */
   readonly size: number;
-  /** Changes whenever the object is put again. Opaque, `[A-Za-z0-9-]+`. */
+  /**
+   * Stands for the content: other content has another etag; the same content put again may have the same one or another.
+   * Opaque, `[A-Za-z0-9-]+`.
+   */
   readonly etag: string;
-  /** Millisecond precision. */
+  /** When it was put, in the store's time: to the millisecond, or cut to whole seconds. */
   readonly modified: Date;
 }
 
@@ -33,7 +40,11 @@ export interface OpenObject {
 }
 
 export interface ObjectStore {
-  /** Stores whole or not at all; durable when it resolves. An abort or a failing source leaves no object. */
+  /**
+   * Stores whole or not at all; durable when it resolves. An abort or a failing source leaves no object. When the store has
+   * got everything by the time of the abort, the put is not undone and may resolve; a store that goes away at that moment
+   * leaves open whether it was done, which is a `transient` failure like any other.
+   */
   put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo>;
   /** Undefined when there is no such object. */
   get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined>;
@@ -45,3 +56,6 @@ export interface ObjectStore {
   /** Resolves when the store answers; fails with a `transient` failure that names it otherwise. */
   probe(signal: AbortSignal): Promise<void>;
 }
+
+/** The half that reads, which worker threads open for themselves. */
+export type ObjectReader = Pick<ObjectStore, 'get' | 'head' | 'list'>;

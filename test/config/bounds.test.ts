@@ -111,6 +111,7 @@ const LENGTHS: Record<string, Bounds> = {
   'containerCore.authentication.oauth.issuer': [1, OPEN],
   'containerCore.authentication.oauth.audience': [1, OPEN],
   'installer.objectStore.bucketName': [1, OPEN],
+  'installer.objectStore.region': [1, OPEN],
   'installer.siteBuild': [1, OPEN],
   'installer.ldap.baseDn': [1, OPEN],
   'installer.installTargets.*.controlDb.name': [1, OPEN],

@@ -196,6 +196,7 @@ t.test('objectStore and queueBroker', async (t) => {
     tlsOptions,
     accessToken: 'abc',
     secretKey: 'abcdefgh',
+    pathStyle: true,
   });
   t.strictSame(installer.queueBroker, {
     driver: 'rabbitmq',

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import type { ObjectChange } from '../../engine/model/event.ts';
-import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 
 export interface StoreUnderTest {
   /** Empty. */
@@ -48,14 +48,27 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await Array.fromAsync(store.list('', {}, signal)), [put]);
     });
 
-    t.test('has a new etag after every put', async (t) => {
+    t.test('has another etag for other content, wherever and whenever it was put', async (t) => {
       const { store } = await open(t);
       const etags = new Set<string>();
       for (let i = 0; i < 8; i++) {
-        etags.add((await store.put('1/a/x', Buffer.from('same'), {}, signal)).etag);
+        const content = Buffer.from(`${i} of 8`);
+        const source = i % 2 === 0 ? content : Readable.from([content]);
+        etags.add((await store.put('1/a/x', source, {}, signal)).etag);
         if (i % 3 === 2) await store.remove(['1/a/x'], signal);
       }
       t.equal(etags.size, 8);
+    });
+
+    t.test('tells the same of objects put one after the other, whatever the second', async (t) => {
+      const { store } = await open(t);
+      const put: ObjectInfo[] = [];
+      // Longer than a second in all, so that some are put where one ends.
+      for (const begun = Date.now(); Date.now() - begun < 1_500; ) {
+        const source = Readable.from([Buffer.from(`${put.length}`)]);
+        put.push(await store.put(`1/a/${String(put.length).padStart(8, '0')}`, source, {}, signal));
+      }
+      t.strictSame(await Array.fromAsync(store.list('', {}, signal)), put);
     });
 
     t.test('replaces an object while its old content is being read', async (t) => {

@@ -162,6 +162,16 @@ t.test('staged files of other machines are removed when a day old', async (t) =>
   t.strictSame(await readdir(join(path, 'staging')), ['ffffffffffff.1.1.young']);
 });
 
+t.test('every put has an etag of its own, by which settling knows it', async (t) => {
+  const { store } = await setup(t);
+  const etags = new Set<string>();
+  for (let i = 0; i < 8; i++) {
+    etags.add((await store.put('1/a/x', Buffer.from('same'), {}, signal)).etag);
+    if (i % 3 === 2) await store.remove(['1/a/x'], signal);
+  }
+  t.equal(etags.size, 8);
+});
+
 t.test('a local file is moved in, and comes back when the put fails', async (t) => {
   const { store, journal, path } = await setup(t);
   const file = join(path, 'scratch-file');

@@ -1,0 +1,75 @@
+// What is put, as chunks with a deadline each: the store has to take a chunk before long, the source may take its time.
+// The last chunk is held back until the source has ended as announced, so that a source that fails, or is longer or
+// shorter than it said, has never been sent whole.
+
+import { aborted, rejected } from '../failure.ts';
+import { codeOf } from './directory-store-fault.ts';
+import type { Exchange } from './s3-exchange.ts';
+
+/** Of bytes at hand, so that each has its own deadline. */
+const SLICE_BYTES = 256 * 1024;
+
+/** @param size is what the request was told; anything else is `rejected` */
+export async function* lastHeldBack(
+  key: string,
+  source: AsyncIterable<Uint8Array | string>,
+  size: number,
+  exchange: Exchange,
+): AsyncGenerator<Buffer, void, undefined> {
+  const { idleMs, answerMs } = exchange.times;
+  let bytes = 0;
+  let held: Buffer | undefined;
+  try {
+    exchange.rest();
+    for await (const chunk of source) {
+      const next = asBuffer(chunk);
+      if (next.length === 0) continue;
+      bytes += next.length;
+      if (bytes > size) throw wrongSize(key, 'more', size);
+      if (held) {
+        exchange.expect(idleMs, 'room for more');
+        yield held;
+        exchange.rest();
+      }
+      held = next;
+    }
+    if (bytes !== size) throw wrongSize(key, `${bytes} bytes`, size);
+    exchange.commit();
+  } catch (error) {
+    // What the source did is the reason, whatever the connection makes of it.
+    exchange.cut(sourceFault(key, error));
+    throw error;
+  }
+  exchange.expect(answerMs, 'an answer');
+  if (held) yield held;
+}
+
+/** @param commits false when more has to be said before an object is there */
+export async function* slicesOf(
+  bytes: Uint8Array,
+  exchange: Exchange,
+  commits: boolean,
+): AsyncGenerator<Buffer, void, undefined> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    const isLast = at + SLICE_BYTES >= bytes.length;
+    if (isLast && commits) exchange.commit();
+    exchange.expect(isLast ? exchange.times.answerMs : exchange.times.idleMs, isLast ? 'an answer' : 'room for more');
+    yield asBuffer(bytes.subarray(at, at + SLICE_BYTES));
+  }
+  if (bytes.length === 0 && commits) exchange.commit();
+}
+
+/** A source that closed before its end was given up by whoever feeds it. */
+export function sourceFault(key: string, error: unknown): unknown {
+  return codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
+    ? aborted(`the source of ${key} closed before its end`, { cause: error })
+    : error;
+}
+
+export const wrongSize = (key: string, found: string, size: number): Error =>
+  rejected(`${key}: the source has ${found}, not the ${size} bytes announced`);
+
+export function asBuffer(chunk: Uint8Array | string): Buffer {
+  if (typeof chunk === 'string') return Buffer.from(chunk);
+  return Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}

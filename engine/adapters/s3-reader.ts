@@ -1,0 +1,170 @@
+// The reading half of the S3 store. Worker threads open this one.
+
+import type { IncomingMessage } from 'node:http';
+import { defect, transient } from '../failure.ts';
+import { JoinedSignal } from '../joined-signal.ts';
+import type { ByteRange, ObjectInfo, ObjectReader, OpenObject } from '../ports/object-store.ts';
+import { demandAllowedKey } from './allowed-key.ts';
+import { S3Body } from './s3-body.ts';
+import { S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
+import { s3Code } from './s3-fault.ts';
+import {
+  type ListingPage,
+  type ListingPlace,
+  listingQuery,
+  parseListing,
+  placeOf,
+  plainTag,
+  wholeSeconds,
+} from './s3-listing.ts';
+
+/** Reads the bucket; makes no request before it is asked to. */
+export function openS3Reader(options: S3Options, parts: S3Parts = {}): ObjectReader & Disposable {
+  const connection = new S3Connection(options, parts);
+  const reader = new S3Reader(connection);
+  return {
+    get: (key, range, signal) => reader.get(key, range, signal),
+    head: (key, signal) => reader.head(key, signal),
+    list: (prefix, page, signal) => reader.list(prefix, page, signal),
+    [Symbol.dispose]: () => connection[Symbol.dispose](),
+  };
+}
+
+export class S3Reader implements ObjectReader {
+  readonly #connection: S3Connection;
+
+  constructor(connection: S3Connection) {
+    this.#connection = connection;
+  }
+
+  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {
+    demandAllowedKey(key);
+    const what = `reading ${key}`;
+    const response = await this.#open(what, key, range, signal);
+    if (!response) return undefined;
+    const { clock, times } = this.#connection;
+    const described = this.#connection.describe(what);
+    const body = new S3Body(response, { what: described, idleMs: times.idleMs, clock }, signal);
+    try {
+      return { info: infoOf(key, response, described), body };
+    } catch (error) {
+      body.destroy();
+      throw error;
+    }
+  }
+
+  async head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined> {
+    demandAllowedKey(key);
+    const what = `reading ${key}`;
+    const answer = await this.#connection.exchange(
+      what,
+      signal,
+      async (exchange, client) => {
+        const response = await this.#connection.send(exchange, client, { method: 'HEAD', key, answers: [200, 404] });
+        await textOf(response);
+        return response;
+      },
+      true,
+    );
+    if (answer.statusCode === 200) return infoOf(key, answer, this.#connection.describe(what));
+    // An answer without body does not tell a missing object from a missing bucket.
+    const opened = await this.get(key, undefined, signal);
+    opened?.body.destroy();
+    return opened?.info;
+  }
+
+  async *list(
+    prefix: string,
+    { after }: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncGenerator<ObjectInfo, void, undefined> {
+    const start = after === undefined ? undefined : placeOf(after);
+    for await (const objects of this.#pages(prefix, start, signal)) {
+      for (const object of objects) {
+        signal.throwIfAborted();
+        yield object;
+      }
+    }
+  }
+
+  /** Fails unless the bucket can be listed. */
+  async probe(signal: AbortSignal): Promise<void> {
+    await this.#page('', undefined, signal, 1);
+  }
+
+  /** While one page is being used, the next is under way. */
+  async *#pages(
+    prefix: string,
+    start: ListingPlace | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
+    using ahead = new JoinedSignal(signal);
+    let coming = this.#page(prefix, start, ahead.signal);
+    try {
+      for (let last = start; ; ) {
+        const { objects, next } = await coming;
+        if (next !== undefined && next === last)
+          throw defect(this.#connection.describe(`listing ${prefix}: the page after ${next} is that page again`));
+        last = next;
+        if (next !== undefined) {
+          coming = this.#page(prefix, next, ahead.signal);
+          // Looked at when it is wanted; until then its failure is nobody's.
+          coming.catch(() => undefined);
+        }
+        yield objects;
+        if (next === undefined) return;
+      }
+    } finally {
+      ahead.abort(new Error('the listing is not wanted any more'));
+    }
+  }
+
+  #page(prefix: string, after: ListingPlace | undefined, signal: AbortSignal, keys?: number): Promise<ListingPage> {
+    const what = `listing ${JSON.stringify(prefix)}`;
+    return this.#connection.exchange(
+      what,
+      signal,
+      async (exchange, client) => {
+        const query = listingQuery(prefix, after, keys);
+        const response = await this.#connection.send(exchange, client, { method: 'GET', query, answers: [200] });
+        return parseListing(await textOf(response), this.#connection.describe(what));
+      },
+      true,
+    );
+  }
+
+  /** Undefined when the bucket has no such object. */
+  #open(
+    what: string,
+    key: string,
+    range: ByteRange | undefined,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage | undefined> {
+    const headers = range ? { range: `bytes=${range.from}-${range.to ?? ''}` } : {};
+    return this.#connection.exchange(
+      what,
+      signal,
+      async (exchange, client) => {
+        try {
+          const request = { method: 'GET', key, headers, answers: [range ? 206 : 200] } as const;
+          const response = await this.#connection.send(exchange, client, request);
+          exchange.handOn();
+          return response;
+        } catch (error) {
+          if (s3Code(error) === 'NoSuchKey') return undefined;
+          throw error;
+        }
+      },
+      true,
+    );
+  }
+}
+
+/** From the head of an answer. */
+function infoOf(key: string, { headers }: IncomingMessage, what: string): ObjectInfo {
+  const { etag, 'last-modified': modified, 'content-length': length, 'content-range': part } = headers;
+  const size = part === undefined ? Number(length) : Number(part.slice(part.lastIndexOf('/') + 1));
+  if (etag === undefined || modified === undefined || !Number.isSafeInteger(size))
+    throw transient(`${what}: the answer has no etag, no date or no length`);
+  return { key, size, etag: plainTag(etag), modified: wholeSeconds(modified) };
+}
