@@ -18,13 +18,13 @@ import { refusals } from '../responses.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { ifMatch } from '../schema/if-match.ts';
 import { PatchDetails } from '../schema/patch-details.ts';
-import { demandNewest } from './demand-newest.ts';
+import { demandLasting } from './demand-newest.ts';
 import { type MetadataSource, withNewestMetadata } from './newest-metadata.ts';
 import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 
 export interface PatchOptions extends OwnerEditOptions {
   readonly store: MetadataSource & Pick<ObjectStore, 'put'>;
-  readonly queries: Pick<DatasetQueries, 'view'>;
+  readonly queries: Pick<DatasetQueries, 'view' | 'family'>;
   readonly patches: Pick<PatchCheck, 'check'>;
   readonly dataTypes: DataTypes;
 }
@@ -45,7 +45,7 @@ export function patchRoute(options: PatchOptions): Route {
       204: { description: 'Changed' },
       ...refusals({
         400: 'The body is no JSON',
-        403: 'Not the owner, or the dataset is deleted or was replaced',
+        403: 'Not the owner, or the dataset is deleted, or a newer revision replaces it',
         404: 'No such dataset',
         412: 'The metadata are not those that If-Match names',
         413: 'The body is too large',
@@ -63,7 +63,7 @@ async function patch(options: PatchOptions, context: RequestContext, wanted: Det
   const { store, queries, patches, clock, dataTypes } = options;
   const at = await ownerEdit(options, context, 404, async (cached, signal) => {
     const { owner, dataset } = cached;
-    await demandNewest(cached, queries, signal);
+    await demandLasting(cached, queries, signal);
     const now = await withNewestMetadata(cached, store, signal);
     requireMetadataMatch(context.request.headers, now.sync.meta);
     const rules = publishingRules(now, dataTypes);

@@ -7,6 +7,7 @@ import { type OfferAction, type ReceiptAction, serialiseShare } from '../../../e
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { ShareWords } from '../../../engine/ports/catalog.ts';
 import type { DecidedEdit, EditableDataset } from '../../../engine/ports/dataset-edits.ts';
+import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
 import { badRequest, forbidden, notFound } from '../../errors.ts';
@@ -17,10 +18,12 @@ import { refusals } from '../responses.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { UserIdOutput } from '../schema/people.ts';
 import { OfferInput, ReceiptInput } from '../schema/share.ts';
+import { demandLasting } from './demand-newest.ts';
 import { editDataset, type OwnerEditOptions, ownerEdit, shareRecords } from './owner-edit.ts';
 
 export interface SharesOptions extends OwnerEditOptions {
   readonly store: Pick<ObjectStore, 'put'>;
+  readonly queries: Pick<DatasetQueries, 'view' | 'family'>;
   /** An offer counts as accepted as long as the recipient has not answered. */
   readonly autoAcceptShares: boolean;
 }
@@ -51,7 +54,10 @@ export function shareRoutes(options: SharesOptions): readonly Route[] {
       body: { description: 'grant or revoke', content: { 'application/json': { ...OfferInput } } },
       responses: {
         204: { description: 'Said' },
-        ...refusals({ ...refused, 403: 'Not the owner, or the dataset is deleted or not imported' }),
+        ...refusals({
+          ...refused,
+          403: 'Not the owner, or the dataset is deleted or not imported, or a newer revision replaces it',
+        }),
       },
       handler: async (context) => putOffer(options, context, (await readOffer(context.request)).action),
     },
@@ -63,7 +69,10 @@ export function shareRoutes(options: SharesOptions): readonly Route[] {
       body: { description: 'accept or reject', content: { 'application/json': { ...ReceiptInput } } },
       responses: {
         204: { description: 'Said' },
-        ...refusals({ ...refused, 403: 'Not the recipient, or there is no offer that stands' }),
+        ...refusals({
+          ...refused,
+          403: 'Not the recipient, or there is no offer that stands, or a newer revision replaces the dataset',
+        }),
       },
       handler: async (context) => putReceipt(options, context, (await readReceipt(context.request)).action),
     },
@@ -74,8 +83,10 @@ async function putOffer(options: SharesOptions, context: RequestContext, action:
   const recipient = recipientOf(context);
   await ownerEdit(options, context, 404, async (now, signal) => {
     if (recipient === now.owner) throw badRequest(`dataset ${now.dataset} is user ${recipient}'s own`);
-    demandShareable(now);
     const before = wordsOf(now, recipient);
+    await demandLasting(now, options.queries, signal);
+    // What a revision brought along can be taken back at once.
+    if (action === 'grant' || before.offer !== 'grant') demandImported(now);
     await put(options, now, recipient, 'share-offer.json', action, signal);
     const unanswered = action === 'grant' && before.receipt === undefined && options.autoAcceptShares;
     if (unanswered) await put(options, now, recipient, 'share-receipt.json', 'accept', signal);
@@ -103,7 +114,8 @@ async function putReceipt(options: SharesOptions, context: RequestContext, actio
     }
     if (before.offer === 'revoke' && action === 'accept')
       throw forbidden(`the offer of dataset ${dataset} to user ${recipient} was taken back`);
-    demandShareable(now);
+    await demandLasting(now, options.queries, signal);
+    if (action === 'accept') demandImported(now);
     await put(options, now, recipient, 'share-receipt.json', action, signal);
     return edited(now, { ...before, receipt: action });
   });
@@ -118,8 +130,7 @@ function recipientOf(context: RequestContext): UserId {
   return recipient;
 }
 
-function demandShareable({ dataset, state, import: imported }: EditableDataset): void {
-  if (isDeleted(state)) throw forbidden(`dataset ${dataset} is deleted`);
+function demandImported({ dataset, import: imported }: EditableDataset): void {
   switch (imported?.status) {
     case 'complete':
       return;

@@ -226,6 +226,39 @@ t.test('deleted and replaced datasets stay as they are', async (t) => {
   t.same((await metadataOf(t, app, second)).revisionHistory, history.revisionHistory);
 });
 
+t.test(
+  'what a revision on its way would not hear of is refused, and a failed revision is in nobody’s way',
+  async (t) => {
+    const app = await setup(t);
+    const owner = newUser();
+    const at = await imported(app, db, owner);
+    const history = { revisionHistory: { originalId: at.dataset, revisions: [] } };
+    const second = await add(app, db, owner, history, {}, revisionOf(at.dataset, 1));
+    const set = (columns: string) => db.query(`update dataset set ${columns} where dataset_id = $1`, [second.dataset]);
+    const body = { name: value('Other genes') };
+    for (const columns of [
+      `upload_status = 'running'`,
+      `upload_status = 'success', import_status = 'queued'`,
+      `import_status = 'complete'`,
+    ]) {
+      await set(columns);
+      const answer = await patch(app, owner, at, body);
+      const message = `dataset ${at.dataset} is being replaced by its newer revision ${second.dataset}; change that one`;
+      t.strictSame([answer.status, answer.body], [403, { status: 'forbidden', message }], columns);
+    }
+    t.equal(await statusOf(app, owner, second, body), 204);
+    for (const columns of [
+      `import_status = 'invalid'`,
+      `import_status = 'failed'`,
+      `upload_status = 'rejected', import_status = 'queued'`,
+      `upload_status = 'failed'`,
+    ]) {
+      await set(columns);
+      t.equal(await statusOf(app, owner, at, { name: value(`Genes while ${columns}`) }), 204, columns);
+    }
+  },
+);
+
 t.test('publishing is remembered, and needs contacts', async (t) => {
   const app = await setup(t);
   const owner = newUser();

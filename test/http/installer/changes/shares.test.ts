@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap';
-import type { UserId } from '../../../../engine/model/ids.ts';
+import { revisionOf, type UserId } from '../../../../engine/model/ids.ts';
 import { shareKey } from '../../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { newDataset, newUser } from '../../../support/dataset-samples.ts';
 import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from '../installer-app.ts';
 import { responseFaults, schemaOf } from '../response-check.ts';
-import { type Added, add, INSTALL_TARGETS, imported } from '../stored-datasets.ts';
+import { type Added, add, INSTALL_TARGETS, imported, share } from '../stored-datasets.ts';
 
 const db = await cacheDatabase(t);
 const setup = (t: Test, options: AppOptions = {}) =>
@@ -114,6 +114,42 @@ t.test('what cannot be shared is refused, and why', async (t) => {
     t.strictSame([answer.status, answer.body], [403, { status: 'forbidden', message }]);
     t.strictSame(await words(app, at, friend), [null, null, undefined, undefined]);
   }
+});
+
+t.test('what a newer revision would not hear of is said to that one', async (t) => {
+  const app = await setup(t);
+  const { put, offer, receipt } = caller(app);
+  const [owner, friend] = [newUser(), newUser()];
+  const first = await imported(app, db, owner);
+  t.equal(await offer(owner, first, friend, 'grant'), 204);
+  const history = { revisionHistory: { originalId: first.dataset, revisions: [] } };
+  const second = await add(app, db, owner, history, { upload_status: 'rejected' }, revisionOf(first.dataset, 1));
+  t.equal(await receipt(friend, first, friend, 'accept'), 204, 'a failed revision replaces nothing');
+  await share(db, second, friend, 'grant', 'accept');
+  const set = (at: Added, column: string, value: string) =>
+    db.query(`update dataset set ${column} = $2 where dataset_id = $1`, [at.dataset, value]);
+  const refused = async (message: string) => {
+    for (const [user, what, action] of [
+      [owner, 'offer', 'grant'],
+      [owner, 'offer', 'revoke'],
+      [friend, 'receipt', 'accept'],
+      [friend, 'receipt', 'reject'],
+    ] as const) {
+      const answer = await put(user, first, friend, what, action);
+      t.strictSame([answer.status, answer.body], [403, { status: 'forbidden', message }], `${what} ${action}`);
+    }
+    t.strictSame((await words(app, first, friend)).slice(0, 2), ['grant', 'accept']);
+  };
+  await set(second, 'upload_status', 'running');
+  await refused(`dataset ${first.dataset} is being replaced by its newer revision ${second.dataset}; change that one`);
+  await set(first, 'state', 'superseded');
+  await refused(`dataset ${first.dataset} was replaced by its newer revision ${second.dataset}`);
+
+  t.equal(await offer(owner, second, newUser(), 'grant'), 403, 'not imported yet');
+  t.equal(await offer(owner, second, newUser(), 'revoke'), 403);
+  t.equal(await receipt(friend, second, friend, 'reject'), 204, 'what came along with the revision can be taken back');
+  t.equal(await offer(owner, second, friend, 'revoke'), 204);
+  t.strictSame((await words(app, second, friend)).slice(0, 2), ['revoke', 'reject']);
 });
 
 t.test('bad input is named', async (t) => {
