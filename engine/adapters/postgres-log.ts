@@ -5,16 +5,14 @@ import type { EventSource } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { ChannelFilter, EventLog, EventRecord } from '../ports/event-log.ts';
 import type { Clock } from '../time.ts';
-import { unlessAborted } from '../wait.ts';
 import { BATCH, ClaimedRows, freeRow } from './claimed-rows.ts';
+import { EventIds } from './event-ids.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
 /** Heard with the name of a channel that has new messages. */
 const NOTIFY_CHANNEL = 'longshore_event';
 const PUBLISH_BATCH = 5_000;
-/** Increment of the sequence event_id: each process hands out a block by itself. */
-const ID_BLOCK = 1_000;
 
 const PUBLISH = `
 with added as (
@@ -58,14 +56,13 @@ export class PostgresEventLog implements EventLog {
   readonly #db: Postgres;
   readonly #rows: ClaimedRows;
   readonly #options: PostgresEventLogOptions;
-  #nextId = 0;
-  #idsEnd = 0;
-  #fetching: Promise<void> | undefined;
+  readonly #ids: EventIds;
 
   constructor(db: Postgres, instance: PostgresInstance, options: PostgresEventLogOptions, clock: Clock, log: Logger) {
     this.#db = db;
     this.#options = options;
     this.#rows = new ClaimedRows(db, instance, clock, log);
+    this.#ids = new EventIds(db);
   }
 
   async publish(records: readonly EventRecord[], signal: AbortSignal): Promise<void> {
@@ -111,22 +108,8 @@ export class PostgresEventLog implements EventLog {
     );
   }
 
-  async nextEventId(signal: AbortSignal): Promise<number> {
-    // Whoever finds the block used up fetches the next for all.
-    while (this.#nextId >= this.#idsEnd) {
-      signal.throwIfAborted();
-      this.#fetching ??= this.#fetchIds().finally(() => {
-        this.#fetching = undefined;
-      });
-      await unlessAborted(this.#fetching, signal);
-    }
-    return this.#nextId++;
-  }
-
-  async #fetchIds(): Promise<void> {
-    const [row] = await this.#db.query<{ first: number }>("select nextval('event_id') as first");
-    this.#nextId = row?.first ?? 0;
-    this.#idsEnd = this.#nextId + ID_BLOCK;
+  nextEventId(signal: AbortSignal): Promise<number> {
+    return this.#ids.next(signal);
   }
 
   #countDropped(rows: readonly LogRow[]): void {
