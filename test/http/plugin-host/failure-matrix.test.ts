@@ -3,6 +3,7 @@
 
 import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { unzip } from '../../conformance/plugin-client.ts';
 import { readTree } from './host-setup.ts';
@@ -233,6 +234,15 @@ t.test('each failure of a script has its answer, and leaves nothing behind', asy
     call === 'install/data' && status === 200 ? [`row-${i}`] : [],
   );
   t.strictSame((await readdir(host.site)).sort(), installed.sort(), 'only what was installed is there');
+});
+
+t.test('processes of a script are seen while it runs, also those that left its group', async (t) => {
+  const host = await scriptedHost(t, { hasty: () => ({ maxDurationMs: 2_000 }) });
+  const calling = host.call('import', 'slow', { dataCleaning: 'setsid sleep 600 & exec sleep 600' }, SLOW);
+  const groups = async () => new Set((await host.processes()).map(({ group }) => group));
+  while ((await groups()).size < 2) await nextTurn();
+  t.equal((await calling).status, 500);
+  t.strictSame(await groups(), new Set());
 });
 
 t.test('folders in the output are kept', async (t) => {

@@ -57,6 +57,7 @@ export async function scriptedHost(
     await chmod(scripts[name].path, 0o755);
   }
   const served = await serveHost(t, {
+    routes: { maxPayloadBytes: 100_000_000 },
     host: (options) => ({
       ...options,
       environment: { ...options.environment, HOSTNAME: mark },
