@@ -173,8 +173,11 @@ function continueWhenRead(request: IncomingMessage, response: ServerResponse, ma
 }
 
 /** What Node would refuse on its own without our error body. */
-function refuseOddHeads({ headers, httpVersion }: IncomingMessage): void {
+function refuseOddHeads({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1') throw badRequest('the Host header is missing');
+  // A proxy in front may have gone by the other one (RFC 9112, 3.2).
+  if (rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length > 1)
+    throw badRequest('there are several Host headers; one is needed');
   const { expect } = headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
     throw new HttpError('bad-request', `header Expect '${expect}': only 100-continue is known`, { code: 417 });

@@ -226,6 +226,7 @@ t.test('bytes that are no request are refused in the form of the contract', asyn
       400,
     ],
     'no host': ['GET /x HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
+    'two hosts': ['GET /x HTTP/1.1\r\nhost: x\r\nHOST: y\r\nconnection: close\r\n\r\n', 400],
     'a secret protocol': ['\x16\x03\x01\x02\x00\x01\x00', 400],
   };
   for (const [what, [head, code]] of Object.entries(cases)) {
