@@ -15,6 +15,9 @@ import { checkTargets, checkType } from './target-rules.ts';
 /** Version 1.7.0's name of a field that 1.8.0 calls `datasetCharacteristics`. */
 export const OLD_CHARACTERISTICS = 'studyCharacteristics';
 
+/** Plugins take documents of 1 MiB; the rest is for what is added later, such as the note of the next revision. */
+const MAX_DOCUMENT_BYTES = (1024 - 64) * 1024;
+
 export interface CheckedDetails {
   /** Undefined when there are faults. */
   readonly details: CreateDetails | undefined;
@@ -54,9 +57,13 @@ export class DetailsCheck {
     this.#checkAcrossFields(details, faults);
   }
 
-  /** The targets' own schemas over the metadata document as it will be stored. */
+  /** The metadata document as it will be stored: its size, and the targets' own schemas. */
   checkDocument(metadata: DatasetMetadata, faults: Pick<FaultSink, 'add'>): void {
-    const document: unknown = JSON.parse(serialiseMetadata(metadata));
+    const text = serialiseMetadata(metadata);
+    const size = Buffer.byteLength(text);
+    if (size > MAX_DOCUMENT_BYTES)
+      faults.add([], `the metadata come to ${size} bytes as they are stored; they may have ${MAX_DOCUMENT_BYTES}`);
+    const document: unknown = JSON.parse(text);
     for (const id of metadata.installTargets) {
       const add: Faults['add'] = (path, sentence) => faults.add(path, `${sentence} (by install target ${id})`);
       this.#targetSchemas.get(id)?.(document, { add });

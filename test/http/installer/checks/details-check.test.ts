@@ -268,6 +268,14 @@ t.test("a target's own schema judges the stored document", async (t) => {
   }
 });
 
+t.test('metadata that no plugin takes are refused', async (t) => {
+  const faults = new Faults();
+  const details = { ...soundDetails(), description: 'é'.repeat(500_000) };
+  const judge = new DetailsCheck(installTargets(), dataTypes());
+  judge.checkDocument(metadataFromDetails(details, { owner: OWNER, created: '2030-01-01T00:00:00.000Z' }), faults);
+  t.match(faults.errors().general, [/^the metadata come to 1000\d{3} bytes as they are stored; they may have 983040$/]);
+});
+
 t.test('a target schema that is none stops the start, naming the target', async (t) => {
   const targets = new InstallTargets([
     { id: targetId('PlainSite'), name: 'x', enabled: true, category: 'other', metaValidation: { type: 'words' } },

@@ -328,3 +328,23 @@ t.test('user ids beyond 2^53 survive', async (t) => {
     '"owner": 9223372036854775807',
   );
 });
+
+t.test('patches cannot make a document larger than plugins take', async (t) => {
+  const MAX = 960 * 1024;
+  const sizeOf = (document: unknown): number => Buffer.byteLength(serialiseMetadata(document as DatasetMetadata));
+  const stored = plain({ dataDisclaimer: 'x'.repeat(500_000), description: 'y' });
+  const room = MAX - sizeOf(stored) + 1;
+  const full = patched(stored, { description: value('y'.repeat(room)) });
+  t.equal(sizeOf(full), MAX);
+  const refused = {
+    general: [`the metadata come to ${MAX + 1} bytes as they are stored; they may have ${MAX}`],
+    byKey: {},
+  };
+  t.strictSame(patched(stored, { description: value('y'.repeat(room + 1)) }), refused);
+  const larger = plain({ dataDisclaimer: 'x'.repeat(MAX) });
+  t.match(
+    patched(larger, { name: value('Other genes') }),
+    { name: 'Other genes' },
+    'one that is larger stays editable',
+  );
+});
