@@ -2,6 +2,7 @@
 
 import { HANDLER_ORIGINS, HANDLER_STATUS, isRunning } from '../../engine/model/handler-job.ts';
 import type { HandlerJob } from '../../engine/ports/handler-jobs.ts';
+import type { ErrorWord } from '../errors.ts';
 import { durationText } from './duration-text.ts';
 import { MAX_UPLOAD_BYTES } from './upload-body.ts';
 
@@ -48,6 +49,8 @@ export const OPTIONS_SCHEMA = object(['serviceName', 'port', 'configPath', 'comm
     type: 'array',
     items: object(['command', 'arguments'], { command: text, arguments: { type: 'array', items: text } }),
   },
+  fileTypes: { type: 'array', items: text, description: 'Suffixes of what may be uploaded' },
+  maxUploadSize: { ...count, description: 'Bytes of one upload' },
 });
 
 export const HEALTH_SCHEMA = object(['status', 'version', 'stats'], {
@@ -60,6 +63,14 @@ export const HEALTH_SCHEMA = object(['status', 'version', 'stats'], {
     largest: count,
     longest: text,
   }),
+  dependencies: {
+    type: 'object',
+    description: 'What jobs need, by name',
+    additionalProperties: object(['status'], {
+      status: { type: 'string', enum: ['healthy', 'unhealthy'] },
+      message: text,
+    }),
+  },
 });
 
 export const METADATA_SCHEMA = object(['projects', 'owner', 'name'], {
@@ -83,14 +94,18 @@ export const STATUS_SCHEMA = object(['duration', 'userId', 'jobId', 'status', 'p
   message: text,
 });
 
-const errorSchema = (extra: Readonly<Record<string, object>> = {}): object =>
-  object(['status', 'message', ...Object.keys(extra)], { status: text, message: text, ...extra });
+const errorSchema = (words: readonly ErrorWord[], extra: Readonly<Record<string, object>> = {}): object =>
+  object(['status', 'message', ...Object.keys(extra)], {
+    status: { type: 'string', enum: words },
+    message: text,
+    ...extra,
+  });
 
-export const PROBLEM_SCHEMA = errorSchema();
-export const INVALID_SCHEMA = errorSchema({
+export const PROBLEM_SCHEMA = errorSchema(['bad-request', 'unauthorized', 'not-found', 'bad-method', 'conflict']);
+export const INVALID_SCHEMA = errorSchema(['invalid-input'], {
   errors: object(['general', 'byKey'], {
     general: { type: 'array', items: text },
     byKey: { type: 'object', additionalProperties: text },
   }),
 });
-export const SERVER_ERROR_SCHEMA = errorSchema({ requestId: text });
+export const SERVER_ERROR_SCHEMA = errorSchema(['server-error'], { requestId: text });

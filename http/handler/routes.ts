@@ -47,7 +47,10 @@ const PACKAGE: RouteResponse = { description: 'The packed result', contentType: 
 const SERVER_ERROR = problem('The job or the service failed', SERVER_ERROR_SCHEMA);
 const COMMON = {
   401: problem('The token of the service is missing or wrong'),
-  503: problem('Something cannot be reached just now, or the service is stopping; see Retry-After'),
+  503: problem(
+    'All places are taken, something cannot be reached just now, or the service is stopping; see Retry-After',
+    SERVER_ERROR_SCHEMA,
+  ),
 };
 const NO_JOB = problem('There is no job with this id');
 
@@ -141,7 +144,11 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
       summary: 'The result of a completed job once more',
       responses: {
         200: PACKAGE,
+        206: { ...PACKAGE, description: 'The asked range of it' },
+        304: { description: 'It is what the caller has' },
         404: problem('There is no such job, or it has no result, or no more'),
+        412: problem('The result is another one than the caller wants'),
+        416: problem('The range is beyond the end'),
         500: SERVER_ERROR,
       },
       handler: (context) => sendResult(context, parts),

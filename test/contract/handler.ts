@@ -1,4 +1,210 @@
-// Contract 2, Dataset handler job service: one row for every field, endpoint, code, state and case of its tables.
+// Contract 2, Dataset handler job service: one row for every field, endpoint, code, state and case of its tables; then
+// what the contract leaves open, as the service's own documentation says it.
 
-export const HANDLER_ROWS = {} as const satisfies Readonly<Record<`handler/${string}`, string>>;
+export const HANDLER_ROWS = {
+  // Options, as /config tells them
+  'handler/options/serviceName': 'string; required',
+  'handler/options/port': 'integer 80..65535; required',
+  'handler/options/configPath': 'string; required',
+  'handler/options/commands': 'array, run in order; required',
+  'handler/options/commands[].command': 'string; required',
+  'handler/options/commands[].arguments': 'array of string, optionally templated; required',
+  'handler/options/extra properties': 'allowed',
+
+  // Health
+  'handler/health/status': 'healthy or degraded; required',
+  'handler/health/version': 'string; required',
+  'handler/health/stats': 'object; required',
+  'handler/health/stats.byStatus': 'HTTP status -> count of responses; required',
+  'handler/health/stats.avgSize': 'average dataset payload size, integer; required',
+  'handler/health/stats.avgDuration': 'duration; required',
+  'handler/health/stats.largest': 'largest processed, bytes; required',
+  'handler/health/stats.longest': 'longest run, duration; required',
+  'handler/health/extra properties': 'allowed',
+
+  // Job metadata
+  'handler/metadata/projects': 'unique array of configured projects; required',
+  'handler/metadata/owner': 'integer, user id; required',
+  'handler/metadata/name': 'min 3; required',
+  'handler/metadata/description': 'string',
+  'handler/metadata/summary': 'string',
+  'handler/metadata/origin': 'galaxy, direct-upload',
+  'handler/metadata/handlerParams': 'object of texts, numbers and booleans, injected into the commands',
+  'handler/metadata/extra properties': 'allowed',
+
+  // Job status
+  'handler/status/started': 'datetime, from the upload on',
+  'handler/status/duration': 'duration; required',
+  'handler/status/userId': 'integer; required',
+  'handler/status/jobId': 'string; required',
+  'handler/status/status': 'string; required',
+  'handler/status/projects': 'array of project identifiers; required',
+  'handler/status/size': 'integer, bytes received; required',
+  'handler/status/extra properties': 'allowed: message',
+
+  // States and moves
+  'handler/states/awaiting upload': 'registered; or the upload was refused',
+  'handler/states/uploading files for processing': 'the upload comes in, or waits for a worker',
+  'handler/states/unpacking uploaded files': 'between upload and commands',
+  'handler/states/processing uploaded files': 'the commands run',
+  'handler/states/job completed': 'the result can be fetched',
+  'handler/states/job failed': 'a command or the service failed',
+  'handler/states/registered anew': 'a job that has ended gives way, and its result goes',
+  'handler/states/expired': 'a job that waits for its upload goes after 24 h',
+
+  // Endpoints
+  'handler/endpoints/GET /api': '200 text/html',
+  'handler/endpoints/GET /api/openapi.json': '200, the document of the page',
+  'handler/endpoints/GET /config': '200 Options',
+  'handler/endpoints/GET /health': '200 Health; 500',
+  'handler/endpoints/GET /ready': '200 while requests are taken',
+  'handler/endpoints/GET /metrics': '200 text/plain',
+  'handler/endpoints/PUT /job/{job-id}': '204 job accepted',
+  'handler/endpoints/POST /job/{job-id}': '200 application/binary, a tgz',
+  'handler/endpoints/GET /job/{job-id}/status': '200 Job status',
+  'handler/endpoints/GET /job/{job-id}/result': '200 application/binary, again',
+
+  // Codes, by operation
+  'handler/codes/GET /health 500': 'something that no job can do without is missing',
+  'handler/codes/PUT 400': '',
+  'handler/codes/PUT 409': 'a job runs under the id',
+  'handler/codes/PUT 422': 'parsable but invalid: one text per key',
+  'handler/codes/PUT 500': '',
+  'handler/codes/POST 400': '',
+  'handler/codes/POST 404': '',
+  'handler/codes/POST 409': 'the job does not wait for an upload',
+  'handler/codes/POST 422': 'a command blames the data',
+  'handler/codes/POST 500': '',
+  'handler/codes/POST 503': 'no place; Retry-After, before the body',
+  'handler/codes/status 404': '',
+  'handler/codes/status 500': '',
+  'handler/codes/result 404': 'no job, no result, or no more',
+  'handler/codes/result 500': '',
+  'handler/codes/401': 'with a token, every /job needs it',
+
+  // 400 of PUT, each by its message
+  'handler/400/PUT no JSON': 'body unparseable',
+  'handler/400/PUT no object': 'body unparseable',
+  'handler/400/PUT no Content-Type': '',
+  'handler/400/PUT other Content-Type': '',
+  'handler/400/PUT too large': 'over 1 MiB',
+  'handler/400/PUT bad job id': '1..128 characters, no control characters',
+  // 400 of POST, each by its message
+  'handler/400/POST no Content-Type': '',
+  'handler/400/POST no Content-Length': '',
+  'handler/400/POST chunked': 'no Content-Length either',
+  'handler/400/POST unsupported Content-Type': '',
+  'handler/400/POST too large': 'announced',
+  'handler/400/POST part too large': 'found while streaming',
+  'handler/400/POST format: empty body': '',
+  'handler/400/POST format: neither zip nor gzip': '',
+  'handler/400/POST format: empty zip': '',
+  'handler/400/POST format: split zip': '',
+  'handler/400/POST format: damaged': 'zip and gzip',
+  'handler/400/POST format: no files': '',
+  'handler/400/POST format: path leads out': '.. and absolute',
+  'handler/400/POST format: link': '',
+  'handler/400/POST format: top-level output': '',
+  'handler/400/POST format: unpacks to too much': 'maxUnpackedSize',
+  'handler/400/POST form: not readable': '',
+  'handler/400/POST form: unknown part': '',
+  'handler/400/POST form: part twice': '',
+  'handler/400/POST form: no part': '',
+
+  // Error bodies: status* and message*, and no more but what is named here
+  'handler/errors/400': 'bad-request',
+  'handler/errors/401': 'unauthorized',
+  'handler/errors/404': 'not-found; of unknown paths too',
+  'handler/errors/405': 'bad-method, with Allow',
+  'handler/errors/409': 'conflict',
+  'handler/errors/422': 'invalid-input; errors* {general*: texts, byKey*: key -> text}',
+  'handler/errors/500': 'server-error; requestId*',
+  'handler/errors/503': 'server-error; requestId, Retry-After',
+
+  // Headers
+  'handler/headers/Content-Type of PUT': 'application/json, with parameters, +json',
+  'handler/headers/Content-Type of POST': 'binary, octet-stream, zip, gzip, multipart/form-data: format by first bytes',
+  'handler/headers/Expect': '100 when the body is wanted, none when it is not',
+  'handler/headers/404 before the body': 'an unknown id is found before faults of the head',
+  'handler/headers/result': 'Content-Length, Content-Disposition',
+  'handler/headers/X-Request-Id': 'of every answer, and of the body of a 500',
+
+  // Limits
+  'handler/limits/upload': 'Content-Length 524288000 is accepted, 524288001 is 400 before the body',
+  'handler/limits/metadata': '1 MiB is accepted, one byte more is 400',
+  'handler/limits/job id': '1 to 128 characters, any text without control characters',
+
+  // Template variables
+  'handler/template/cwd': 'folder of the job',
+  'handler/template/date': 'start of the job, YYYY-MM-DD',
+  'handler/template/date-time': 'start of the job, RFC 3339 in seconds',
+  'handler/template/time': 'start of the job, HH:MM:SS',
+  'handler/template/timestamp': 'start of the job, Unix seconds',
+  'handler/template/ds-description': '',
+  'handler/template/ds-name': '',
+  'handler/template/ds-summary': '',
+  'handler/template/ds-user-id': 'owner',
+  'handler/template/ds-origin': '',
+  'handler/template/projects': 'joined by commas',
+  'handler/template/handler-params.NAME': 'text, number, boolean; quotes around it go with it',
+  'handler/template/input-files': 'one argument for each; quoted, one for all',
+  'handler/template/input-files[N]': 'from 0',
+  'handler/template/absent values': 'empty',
+  'handler/template/several in one argument': '',
+  'handler/template/one pass': 'what was put in is not expanded again',
+  'handler/template/unknown variable': 'stays as it is',
+  'handler/template/unknown parameter': 'fails the job and is named',
+  'handler/template/input file out of range': 'fails the job and is named',
+
+  // Commands
+  'handler/commands/in order': 'on one folder; the first that fails ends the job',
+  'handler/commands/environment': 'cleared; PATH, TMPDIR and what passEnvironment names',
+  'handler/commands/user error': 'the last complete JSON object of standard error with error "user": 422',
+  'handler/commands/other error': 'its message, 500',
+  'handler/commands/exit code': 'any but 0: 500',
+  'handler/commands/killed': '500',
+  'handler/commands/timed out': 'maxDuration: 500',
+  'handler/commands/missing': '500',
+  'handler/commands/not executable': '500',
+  'handler/commands/leaves nothing running': 'a background process of a command ends with it',
+
+  // Result
+  'handler/result/packed by the service': 'meta.json, dataset.json, datafiles/ of everything in output/',
+  'handler/result/packed by a command': 'one new dataset_u{owner}_*.tgz',
+  'handler/result/only what is new': 'what was uploaded is no result',
+  'handler/result/two archives': '500',
+  'handler/result/none': '500',
+  'handler/result/empty output': '500',
+  'handler/result/link': '500',
+  'handler/result/ranges and validators': '206, 304, 412, 416 of GET result',
+  'handler/result/client went away': 'the job goes on, its result is fetched later',
+
+  // Metrics
+  'handler/metrics/places': 'free, waiting, running',
+  'handler/metrics/jobs': 'by outcome: completed, refused, user_error, failed',
+  'handler/metrics/job_seconds': 'histogram',
+  'handler/metrics/upload_bytes': 'histogram',
+  'handler/metrics/command_seconds': 'histogram by command',
+  'handler/metrics/http': 'requests by route and status',
+
+  // Keys of the configuration
+  'handler/configuration/serviceName': 'string; required',
+  'handler/configuration/port': 'integer 80..65535; required',
+  'handler/configuration/configPath': 'string; required',
+  'handler/configuration/commands': 'array; required',
+  'handler/configuration/commands[].command': 'string, a program that is there; required',
+  'handler/configuration/commands[].arguments': 'array of string; required',
+  'handler/configuration/extra properties': 'allowed',
+  // Of them, ours
+  'handler/configuration/commands[].maxDuration': 'default 1h, above 0',
+  'handler/configuration/maxUnpackedSize': 'default 5 GiB, at least 1 MiB',
+  'handler/configuration/passEnvironment': 'unique names of variables, default none',
+  'handler/configuration/lane.inMemoryQueueSize': '1..100, default 16',
+  'handler/configuration/lane.workerCount': '1..20, default 4',
+  'handler/configuration/resultRetention': 'default 24h',
+  'handler/configuration/historyRetention': 'default 72h',
+  'handler/configuration/token': 'secret of at least 16 characters, default none',
+  'handler/configuration/bindHost': '127.0.0.1 without a token',
+  'handler/configuration/workspace': 'a directory, made when absent',
+} as const satisfies Readonly<Record<`handler/${string}`, string>>;
 export type HandlerRowId = keyof typeof HANDLER_ROWS;
