@@ -1,14 +1,19 @@
 // The event log that the configuration names.
 
+import { readFileSync } from 'node:fs';
 import type { Configuration } from '../config/configuration.ts';
+import { EventIds } from '../engine/adapters/event-ids.ts';
+import { KafkaEventLog, type KafkaLogObserver } from '../engine/adapters/kafka-log.ts';
+import type { KafkaSettings } from '../engine/adapters/kafka-options.ts';
 import type { Postgres } from '../engine/adapters/postgres.ts';
 import type { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
 import { PostgresEventLog } from '../engine/adapters/postgres-log.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { EventLog } from '../engine/ports/event-log.ts';
+import type { Scope } from '../engine/scope.ts';
 import type { Clock } from '../engine/time.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import type { HealthCheck } from '../http/ops.ts';
 
 interface EventLogParts {
   readonly db: Postgres;
@@ -18,14 +23,63 @@ interface EventLogParts {
   readonly metrics: Metrics;
 }
 
-export function openEventLog(section: Configuration['installer']['logBroker'], parts: EventLogParts): EventLog {
-  const { db, instance, clock, log, metrics } = parts;
-  // What this version has no adapter for is refused by its key.
-  if (section.driver !== 'postgres')
-    throw new ConfigurationError(
-      `installer.logBroker: this version has no ${section.driver} adapter; use \`driver: postgres\``,
-    );
+export interface OpenEventLog {
+  readonly events: EventLog;
+  /** Of what is not in the cache database. */
+  readonly checks: readonly HealthCheck[];
+}
+
+type Installer = Pick<Configuration['installer'], 'logBroker' | 'lanes' | 'daemons'>;
+type Kafka = Extract<Installer['logBroker'], { readonly driver: 'kafka' }>;
+
+export function openEventLog(installer: Installer, parts: EventLogParts, scope: Scope): OpenEventLog {
+  const { db, instance, clock, log } = parts;
+  const observer = observerOf(installer.lanes, parts.metrics);
+  if (installer.logBroker.driver === 'postgres')
+    return { events: new PostgresEventLog(db, instance, observer, clock, log), checks: [] };
+  const settings = kafkaSettings(installer.logBroker, installer.daemons.eventRouter.brokerProducerId);
+  const own = log.child({ actor: 'eventLog' });
+  const kafka = scope.use('event log', new KafkaEventLog(settings, new EventIds(db), observer, clock, own));
+  // While it is away, what the lanes have to do already goes on.
+  const check: HealthCheck = { name: 'log-broker', vital: false, probe: (signal) => kafka.probe(signal) };
+  return { events: kafka, checks: [check] };
+}
+
+/** Exported for its test. */
+export function kafkaSettings(section: Kafka, producerId: string): KafkaSettings {
+  const { servers, tls, tlsOptions, consumers, producers } = section;
+  const { caFile, verify } = tlsOptions;
+  return {
+    servers,
+    consumers,
+    producers,
+    producerId,
+    ...(tls
+      ? { tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) } }
+      : {}),
+  };
+}
+
+function observerOf(lanes: Installer['lanes'], metrics: Metrics): KafkaLogObserver {
   const dropped = metrics.counter('event_log_dropped_total', 'Messages with a key that no lane wants.', ['channel']);
-  const onDropped = (channel: string, count: number): void => dropped.inc({ channel }, count);
-  return new PostgresEventLog(db, instance, { onDropped }, clock, log);
+  const malformed = metrics.counter('event_log_malformed_total', 'Messages from Kafka that are no events.', [
+    'channel',
+  ]);
+  const taken = metrics.counter('event_log_taken_total', 'Events from Kafka, by brokerConsumerId of the lane.', [
+    'consumer',
+  ]);
+  const lag = metrics.gauge('event_log_lag', 'Messages in Kafka behind what was last fetched of a partition.', [
+    'channel',
+    'partition',
+  ]);
+  const readers = Object.values(lanes).filter((lane) => 'eventChannel' in lane);
+  return {
+    onDropped: (channel, count) => dropped.inc({ channel }, count),
+    onMalformed: (channel, count) => malformed.inc({ channel }, count),
+    onTaken: ({ channel, key }, count) => {
+      for (const { brokerConsumerId: consumer, eventChannel, eventKey } of readers)
+        if (eventChannel === channel && eventKey === key) taken.inc({ consumer }, count);
+    },
+    onLag: (channel, partition, messages) => lag.set({ channel, partition: String(partition) }, messages),
+  };
 }

@@ -97,7 +97,7 @@ export async function openCore(
     for (const hear of hearers) hear();
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
-  const events = openEventLog(installer.logBroker, { db, instance, ...parts });
+  const { events, checks: logChecks } = openEventLog(installer, { db, instance, ...parts }, scope);
   const { changes, journal, checks } = openChangeQueue(installer, { db, instance, ...parts });
   const { store, settle } = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
   const targetPools = new Map(
@@ -126,7 +126,7 @@ export async function openCore(
     changes,
     store,
     settleStore: settle,
-    checks,
+    checks: [...logChecks, ...checks],
     targets: new Map(
       installer.installTargets.flatMap((target) => {
         const pool = targetPools.get(target.targetId);

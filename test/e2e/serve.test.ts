@@ -107,18 +107,6 @@ t.test('migrate, serve and plugin work together from one file', async (t) => {
   t.equal(await plugin.stop(), 0);
 });
 
-t.test('a file that asks for what this version has not is refused by its key', async (t) => {
-  const { file } = await configure(t);
-  const other = file.replace('longshore.yaml', 'kafka.yaml');
-  const { readFile } = await import('node:fs/promises');
-  const text = await readFile(file, 'utf8');
-  await writeFile(other, text.replace('logBroker:\n    driver: postgres', 'logBroker:\n    servers: [ "kafka:9092" ]'));
-  t.match(await longshore(['serve', '--config', other]), {
-    code: 3,
-    stderr: /installer\.logBroker: this version has no kafka adapter/,
-  });
-});
-
 t.test('a database that is not there ends the start with exit code 4', async (t) => {
   const { file } = await configure(t);
   t.match(await longshore(['token', '--config', `${file}.missing`, '--user', '1']), { code: 3 });

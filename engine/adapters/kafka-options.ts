@@ -1,0 +1,125 @@
+// What the settings of `logBroker` mean to the Kafka client. Each key is here, marked `x-ignored` in the schema, or named
+// below:
+//   enableAutoCommit, autoCommitInterval, maxPollRecords      kafka-consumer.ts
+//   compressionType, sendRetries, deliveryTimeout, producers.retryBackoffTime, maxRequestSize   kafka-publisher.ts
+
+import type { ConnectionOptions } from 'node:tls';
+import type { ConsumerConfig, KafkaConfig, ProducerConfig, RetryOptions } from 'kafkajs';
+
+export interface KafkaConsumerSettings {
+  readonly autoCommitIntervalMs: number;
+  readonly autoOffsetReset: 'earliest' | 'latest' | 'none';
+  readonly enableAutoCommit: boolean;
+  readonly fetchMaxBytes: number;
+  readonly fetchMinBytes: number;
+  readonly groupId: string;
+  readonly heartbeatIntervalMs: number;
+  readonly maxPollIntervalMs: number;
+  /** 0 is no limit of its own. */
+  readonly maxPollRecords: number;
+  readonly pollDurationMs: number;
+  readonly reconnectBackoffMaxTimeMs: number;
+  readonly reconnectBackoffTimeMs: number;
+  readonly requestTimeoutMs: number;
+  readonly retryBackoffTimeMs: number;
+  readonly sessionTimeoutMs: number;
+}
+
+export interface KafkaProducerSettings {
+  readonly compressionType: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
+  readonly deliveryTimeoutMs: number;
+  readonly maxRequestSize: number;
+  readonly reconnectBackoffMaxTimeMs: number;
+  readonly reconnectBackoffTimeMs: number;
+  readonly requestTimeoutMs: number;
+  readonly retryBackoffTimeMs: number;
+  readonly sendRetries: number;
+}
+
+export interface KafkaSettings {
+  readonly servers: readonly { readonly host: string; readonly port: number }[];
+  readonly tls?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
+  readonly consumers: KafkaConsumerSettings;
+  readonly producers: KafkaProducerSettings;
+  /** Client id of what is published with. */
+  readonly producerId: string;
+}
+
+/** Longest wait for a connection to open. */
+const CONNECT_MS = 10_000;
+/** A connection is tried so often, with back-off, before whoever wants it hears of it and starts over. */
+const CONNECT_TRIES = 5;
+/** A fetch without wait would be repeated without end. */
+const SHORTEST_POLL_MS = 50;
+const BYTES_PER_PARTITION = 1_048_576;
+/** Of metadata: new partitions are found after it. */
+const METADATA_AGE_MS = 60_000;
+
+type Connecting = Pick<
+  KafkaConsumerSettings,
+  'reconnectBackoffMaxTimeMs' | 'reconnectBackoffTimeMs' | 'requestTimeoutMs'
+>;
+
+/** The connections of those who read. One client reads for all lanes, so it bears the name of the group. */
+export const consumerClient = (settings: KafkaSettings): KafkaConfig =>
+  client(settings, settings.consumers, settings.consumers.groupId);
+
+/** The connections of those who publish, and of those who ask and create. */
+export const producerClient = (settings: KafkaSettings): KafkaConfig =>
+  client(settings, settings.producers, settings.producerId);
+
+function client({ servers, tls }: KafkaSettings, own: Connecting, clientId: string): KafkaConfig {
+  return {
+    clientId,
+    brokers: servers.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)),
+    ...(tls ? { ssl: tls } : {}),
+    connectionTimeout: Math.min(CONNECT_MS, own.requestTimeoutMs),
+    requestTimeout: own.requestTimeoutMs,
+    retry: backoff(own.reconnectBackoffTimeMs, own.reconnectBackoffMaxTimeMs),
+  };
+}
+
+export function consumerOptions({ consumers }: KafkaSettings): ConsumerConfig {
+  // The client sends no heartbeat while a fetch waits.
+  const wait = Math.max(SHORTEST_POLL_MS, Math.min(consumers.pollDurationMs, consumers.heartbeatIntervalMs));
+  return {
+    groupId: consumers.groupId,
+    sessionTimeout: consumers.sessionTimeoutMs,
+    rebalanceTimeout: consumers.maxPollIntervalMs,
+    heartbeatInterval: consumers.heartbeatIntervalMs,
+    maxWaitTimeInMs: wait,
+    minBytes: consumers.fetchMinBytes,
+    maxBytes: consumers.fetchMaxBytes,
+    maxBytesPerPartition: Math.max(1, Math.min(BYTES_PER_PARTITION, consumers.fetchMaxBytes)),
+    metadataMaxAge: METADATA_AGE_MS,
+    allowAutoTopicCreation: true,
+    retry: {
+      ...backoff(
+        consumers.retryBackoffTimeMs,
+        Math.max(consumers.retryBackoffTimeMs, consumers.reconnectBackoffMaxTimeMs),
+      ),
+      // Whoever reads starts over with a new client, whatever the error was.
+      restartOnFailure: async () => false,
+    },
+  };
+}
+
+export const startsAtBeginning = ({ consumers }: KafkaSettings): boolean => consumers.autoOffsetReset !== 'latest';
+
+/**
+ * Not idempotent: the client takes back the sequence numbers of all partitions when one fails, after which the broker
+ * refuses the rest for good. Events may repeat without harm. It repeats nothing itself, so that nothing is sent any more
+ * once the publish that wanted it has failed.
+ */
+export const producerOptions = (): ProducerConfig => ({
+  idempotent: false,
+  allowAutoTopicCreation: true,
+  metadataMaxAge: METADATA_AGE_MS,
+  retry: { retries: 0 },
+});
+
+const backoff = (firstMs: number, longestMs: number): RetryOptions => ({
+  initialRetryTime: firstMs,
+  maxRetryTime: longestMs,
+  retries: CONNECT_TRIES,
+});
