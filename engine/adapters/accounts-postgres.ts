@@ -46,6 +46,7 @@ export class PostgresAccounts implements Accounts {
       `select user_id::text as user_id, first_name, last_name, email, affiliation from account
        where user_id = any ($1::numeric[])`,
       [ids],
+      'accounts',
     );
     return new Map(rows.map((row) => [row.user_id, profileOf(row)]));
   }

@@ -38,6 +38,7 @@ export class PostgresUserStudies implements UserStudies {
          where ${ACCEPTED} and d.owner_id <> $1::numeric and ${INSTALLED}) own
        order by created desc, dataset_id limit ${MAX_STUDIES}`,
       [user],
+      'own-studies',
     );
     return rows.map(study);
   }
@@ -51,6 +52,7 @@ export class PostgresUserStudies implements UserStudies {
          when d.visibility = 'public' then 'public' end as part
        from dataset d where d.dataset_id = $2 and ${INSTALLED}`,
       [user ?? null, dataset],
+      'study',
     );
     return row && study(row);
   }

@@ -74,6 +74,7 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
       params,
       responses: {
         200: answer('The request', EndUser),
+        304: { description: 'It is what the caller has' },
         ...refusals({ ...absent404, 403: "Neither one's own, nor staff, nor one of the dataset's providers" }),
       },
       handler: async (context) => {

@@ -11,6 +11,7 @@ import type { UserId } from '../../model/ids.ts';
 import type { Cause, Listing } from '../../ports/access-people.ts';
 import type { EndUserFilter, EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
 import type { Postgres } from '../postgres.ts';
+import { statementName } from '../statement-name.ts';
 import { causing } from './causing.ts';
 import { type FirstRow, firstStatement, LIST_BATCH, nextStatement } from './end-user-list.ts';
 import { queueMails } from './outbox.ts';
@@ -35,7 +36,7 @@ export class PostgresEndUsers implements EndUsers {
   async list(filter: EndUserFilter, signal: AbortSignal): Promise<Listing<AccessRequest>> {
     signal.throwIfAborted();
     const { text, values } = firstStatement(filter, Math.min(filter.limit, LIST_BATCH));
-    const rows = await this.#db.query<FirstRow>(text, values);
+    const rows = await this.#db.query<FirstRow>(text, values, statementName(text));
     const first = rows.filter((row) => row.end_user_id !== null).map(accessRequest);
     return { total: rows[0]?.total ?? 0, items: this.#batches(filter, first, signal) };
   }
@@ -53,7 +54,7 @@ export class PostgresEndUsers implements EndUsers {
       if (left <= 0 || !last || batch.length < LIST_BATCH) return;
       signal.throwIfAborted();
       const { text, values } = nextStatement(filter, last, Math.min(left, LIST_BATCH));
-      batch = (await this.#db.query<RequestRow>(text, values)).map(accessRequest);
+      batch = (await this.#db.query<RequestRow>(text, values, statementName(text))).map(accessRequest);
     }
   }
 
@@ -62,6 +63,7 @@ export class PostgresEndUsers implements EndUsers {
     const [row] = await this.#db.query<RequestRow>(
       `select ${REQUEST_COLUMNS} from end_user where user_id = $1::numeric and dataset_id = $2`,
       [userId, datasetId],
+      'end-user',
     );
     return row && accessRequest(row);
   }

@@ -52,8 +52,8 @@ export class PostgresAccessHistory implements AccessHistory {
     signal.throwIfAborted();
     const page = [limit, offset];
     const rows = await (of === 'all'
-      ? this.#db.query<HistoryRow>(rowsOf(ALL), page)
-      : this.#db.query<HistoryRow>(rowsOf(MANAGED), [...page, of.managedBy]));
+      ? this.#db.query<HistoryRow>(rowsOf(ALL), page, 'history-all')
+      : this.#db.query<HistoryRow>(rowsOf(MANAGED), [...page, of.managedBy], 'history-managed'));
     return rows.map(historyEntry);
   }
 }

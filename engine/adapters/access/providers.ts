@@ -31,10 +31,12 @@ export class PostgresAccessProviders implements AccessProviders {
       `select ${COLUMNS} from provider where dataset_id = $1
        order by provider_id limit $2::bigint offset $3::bigint`,
       [dataset, limit, offset],
+      'providers',
     );
     const [count] = await this.#db.query<{ total: number }>(
       'select providers as total from people_count where dataset_id = $1',
       [dataset],
+      'providers-total',
     );
     return { items: rows.map(provider), total: count?.total ?? 0 };
   }

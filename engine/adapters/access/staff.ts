@@ -24,6 +24,7 @@ export class PostgresAccessStaff implements AccessStaff {
       `select staff_id, user_id::text as user_id, is_owner from staff
        order by staff_id limit $1::bigint offset $2::bigint`,
       [limit, offset],
+      'staff',
     );
     const [count] = await this.#db.query<{ total: number }>(
       "select staff as total from people_count where dataset_id = ''",
