@@ -5,6 +5,9 @@ import { Readable } from 'node:stream';
 import { Failure } from '../failure.ts';
 import type { StreamedFile } from '../ports/plugin-client.ts';
 
+/** As existing installers write it. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
 export type Part =
   /** A plain field of JSON; no file name, because servers refuse a file where they want a field. */
   | { readonly name: string; readonly json: string }
@@ -56,7 +59,7 @@ const partSize = (part: Part): number => ('json' in part ? Buffer.byteLength(par
 
 function head(part: Part, boundary: string): string {
   const file = 'json' in part ? '' : `; filename="${escapeName(part.fileName)}"`;
-  const type = 'json' in part ? 'application/json; charset=utf-8' : part.contentType;
+  const type = 'json' in part ? JSON_TYPE : part.contentType;
   return `--${boundary}\r\nContent-Disposition: form-data; name="${part.name}"${file}\r\nContent-Type: ${type}\r\n\r\n`;
 }
 

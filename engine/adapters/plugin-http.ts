@@ -16,7 +16,7 @@ import type {
   StreamedFile,
   UninstallReply,
 } from '../ports/plugin-client.ts';
-import { type MultipartBody, multipartBody, type Part } from './plugin-http-multipart.ts';
+import { JSON_TYPE, type MultipartBody, multipartBody, type Part } from './plugin-http-multipart.ts';
 import {
   type AnswerTimes,
   CODE,
@@ -162,7 +162,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
         path,
         method: 'POST',
         headers: {
-          'content-type': typeof body === 'string' ? 'application/json' : body.contentType,
+          'content-type': typeof body === 'string' ? JSON_TYPE : body.contentType,
           'content-length': String(length),
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         },

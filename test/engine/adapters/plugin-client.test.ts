@@ -195,7 +195,7 @@ t.test('requests have the parts, names and lengths that plugin servers expect', 
     'install-target': 'AlphaDB',
     type: PLUGIN_TYPE,
   });
-  t.equal(fourth.headers['content-type'], 'application/json');
+  t.equal(fourth.headers['content-type'], 'application/json; charset=utf-8');
 });
 
 t.test('the token is sent when there is one', async (t) => {
