@@ -109,6 +109,10 @@ async function receive(
   const given = mediaType(request.headers['content-type']);
   if (given !== '' && given !== contentType)
     throw unsupportedMedia(`content type '${given}': ${contentType} is needed`);
+  const coding = request.headers['content-encoding'];
+  // It would be stored as it came, and sent back as if it were not packed.
+  if (coding !== undefined && coding.toLowerCase() !== 'identity')
+    throw unsupportedMedia(`header Content-Encoding '${coding}': the file itself is needed`);
   // What is a part to its sender would take the place of the whole (RFC 9110, 14.5).
   if (request.headers['content-range'] !== undefined)
     throw badRequest('header Content-Range: a file is put whole, not in parts');

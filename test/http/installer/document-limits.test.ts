@@ -58,6 +58,13 @@ t.test('a body that cannot be used leaves the old file as it was', async (t) => 
   const announced = await put(app, at, 'a.txt', 'x'.repeat(2 * MIB + 1));
   t.strictSame([announced.status, announced.body], [413, { status: 'bad-request', message }]);
   for (const empty of [await put(app, at, 'a.txt', ''), await stream(app, at, 'a.txt', '')]) t.equal(empty.status, 400);
+  const packed = await put(app, at, 'a.txt', 'packed', { ...OCTETS, 'content-encoding': 'gzip' });
+  t.strictSame(
+    [packed.status, packed.body],
+    [415, { status: 'bad-request', message: "header Content-Encoding 'gzip': the file itself is needed" }],
+  );
+  t.equal((await put(app, at, 'b.txt', 'text', { ...OCTETS, 'content-encoding': 'identity' })).status, 204);
+  t.equal((await app.call(at.owner, 'DELETE', pathOf(at, 'b.txt'))).status, 204);
   const part = await put(app, at, 'a.txt', 'xt', { ...OCTETS, 'content-range': 'bytes 2-3/4' });
   t.strictSame(
     [part.status, part.body],
