@@ -8,29 +8,43 @@ type Status = (typeof STATUSES)[number];
 const OPERATIONS = ['add', 'remove', 'replace', 'test', 'move', 'copy', 'REPLACE'] as const;
 
 const ANY = ['add', 'remove', 'replace'];
-/** Path, operations, a value that changes something, whether the person may. */
-const ROWS: readonly { path: string; operations: readonly string[]; value: unknown; self: boolean }[] = [
-  { path: '/startDate', operations: ANY, value: '2026-05-01T00:00:00Z', self: false },
-  { path: '/duration', operations: ANY, value: 7, self: false },
-  { path: '/restrictionLevel', operations: ['replace'], value: 'private', self: false },
-  { path: '/purpose', operations: ['replace'], value: 'Other', self: true },
-  { path: '/researchQuestion', operations: ['replace'], value: 'Other', self: true },
-  { path: '/analysisPlan', operations: ['replace'], value: 'Other', self: true },
-  { path: '/disseminationPlan', operations: ['replace'], value: 'Other', self: true },
-  { path: '/priorAuth', operations: ['replace'], value: 'Other', self: true },
-  { path: 'priorAuth', operations: ['replace'], value: 'Other', self: true },
-  { path: '/approvalStatus', operations: ['replace'], value: 'denied', self: false },
-  { path: '/denialReason', operations: ANY, value: 'Other', self: false },
-  { path: '/userId', operations: [], value: 5, self: false },
-  { path: '/datasetId', operations: [], value: 'public', self: false },
-  { path: '/dateDenied', operations: [], value: null, self: false },
-  { path: 'purpose', operations: [], value: 'Other', self: false },
-  { path: 'Xpurpose', operations: [], value: 'Other', self: false },
-  { path: '/Purpose', operations: [], value: 'Other', self: false },
-  { path: '/purpose/x', operations: [], value: 'Other', self: false },
-  { path: '/', operations: [], value: 'Other', self: false },
-  { path: '/__proto__', operations: [], value: 'Other', self: false },
-  { path: '/constructor', operations: [], value: 'Other', self: false },
+interface Row {
+  readonly path: string;
+  readonly operations: readonly string[];
+  /** Changes something. */
+  readonly value: unknown;
+  /** Accepted by nobody. */
+  readonly malformed: unknown;
+  /** Whether the person may. */
+  readonly self: boolean;
+}
+const text = (path: string, self = true): Row => ({
+  ...{ path, operations: ['replace'], value: 'Other', malformed: 5, self },
+});
+const unknown = (path: string, value: unknown = 'Other'): Row => ({
+  ...{ path, operations: [], value, malformed: 5, self: false },
+});
+const ROWS: readonly Row[] = [
+  { path: '/startDate', operations: ANY, value: '2026-05-01T00:00:00.000Z', malformed: 'tomorrow', self: false },
+  { path: '/duration', operations: ANY, value: 7, malformed: '7', self: false },
+  { path: '/restrictionLevel', operations: ['replace'], value: 'private', malformed: 'secret', self: false },
+  ...['/purpose', '/researchQuestion', '/analysisPlan', '/disseminationPlan'].map((path) => text(path)),
+  ...['/priorAuth', 'priorAuth'].map((path) => text(path)),
+  { path: '/approvalStatus', operations: ['replace'], value: 'denied', malformed: 'unrequested', self: false },
+  { path: '/denialReason', operations: ANY, value: 'Other', malformed: null, self: false },
+  ...[unknown('/userId', 5), unknown('/datasetId', 'public'), unknown('/dateDenied', null)],
+  ...[
+    'purpose',
+    'Xpurpose',
+    '/Purpose',
+    '/purpose/x',
+    '/purpose/',
+    '/',
+    '',
+    '/__proto__',
+    '/constructor',
+    'toString',
+  ].map((path) => unknown(path)),
 ];
 
 const ROLES = [
@@ -39,62 +53,99 @@ const ROLES = [
   { name: 'the person', caller: 'self' },
   { name: 'provider', caller: '3' },
   { name: 'staff', caller: '4' },
+  { name: 'manager of another dataset', caller: '50' },
   { name: 'stranger', caller: '30' },
+  { name: 'guest', caller: 'guest-1' },
 ] as const;
 
 const patch = (app: App, who: string, id: string, items: unknown, headers = {}) =>
   app.call(who, 'PATCH', `/dataset-end-users/${id}`, items, headers);
 
-t.test('path, operation, role and status decide, and a refusal changes nothing', async (t) => {
-  const app = await accessApp(t);
-  let user = 1_000;
-  for (const status of STATUSES) {
-    for (const { path, operations, value, self } of ROWS) {
-      user++;
-      const more = { approvalStatus: status, ...(status === 'denied' ? { denialReason: 'No' } : {}) };
-      await enters(app, user, 'private', { ...more, startDate: '2026-02-01T00:00:00Z', duration: 3 });
-      const id = `${user}-private`;
-      // What is allowed is tried below, on records of its own.
-      const refused = ROLES.flatMap(({ name, caller }) => {
-        const mayAll =
-          name === 'owner' || name === 'manager' || (name === 'the person' && self && status === 'requested');
-        const ops = OPERATIONS.filter((op) => !mayAll || !operations.includes(op));
-        return ops.map((op) => ({ name, op, who: caller === 'self' ? String(user) : caller }));
-      });
-      const wrong = await Promise.all(
-        refused.map(async ({ name, op, who }) => {
-          // A good item before it must not take effect either.
-          const items = [replace('/purpose', `by ${name}`), { op, path, value, from: '/purpose' }];
-          const code = (await patch(app, who, id, items)).status;
-          return code === 403 ? [] : [`${name}: ${op} ${path} while ${status}: ${code}`];
-        }),
-      );
-      t.strictSame(wrong.flat(), []);
-      const [row] = await app.db.query('select row_version from end_user where user_id = $1::numeric', [user]);
-      t.strictSame(row, { row_version: 1 }, `${path} while ${status}: unchanged`);
-    }
-  }
-});
+const START = '2026-02-01T00:00:00.000Z';
+const GIVEN = { startDate: START, duration: 3, restrictionLevel: 'protected' };
 
-t.test('what is allowed takes effect', async (t) => {
-  const app = await accessApp(t);
-  let user = 5_000;
-  for (const { path, operations, value, self } of ROWS) {
-    const field = path.replace('/', '');
-    for (const op of operations)
-      for (const who of ['1', '2', ...(self ? ['self'] : [])]) {
-        user++;
-        await enters(app, user, 'private', { startDate: '2026-02-01T00:00:00Z', duration: 3, denialReason: 'Old' });
-        const id = `${user}-private`;
-        const caller = who === 'self' ? String(user) : who;
-        const item = op === 'remove' ? { op, path } : { op, path, value };
-        t.equal((await patch(app, caller, id, [item])).status, 204, `${caller} ${op} ${path}`);
-        const body = (await app.call('1', 'GET', `/dataset-end-users/${id}`)).body as Record<string, unknown>;
-        const removed = { startDate: '2026-01-01T00:00:00.000Z', duration: -1, denialReason: undefined };
-        const set = field === 'startDate' ? '2026-05-01T00:00:00.000Z' : value;
-        t.equal(body[field], op === 'remove' ? removed[field as keyof typeof removed] : set, `${op} ${path}`);
-      }
+/** As the request is shown after the only item, or undefined when that is refused. */
+function expected(
+  { path, operations, value, self }: Row,
+  op: string,
+  role: string,
+  status: Status,
+): object | undefined {
+  const may = role === 'owner' || role === 'manager' || (role === 'the person' && self && status === 'requested');
+  if (!may || !operations.includes(op)) return undefined;
+  const reason = status === 'denied' ? { denialReason: 'Old' } : {};
+  const before = { ...TEXTS, ...GIVEN, ...reason, approvalStatus: status };
+  const field = path.replace('/', '');
+  const after = { ...before, [field]: value };
+  if (op === 'remove') {
+    if (field === 'startDate') return { ...before, startDate: '2026-01-01T00:00:00.000Z' };
+    if (field === 'duration') return { ...before, duration: -1 };
+    return { ...before, ...(status === 'denied' ? { denialReason: NO_REASON } : {}) };
   }
+  if (field === 'approvalStatus' && status !== 'denied') return { ...after, denialReason: NO_REASON };
+  return after;
+}
+const NO_REASON = 'The request was denied; no reason was given.';
+
+t.test('path, operation, role and status decide; a refusal changes nothing, what is allowed that alone', async (t) => {
+  const app = await accessApp(t);
+  await app.call('1', 'POST', '/dataset-providers', { datasetId: 'public', userId: 50, isManager: true });
+  let user = 1_000;
+  const make = async (status: Status): Promise<number> => {
+    user++;
+    const reason = status === 'denied' ? { denialReason: 'Old' } : {};
+    const made = await enters(app, user, 'private', { ...GIVEN, ...reason, approvalStatus: status });
+    if (made.status !== 200) throw new Error(`request of ${user} was not made: ${made.status}`);
+    return user;
+  };
+  const show = async (of: number): Promise<object> => {
+    const {
+      user: _user,
+      datasetId: _dataset,
+      ...shown
+    } = (await app.call('1', 'GET', `/dataset-end-users/${of}-private`)).body as Record<string, unknown>;
+    return shown;
+  };
+  let combinations = 0;
+  for (const status of STATUSES)
+    for (const row of ROWS) {
+      const kept = await make(status);
+      const before = await show(kept);
+      const wrong: string[] = [];
+      const told = async (of: number, role: (typeof ROLES)[number], op: string, value: unknown, first: object[]) => {
+        const who = role.caller === 'self' ? String(of) : role.caller;
+        const item = { op, path: row.path, ...(op === 'remove' ? {} : { value }), from: '/purpose' };
+        return (await patch(app, who, `${of}-private`, [...first, item])).status;
+      };
+      for (const role of ROLES)
+        for (const op of OPERATIONS) {
+          combinations++;
+          const name = `${role.name}: ${op} ${row.path} while ${status}`;
+          const after = expected(row, op, role.name, status);
+          // A good item before a refused one must not take effect either.
+          const good = [replace('/purpose', `by ${role.name}`)];
+          if (after === undefined) {
+            for (const value of [row.value, row.malformed]) {
+              const code = await told(kept, role, op, value, good);
+              if (code !== 403) wrong.push(`${name}: ${code}`);
+            }
+            continue;
+          }
+          if (op !== 'remove') {
+            const code = await told(kept, role, op, row.malformed, good);
+            if (code !== 422) wrong.push(`${name}, malformed: ${code}`);
+          }
+          const own = await make(status);
+          t.equal(await told(own, role, op, row.value, []), 204, name);
+          t.strictSame(await show(own), after, name);
+        }
+      t.strictSame(wrong, []);
+      t.strictSame(await show(kept), before, `${row.path} while ${status}: unchanged`);
+      const [version] = await app.db.query('select row_version from end_user where user_id = $1::numeric', [kept]);
+      t.strictSame(version, { row_version: 1 }, `${row.path} while ${status}: not written`);
+    }
+  t.equal(combinations, STATUSES.length * ROWS.length * ROLES.length * OPERATIONS.length);
+  t.comment(`${combinations} combinations`);
 });
 
 t.test('values that are not accepted are 422 and named by their path', async (t) => {

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
 import { type App, accessApp, DAY_MS, enters, LEVELS } from './access-app.ts';
 
@@ -16,93 +16,131 @@ const OPEN: Readonly<Record<RestrictionLevel, string>> = {
 };
 const ALL = 'MSV1A';
 
-/** Callers, what they are to every dataset, and whether that opens it all. The clock stands at day 0. */
-const CALLERS = [
-  { who: 'guest-70', status: undefined, opens: false },
-  { who: '70', status: undefined, opens: false },
-  { who: '71', status: 'requested', opens: false },
-  { who: '72', status: 'denied', opens: false },
-  { who: '73', status: 'approved', opens: true },
-  { who: '1', staff: 'owner', status: undefined, opens: true },
-  { who: '4', staff: 'staff', status: undefined, opens: true },
-  { who: '2', provider: 'manager', status: undefined, opens: true },
-  { who: '3', provider: 'provider', status: undefined, opens: true },
-  // A request does not take away what a role gives.
-  { who: '1', staff: 'owner', status: 'denied', opens: true },
-  { who: '3', provider: 'provider', status: 'denied', opens: true },
-] as const;
+const STAFF = ['none', 'staff', 'owner'] as const;
+const PROVIDER = ['none', 'provider', 'manager'] as const;
+/** Of the caller's request, if there is one. The last two are approved: from tomorrow, and until today. */
+const REQUEST = ['none', 'requested', 'denied', 'approved', 'approved later', 'approved once'] as const;
+
+interface Person {
+  readonly id: number;
+  readonly staff: (typeof STAFF)[number];
+  readonly provider: (typeof PROVIDER)[number];
+  readonly request: (typeof REQUEST)[number];
+}
+
+/** Everything that somebody can be at once. */
+const PEOPLE: readonly Person[] = STAFF.flatMap((staff, i) =>
+  PROVIDER.flatMap((provider, j) =>
+    REQUEST.map((request, k) => ({ id: 700 + i * 18 + j * 6 + k, staff, provider, request })),
+  ),
+);
 
 const study = (app: App, who: string, id: string) => app.call(who, 'GET', `/permissions/${id}`);
 
-t.test('every restriction level, for every kind of caller', async (t) => {
-  const app = await accessApp(t);
-  for (const caller of CALLERS) {
-    const { who, status, opens } = caller;
-    const staff = 'staff' in caller ? caller.staff : undefined;
-    const provider = 'provider' in caller ? caller.provider : undefined;
-    for (const level of LEVELS) {
-      const name = `${who} ${staff ?? provider ?? ''} ${status ?? 'unrequested'} on ${level}`;
-      if (status !== undefined) {
-        const by = who === '1' ? '2' : '1';
-        const body = { userId: Number(who), datasetId: level, approvalStatus: status, ...NO_TEXT };
-        t.equal((await app.call(by, 'POST', '/dataset-end-users', body)).status, 200, name);
-      }
-      const expected = opens ? ALL : OPEN[level];
-      for (const id of [`S-${level}`, level]) {
-        const one = await study(app, who, id);
-        const { actionAuthorization, ...rest } = one.body as { actionAuthorization: Record<string, boolean> };
-        t.strictSame(
-          [one.status, rest, letters(actionAuthorization)],
-          [200, { studyId: `S-${level}`, datasetId: level, isUserStudy: false }, expected],
-          `${name} as ${id}`,
-        );
-      }
-      const all = (await app.call(who, 'GET', '/permissions?all=true')).body as PermissionsBody;
-      const { actionAuthorization, ...entry } = all.perDataset?.[level] ?? { actionAuthorization: {} };
-      t.strictSame(
-        entry,
+/** The person, as they are to the dataset. */
+async function enter(app: App, { id, provider, request }: Person, datasetId: string): Promise<void> {
+  if (provider !== 'none') {
+    const body = { datasetId, userId: id, isManager: provider === 'manager' };
+    await app.call('1', 'POST', '/dataset-providers', body);
+  }
+  if (request === 'none') return;
+  const from = (days: number) => new Date(app.clock.now() + days * DAY_MS).toISOString();
+  const approvalStatus = statusOf(request);
+  const window = { later: { startDate: from(1) }, once: { startDate: from(-2), duration: 2 } };
+  const [, when] = request.split(' ') as [string, keyof typeof window | undefined];
+  await app.call('1', 'POST', '/dataset-end-users', {
+    ...{ ...NO_TEXT, userId: id, datasetId, approvalStatus },
+    ...(when ? window[when] : {}),
+  });
+}
+
+const statusOf = (request: Person['request']): string =>
+  request === 'none' ? 'unrequested' : (request.split(' ')[0] ?? '');
+
+/** The rule: staff, providers and grants in force open everything, all else depends on the level. */
+const actionsOf = ({ staff, provider, request }: Omit<Person, 'id'>, level: RestrictionLevel): string =>
+  staff !== 'none' || provider !== 'none' || request === 'approved' ? ALL : OPEN[level];
+
+async function check(t: Test, app: App, who: string, person: Omit<Person, 'id'>): Promise<void> {
+  const { staff, provider, request } = person;
+  const all = (await app.call(who, 'GET', '/permissions?all=true')).body as PermissionsBody;
+  const name = `${who}: staff ${staff}, provider ${provider}, request ${request}`;
+  t.strictSame([all.isStaff, all.isOwner], [staff === 'none' ? undefined : true, staff === 'owner' || undefined], name);
+  for (const level of LEVELS) {
+    const expected = actionsOf(person, level);
+    const { actionAuthorization, ...entry } = all.perDataset?.[level] ?? { actionAuthorization: {} };
+    t.strictSame(
+      [entry, letters(actionAuthorization)],
+      [
         {
           ...{ studyId: `S-${level}`, sha1Hash: 'abc', displayName: `Study ${level}`, shortDisplayName: level },
-          ...{ description: `About ${level}`, isUserStudy: false, type: provider ? 'provider' : 'end-user' },
+          ...{ description: `About ${level}`, isUserStudy: false },
+          type: provider === 'none' ? 'end-user' : 'provider',
           isManager: provider === 'manager',
-          accessRequestStatus: status ?? 'unrequested',
+          accessRequestStatus: statusOf(request),
         },
-        name,
+        expected,
+      ],
+      `${name}, ${level}`,
+    );
+    for (const id of [`S-${level}`, level]) {
+      const one = await study(app, who, id);
+      const { actionAuthorization: actions, ...rest } = one.body as { actionAuthorization: Record<string, boolean> };
+      t.strictSame(
+        [one.status, rest, letters(actions)],
+        [200, { studyId: `S-${level}`, datasetId: level, isUserStudy: false }, expected],
+        `${name}, as ${id}`,
       );
-      t.equal(letters(actionAuthorization), expected, name);
-      t.strictSame([all.isStaff, all.isOwner], [staff ? true : undefined, staff === 'owner' ? true : undefined], name);
     }
   }
+}
+
+t.test('every restriction level, for everything that a caller can be', async (t) => {
+  const app = await accessApp(t);
+  for (const person of PEOPLE) for (const level of LEVELS) await enter(app, person, level);
+  for (const { id, staff } of PEOPLE)
+    if (staff !== 'none') await app.call('1', 'POST', '/staff', { userId: id, isOwner: staff === 'owner' });
+  t.equal(PEOPLE.length, 54);
+  for (const person of PEOPLE) await check(t, app, String(person.id), person);
+  // A guest is nothing of this, whatever a user of the same number is.
+  const nothing = { staff: 'none', provider: 'none', request: 'none' } as const;
+  for (const { id } of PEOPLE.slice(-2)) await check(t, app, `guest-${id}`, nothing);
 });
 
 t.test('a grant opens a dataset from its start until its days are over, to the millisecond', async (t) => {
   const app = await accessApp(t);
   const start = new Date(app.clock.now() + DAY_MS).toISOString();
+  const days = { 80: 2, 81: 0, 82: -1, 83: Number.MAX_SAFE_INTEGER, 84: 1 } as const;
   for (const level of LEVELS)
-    for (const [user, duration] of [
-      [80, 2],
-      [81, 0],
-      [82, -1],
-      [83, Number.MAX_SAFE_INTEGER],
-    ] as const)
-      t.equal((await enters(app, user, level, { approvalStatus: 'approved', startDate: start, duration })).status, 200);
+    for (const [user, duration] of Object.entries(days)) {
+      const more = { approvalStatus: 'approved', startDate: start, duration };
+      t.equal((await enters(app, Number(user), level, more)).status, 200);
+    }
   const steps = [
     { advance: 0, open: [] },
     { advance: DAY_MS - 1, open: [] },
+    { advance: 1, open: [80, 81, 82, 83, 84] },
+    { advance: DAY_MS - 1, open: [80, 81, 82, 83, 84] },
     { advance: 1, open: [80, 81, 82, 83] },
-    { advance: 2 * DAY_MS - 1, open: [80, 81, 82, 83] },
+    { advance: DAY_MS - 1, open: [80, 81, 82, 83] },
     { advance: 1, open: [81, 82, 83] },
     { advance: 10_000 * DAY_MS, open: [81, 82, 83] },
   ];
   for (const { advance, open } of steps) {
     await app.clock.advance(advance);
-    for (const level of LEVELS)
-      for (const user of [80, 81, 82, 83]) {
-        const { body } = await study(app, String(user), level);
-        const { actionAuthorization } = body as { actionAuthorization: Record<string, boolean> };
+    for (const user of [80, 81, 82, 83, 84]) {
+      const { body } = await app.call(String(user), 'GET', '/permissions');
+      for (const level of LEVELS) {
+        const one = (await study(app, String(user), level)).body as { actionAuthorization: Record<string, boolean> };
+        const listed = (body as PermissionsBody).perDataset?.[level]?.actionAuthorization ?? {};
         const expected = open.includes(user) ? ALL : OPEN[level];
-        t.equal(letters(actionAuthorization), expected, `${user} on ${level} at ${app.clock.now()}`);
+        t.strictSame(
+          [letters(one.actionAuthorization), letters(listed)],
+          [expected, expected],
+          `${user} on ${level} at ${app.clock.now()}`,
+        );
       }
+    }
   }
 });
 

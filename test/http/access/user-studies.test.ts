@@ -104,3 +104,53 @@ t.test(
     t.strictSame(await one('20', 'half'), 404, 'not installed');
   },
 );
+
+const OFFERS = [null, 'grant', 'revoke'] as const;
+const RECEIPTS = [null, 'accept', 'reject'] as const;
+const VISIBILITIES = ['private', 'protected', 'public'] as const;
+
+/** Who is what to the studies below, apart from what is shared. */
+const CALLERS = [
+  { who: '20', is: 'owner' },
+  { who: '21', is: 'recipient' },
+  { who: '22', is: 'stranger' },
+  // What they are to the site counts for nothing here.
+  { who: '1', is: 'stranger' },
+  { who: '2', is: 'stranger' },
+  { who: '4', is: 'stranger' },
+  { who: 'guest-20', is: 'stranger' },
+  { who: 'guest-21', is: 'stranger' },
+] as const;
+
+t.test('every visibility, offer and receipt, for owner, recipient, stranger, staff and guests', async (t) => {
+  const app = await accessApp(t);
+  const studies = VISIBILITIES.flatMap((visibility) =>
+    OFFERS.flatMap((offer) =>
+      RECEIPTS.map((receipt) => {
+        const id = `${visibility}-${offer}-${receipt}`;
+        return { id, visibility, offer, receipt };
+      }),
+    ),
+  );
+  for (const { id, visibility, offer, receipt } of studies) {
+    const shared = offer === null && receipt === null ? {} : { 21: [offer, receipt] as const };
+    await add(app, { id, owner: 20, visibility, shares: shared });
+  }
+  t.equal(studies.length, 27);
+  for (const { who, is } of CALLERS) {
+    const listed = ((await app.call(who, 'GET', '/permissions')).body as { perDataset?: Record<string, object> })
+      .perDataset;
+    for (const { id, visibility, offer, receipt } of studies) {
+      const accepted = is === 'recipient' && offer === 'grant' && receipt === 'accept';
+      const own = is === 'owner';
+      t.strictSame(listed?.[id], own || accepted ? entry(id, own) : undefined, `${who} lists ${id}`);
+      const actionAuthorization = own || accepted || visibility === 'public' ? ALL : NONE;
+      const one = await app.call(who, 'GET', `/permissions/${id}`);
+      t.strictSame(
+        [one.status, one.body],
+        [200, { studyId: id, datasetId: id, isUserStudy: true, actionAuthorization }],
+        `${who} asks for ${id}`,
+      );
+    }
+  }
+});
