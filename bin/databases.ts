@@ -2,8 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import type { Configuration, DatabaseConnection } from '../config/configuration.ts';
+import type { TlsOptions } from '../config/schema/tls.ts';
 import type { PostgresOptions } from '../engine/adapters/postgres.ts';
 import type { TargetId } from '../engine/model/ids.ts';
+import type { DatabaseAddress, Directory } from '../engine/ports/directory.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 /** Schema of the cache DB's tables. */
@@ -37,22 +39,12 @@ export function editsConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(EDITS_AT_ONCE, db.poolSize) };
 }
 
-/** Named targets only: a directory lookup is refused, naming the key. */
-export function targetConnection(
-  target: TargetId,
-  key: 'controlDb' | 'dataDb',
-  db: DatabaseConnection,
-): PostgresOptions {
-  if (db.kind === 'lookup')
-    throw new ConfigurationError(
-      `installer.installTargets (${target}) ${key}.lookupCn: this version has no directory lookup; give server, name and platform`,
-    );
+/** Of a database that stands at an address, or that the directory said to stand there. */
+export function connectionAt(target: TargetId, db: DatabaseConnection, at: DatabaseAddress): PostgresOptions {
   return {
-    host: db.server.host,
-    port: db.server.port,
+    ...at,
     user: db.username,
     password: db.password,
-    database: db.name,
     schema: db.schema,
     poolSize: db.poolSize,
     idleTimeoutMs: db.idleTimeoutMs,
@@ -61,8 +53,34 @@ export function targetConnection(
   };
 }
 
-function tls(db: CacheDb | DatabaseConnection): Pick<PostgresOptions, 'tls'> {
-  if (!db.tls) return {};
-  const { caFile, verify } = db.tlsOptions;
+/** Undefined where the directory must be asked. */
+export function addressOf(db: DatabaseConnection): DatabaseAddress | undefined {
+  return db.kind === 'lookup' ? undefined : { host: db.server.host, port: db.server.port, database: db.name };
+}
+
+/** For one use: asks the directory where it must. */
+export async function targetConnection(
+  target: TargetId,
+  db: DatabaseConnection,
+  directory: Directory | undefined,
+  signal: AbortSignal,
+): Promise<PostgresOptions> {
+  const at = db.kind === 'lookup' ? await demandDirectory(directory).find(db.lookupCn, signal) : addressOf(db);
+  if (!at) throw new Error('a database that is not looked up has an address');
+  return connectionAt(target, db, at);
+}
+
+/** The configuration's rules let no database be looked up without one. */
+export function demandDirectory(directory: Directory | undefined): Directory {
+  if (!directory) throw new ConfigurationError('installer.ldap: missing, and a database is to be looked up there');
+  return directory;
+}
+
+/** As every client of ours takes it; nothing when the connection is not encrypted. */
+export function tls({ tls, tlsOptions }: { readonly tls: boolean; readonly tlsOptions: TlsOptions }): {
+  readonly tls?: { readonly rejectUnauthorized: boolean; readonly ca?: string };
+} {
+  if (!tls) return {};
+  const { caFile, verify } = tlsOptions;
   return { tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) } };
 }

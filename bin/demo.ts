@@ -17,6 +17,7 @@ import { watchDataset } from './client/watch-dataset.ts';
 import type { CommandIo } from './command.ts';
 import type { DataDir } from './data-dir.ts';
 import { targetConnection } from './databases.ts';
+import { openDirectory } from './directory.ts';
 import { localToken } from './local-token.ts';
 
 const USER = '1';
@@ -51,11 +52,12 @@ export async function runDemo(
   if (ending !== 'installed') throw new Failure('defect', `the sample dataset ended ${ending}`);
   const installed = systemClock.now();
   io.out(`dataset ${id}: accepted after ${accepted - begun} ms, installed ${installed - accepted} ms later\n`);
+  const directory = openDirectory(configuration.installer.ldap, silentLogger());
   for (const target of targets) {
     const folder = join(dir.path, configuration.installer.siteBuild, target.targetId, id);
     const files = (await readdir(folder)).sort();
     await using db = new Postgres(
-      { ...targetConnection(target.targetId, 'dataDb', target.dataDb), poolSize: 1 },
+      { ...(await targetConnection(target.targetId, target.dataDb, directory, signal)), poolSize: 1 },
       silentLogger(),
     );
     const [row] = await db.query<{ count: number }>(

@@ -4,10 +4,10 @@ import type { Configuration } from '../config/configuration.ts';
 import { cacheMigrations } from '../engine/adapters/migrations/cache.ts';
 import { controlMigrations } from '../engine/adapters/migrations/control.ts';
 import { migrate } from '../engine/adapters/migrations.ts';
-import { Postgres } from '../engine/adapters/postgres.ts';
+import { Postgres, type PostgresOptions } from '../engine/adapters/postgres.ts';
 import { provision } from '../engine/adapters/postgres-provision.ts';
 import { silentLogger } from '../engine/log.ts';
-import { cacheConnection, targetConnection } from './databases.ts';
+import { addressOf, cacheConnection, connectionAt } from './databases.ts';
 
 /** Touches only connections to the embedded server; an operator's own databases are left alone. */
 export async function prepareDatabases(
@@ -18,12 +18,14 @@ export async function prepareDatabases(
   const ours = (one: { readonly host: string; readonly port: number }): boolean =>
     one.host === '127.0.0.1' && one.port === server.port;
   const cache = cacheConnection(installer.cacheDb);
-  const controls = installer.installTargets
-    .map((target) => targetConnection(target.targetId, 'controlDb', target.controlDb))
-    .filter(ours);
-  const data = installer.installTargets
-    .map((target) => targetConnection(target.targetId, 'dataDb', target.dataDb))
-    .filter(ours);
+  // What is looked up in a directory is not ours.
+  const named = (key: 'controlDb' | 'dataDb'): readonly PostgresOptions[] =>
+    installer.installTargets.flatMap((target) => {
+      const at = addressOf(target[key]);
+      return at && ours(at) ? [connectionAt(target.targetId, target[key], at)] : [];
+    });
+  const controls = named('controlDb');
+  const data = named('dataDb');
   const superuser = {
     host: '127.0.0.1',
     port: server.port,

@@ -12,6 +12,7 @@ import { PostgresInstallTarget } from '../engine/adapters/install-target-postgre
 import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
 import { enqueueJobs, PostgresJobs } from '../engine/adapters/jobs-postgres.ts';
 import { PostgresLeases } from '../engine/adapters/leases-postgres.ts';
+import type { TargetDatabase } from '../engine/adapters/located-postgres.ts';
 import { cacheMigrations } from '../engine/adapters/migrations/cache.ts';
 import { migrate } from '../engine/adapters/migrations.ts';
 import { Postgres } from '../engine/adapters/postgres.ts';
@@ -24,6 +25,7 @@ import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { TargetId } from '../engine/model/ids.ts';
 import type { ChangeQueue } from '../engine/ports/change-queue.ts';
+import type { Directory } from '../engine/ports/directory.ts';
 import type { EventLog } from '../engine/ports/event-log.ts';
 import type { InstallTarget } from '../engine/ports/install-target.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
@@ -33,9 +35,11 @@ import type { Scope } from '../engine/scope.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { openChangeQueue } from './change-queue.ts';
-import { CACHE_SCHEMA, cacheConnection, editsConnection, targetConnection } from './databases.ts';
+import { CACHE_SCHEMA, cacheConnection, editsConnection } from './databases.ts';
+import { openDirectory } from './directory.ts';
 import { openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
+import { openTargetDatabases } from './target-databases.ts';
 import { urlUploads } from './url-uploads.ts';
 
 export interface Core {
@@ -65,7 +69,7 @@ export interface Core {
   /** Undefined where uploads by URL are switched off. */
   readonly remoteFiles: RemoteFiles | undefined;
   /** Pools of the targets' control DBs, for health. */
-  readonly targetPools: ReadonlyMap<TargetId, Postgres>;
+  readonly targetPools: ReadonlyMap<TargetId, TargetDatabase>;
   /** Calls `hear` after each time in which others may have taken this process for dead. */
   readonly onGap: (hear: () => void) => void;
 }
@@ -100,11 +104,11 @@ export async function openCore(
   const { events, checks: logChecks } = openEventLog(installer, { db, instance, ...parts }, scope);
   const { changes, journal, checks } = openChangeQueue(installer, { db, instance, ...parts });
   const { store, settle } = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
-  const targetPools = new Map(
-    installer.installTargets.map((target) => {
-      const connection = targetConnection(target.targetId, 'controlDb', target.controlDb);
-      return [target.targetId, scope.use(`target ${target.targetId}`, new Postgres(connection, log))] as const;
-    }),
+  const directory = openDirectory(installer.ldap, log);
+  const targetPools = openTargetDatabases(
+    installer.installTargets,
+    { directory, shared: installer.sharedTargetDbPooling, clock, log },
+    scope,
   );
   const remote = urlUploads(installer);
   return {
@@ -126,7 +130,7 @@ export async function openCore(
     changes,
     store,
     settleStore: settle,
-    checks: [...logChecks, ...checks],
+    checks: [...logChecks, ...checks, ...(directory ? [directoryCheck(directory)] : [])],
     targets: new Map(
       installer.installTargets.flatMap((target) => {
         const pool = targetPools.get(target.targetId);
@@ -146,6 +150,12 @@ export async function openCore(
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };
 }
+
+const directoryCheck = (directory: Directory): HealthCheck => ({
+  name: 'directory',
+  vital: false,
+  probe: (signal) => directory.probe(signal),
+});
 
 async function waitFor(db: Postgres, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
   const late = (): Error =>

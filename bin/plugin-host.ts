@@ -6,12 +6,14 @@ import type { Configuration, InstallTargetConfiguration, PluginConfiguration } f
 import { ChildProcessRunner } from '../engine/adapters/child-process.ts';
 import { endLeftoverScripts } from '../engine/adapters/child-process-records.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
+import type { Directory } from '../engine/ports/directory.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { Archives } from '../http/plugin-host/archives.ts';
 import type { HostedPlugin, HostedTarget } from '../http/plugin-host/hosted-plugins.ts';
 import { PluginHost } from '../http/plugin-host/plugin-host.ts';
 import { type BuildManifest, pluginRoutes } from '../http/plugin-host/routes.ts';
 import { targetConnection } from './databases.ts';
+import { openDirectory } from './directory.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
 import { VERSION } from './version.ts';
 
@@ -26,7 +28,7 @@ export interface PluginHostSettings {
 }
 
 type HostSections = Pick<Configuration, 'containerCore' | 'pluginHost'> & {
-  readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild'>;
+  readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild' | 'ldap'>;
 };
 
 /** Scripts at a time, calls that may wait for one, and for how long: less than the margin of the client's time-out. */
@@ -56,10 +58,11 @@ export async function pluginHost(
   if (ended > 0) log.warn({ scripts: ended }, 'ended scripts of a process that was killed');
   const runner = scope.use('script runner', new ChildProcessRunner({ stateDir }, clock, log));
   const plugins = settings.plugins.flatMap((name) => hosted(name, installer.plugins[name]));
+  const directory = openDirectory(installer.ldap, log);
   const host = new PluginHost(
     {
       plugins,
-      targets: installer.installTargets.map(hostedTarget),
+      targets: installer.installTargets.map((target) => hostedTarget(target, directory)),
       siteBuild: installer.siteBuild,
       workDir: join(workspace, 'work'),
       environment: settings.env,
@@ -121,21 +124,16 @@ function hosted(name: string, plugin: PluginConfiguration | undefined): readonly
   ];
 }
 
-function hostedTarget(target: InstallTargetConfiguration): HostedTarget {
-  const db = targetConnection(target.targetId, 'dataDb', target.dataDb);
+function hostedTarget(target: InstallTargetConfiguration, directory: Directory | undefined): HostedTarget {
   return {
     id: target.targetId,
     dataTypes: target.dataTypes,
     datasetFileRoot: target.datasetFileRoot,
-    dataDb: async () => ({
-      host: db.host,
-      port: db.port,
-      name: db.database,
-      user: db.user,
-      password: db.password,
-      schema: db.schema,
-      platform: 'Postgres',
-    }),
+    async dataDb(signal) {
+      const db = await targetConnection(target.targetId, target.dataDb, directory, signal);
+      const { host, port, user, password, schema } = db;
+      return { host, port, name: db.database, user, password, schema, platform: 'Postgres' };
+    },
   };
 }
 

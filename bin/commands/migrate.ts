@@ -11,6 +11,7 @@ import { accessConnection } from '../access-database.ts';
 import { parse } from '../arguments.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
 import { cacheConnection, targetConnection } from '../databases.ts';
+import { openDirectory } from '../directory.ts';
 import { loadConfig } from '../load-config.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -46,7 +47,8 @@ export const migrateTargetCommand: Command = {
       const known = installer.installTargets.map((one) => one.targetId).join(', ');
       throw new UsageError(`'${id}' is no enabled install target; one of: ${known}`);
     }
-    const connection = targetConnection(target.targetId, 'controlDb', target.controlDb);
+    const directory = openDirectory(installer.ldap, silentLogger());
+    const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);
     return apply(`target ${id}`, connection, await controlMigrations(), io);
   },
 };

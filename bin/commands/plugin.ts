@@ -30,6 +30,7 @@ const SECTIONS = [
   'pluginHost',
   'installer.plugins',
   'installer.installTargets',
+  'installer.ldap',
   'installer.siteBuild',
 ] as const;
 

@@ -1,0 +1,107 @@
+// The directory on a real LDAP server: what entries say, what is wrong with others, servers that are away.
+
+import { readFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { LdapDirectory, type LdapOptions } from '../../engine/adapters/ldap-directory.ts';
+import { freePort } from '../support/ports.ts';
+import { BASE_DN, type DirectoryEntry, startSlapd } from './slapd.ts';
+
+const signal = new AbortController().signal;
+const server = await startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-')));
+t.teardown(() => server[Symbol.asyncDispose]());
+const here = { host: '127.0.0.1', port: server.port };
+const directory = (more: Partial<LdapOptions> = {}): LdapDirectory =>
+  new LdapDirectory({ servers: [here], baseDn: BASE_DN, ...more });
+
+const context = (cn: string, ...parameters: readonly string[]): DirectoryEntry => ({
+  cn,
+  classes: ['PostgresServiceContext'],
+  attributes: { pgConnectionParam: parameters },
+});
+const labeled = (cn: string, uri: string): DirectoryEntry => ({
+  cn,
+  classes: ['applicationProcess', 'labeledURIObject'],
+  attributes: { labeledURI: [uri] },
+});
+
+t.test('an entry says where its database is', async (t) => {
+  server.put(context('by-parameters', 'host=db.example.test', 'port=5433', 'dbname=genes'));
+  server.put(context('usual-port', 'dbname = genes', 'HOST = 10.0.0.7', 'sslmode=require'));
+  server.put(labeled('by-uri', 'postgresql://db.example.test:6543/more%20genes The genes'));
+  server.put(labeled('short-uri', 'postgres://[::1]/genes'));
+  server.put({ ...labeled('deeper', 'postgresql://deep/genes'), below: 'cn=by-uri' });
+  for (const [name, found] of Object.entries({
+    'by-parameters': { host: 'db.example.test', port: 5433, database: 'genes' },
+    'BY-Parameters': { host: 'db.example.test', port: 5433, database: 'genes' },
+    'usual-port': { host: '10.0.0.7', port: 5432, database: 'genes' },
+    'by-uri': { host: 'db.example.test', port: 6543, database: 'more genes' },
+    'short-uri': { host: '::1', port: 5432, database: 'genes' },
+    deeper: { host: 'deep', port: 5432, database: 'genes' },
+  }))
+    t.same(await directory().find(name, signal), found, name);
+});
+
+t.test('an entry that names no database is refused, and what is wrong with it is said', async (t) => {
+  server.put(context('no-host', 'dbname=genes'));
+  server.put(context('no-name', 'host=a'));
+  server.put(context('odd-port', 'host=a', 'dbname=b', 'port=0'));
+  server.put(labeled('other-uri', 'https://example.test/genes'));
+  server.put(labeled('bare-uri', 'postgresql://example.test'));
+  server.put({ cn: 'oracle', classes: ['orclNetService'], attributes: { orclNetDescString: ['(HOST=a)'] } });
+  server.put({ cn: 'nothing', classes: ['applicationProcess'], attributes: {} });
+  server.put(labeled('twice', 'postgresql://a/b'));
+  server.put({ ...labeled('twice', 'postgresql://a/c'), below: 'cn=twice' });
+  for (const [name, fault] of Object.entries({
+    'no-host': 'its pgConnectionParam names no host',
+    'no-name': 'its pgConnectionParam names no dbname',
+    'odd-port': "its port '0' is none of 1 to 65535",
+    'other-uri': "its labeledURI 'https://example.test/genes' is not of the form postgresql://host:port/name",
+    'bare-uri': "its labeledURI 'postgresql://example.test' is not of the form postgresql://host:port/name",
+    oracle: 'it is an Oracle service; only PostgreSQL is supported',
+    nothing: 'it is no PostgresServiceContext and has no labeledURI',
+  }))
+    await t.rejects(directory().find(name, signal), {
+      kind: 'transient',
+      unreachable: true,
+      message: `directory entry cn=${name} below ${BASE_DN} (cn=${name},${BASE_DN}): ${fault}`,
+    });
+  await t.rejects(directory().find('twice', signal), { message: /there are 2, and there must be one$/ });
+  await t.rejects(directory().find('absent', signal), { message: /cn=absent .*: there is none$/ });
+});
+
+t.test('a name is a value, whatever it is made of', async (t) => {
+  for (const name of ['*', 'by-*', ')(objectClass=*', 'by\\2duri', 'a\0b'])
+    await t.rejects(directory().find(name, signal), { message: /there is none$/ }, JSON.stringify(name));
+});
+
+t.test('servers are tried in their order', async (t) => {
+  server.put(context('by-parameters', 'host=a', 'dbname=b'));
+  const nobody = { host: '127.0.0.1', port: await freePort() };
+  await t.resolves(directory({ servers: [nobody, here] }).find('by-parameters', signal));
+  await t.resolves(directory({ servers: [here, nobody] }).probe(signal));
+  await t.rejects(directory({ servers: [nobody] }).probe(signal), {
+    kind: 'transient',
+    unreachable: true,
+    message: new RegExp(`^no directory server answers \\(127\\.0\\.0\\.1:${nobody.port}: .*ECONNREFUSED`),
+  });
+});
+
+t.test('over TLS, with a certificate that is verified', async (t) => {
+  const servers = [{ host: 'localhost', port: server.tlsPort }];
+  const ca = readFileSync(server.caFile, 'utf8');
+  await t.resolves(directory({ servers, tls: { rejectUnauthorized: true, ca } }).probe(signal));
+  await t.rejects(directory({ servers, tls: { rejectUnauthorized: true } }).probe(signal), { message: /certificate/ });
+  await t.resolves(directory({ servers, tls: { rejectUnauthorized: false } }).probe(signal));
+});
+
+t.test('a server that hangs is given up when nobody waits any longer', async (t) => {
+  server.pause();
+  t.teardown(() => server.continue());
+  const stop = new AbortController();
+  const probing = directory().probe(stop.signal);
+  stop.abort(new Error('no longer wanted'));
+  await t.rejects(probing, { message: 'no longer wanted' });
+});
