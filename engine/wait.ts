@@ -1,4 +1,5 @@
-// Waiting for promises that take no signal, or for no longer than allowed.
+// Waiting for promises that take no signal, or for no longer than allowed. A promise keeps something of each wait for it
+// until it settles: a loop waits for a new one each time.
 
 import type { Clock } from './time.ts';
 

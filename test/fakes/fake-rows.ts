@@ -18,7 +18,8 @@ export class FakeRows<Row> {
   readonly #clock: Clock;
   readonly #dead = new Set<number>();
   #rows: Held<Row>[] = [];
-  #added = Promise.withResolvers<void>();
+  /** Of consumers that wait for rows. */
+  readonly #wakes = new Set<() => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -40,8 +41,7 @@ export class FakeRows<Row> {
 
   add(rows: readonly Row[]): void {
     for (const row of rows) this.#rows.push({ row, process: undefined });
-    this.#added.resolve();
-    this.#added = Promise.withResolvers();
+    for (const wake of this.#wakes) wake();
   }
 
   /** What is not handled yet, oldest first, for assertions. */
@@ -57,13 +57,15 @@ export class FakeRows<Row> {
     signal: AbortSignal,
   ): Promise<void> {
     while (!signal.aborted && this.alive(process)) {
-      const added = this.#added.promise;
       const free = this.#rows.filter(
         (held) => wanted(held.row) && (held.process === undefined || !this.alive(held.process)),
       );
       const batch = free.slice(0, BATCH);
       if (batch.length === 0) {
-        await settledUnless(settledWithin(this.#clock, POLL_MS, added), signal);
+        const added = Promise.withResolvers<void>();
+        this.#wakes.add(added.resolve);
+        await settledUnless(settledWithin(this.#clock, POLL_MS, added.promise), signal);
+        this.#wakes.delete(added.resolve);
         continue;
       }
       for (const held of batch) held.process = process;
