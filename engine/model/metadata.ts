@@ -185,9 +185,12 @@ export function parseUploadError(text: string, where: string): UploadError {
   return { status: raw.status === 'rejected' ? 'rejected' : 'failed', message: String(raw.message ?? '') };
 }
 
-/** The first 20 characters of the name (contract 1, shortName 3..20); computed, never stored. */
+/**
+ * The first 20 characters of the name (contract 1, shortName 3..20); computed, never stored. Of white space in a row one
+ * character is left: what is cut may not end in so much of it that less than three others remain.
+ */
 export function shortName(metadata: Pick<DatasetMetadata, 'name'>): string {
-  return [...metadata.name].slice(0, 20).join('').trim();
+  return [...metadata.name.trim().replaceAll(/\s+/g, ' ')].slice(0, 20).join('').trim();
 }
 
 function parseObject(text: string, where: string): Record<string, unknown> {
