@@ -23,20 +23,28 @@ export class MailDirectory implements Mailer {
     const { html: _html, replyTo: _replyTo, ...told } = mail;
     const file = join(this.#path, `${key}.eml`);
     const stored: StoredMail = { ...told, date: mail.date.toISOString(), file };
+    await this.probe(signal);
     try {
-      await mkdir(this.#path, { recursive: true, mode: 0o700 });
       await writeWhole(file, await composed(mail));
       // Last: what is listed is there.
       await writeWhole(join(this.#path, `${key}.json`), Buffer.from(`${JSON.stringify(stored, null, 2)}\n`));
       return [];
     } catch (cause) {
-      throw transient(`mail directory ${this.#path}: ${messageOf(cause)}`, { cause, unreachable: true });
+      throw this.#away(cause);
     }
   }
 
   async probe(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    try {
+      await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    } catch (cause) {
+      throw this.#away(cause);
+    }
+  }
+
+  #away(cause: unknown): Error {
+    return transient(`mail directory ${this.#path}: ${messageOf(cause)}`, { cause, unreachable: true });
   }
 }
 

@@ -6,7 +6,7 @@ import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts'
 import { rejected, transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
-import type { Mail } from '../../../engine/ports/mailer.ts';
+import { FakeMailer } from '../../fakes/fake-mailer.ts';
 import { accessApp, enters, never, replace } from '../../http/access/access-app.ts';
 
 const HOUR_MS = 3_600_000;
@@ -16,20 +16,12 @@ const RETRY = { tries: 3, baseMs: 60_000, maxMs: HOUR_MS };
 async function setup(t: Parameters<typeof accessApp>[0], more: Partial<AccessMailOptions> = {}) {
   const app = await accessApp(t);
   for (const user of ['1', '2', '3', '40']) await app.call(user, 'GET', '/permissions');
-  const taken: Mail[] = [];
-  const failures: Error[] = [];
+  const mailer = new FakeMailer();
+  const { taken, failures } = mailer;
   const metrics = new Metrics();
   const options: AccessMailOptions = {
     outbox: new PostgresOutbox(app.db),
-    mailer: {
-      send: async (mail) => {
-        const failure = failures.shift();
-        if (failure) throw failure;
-        taken.push(mail);
-        return [];
-      },
-      probe: async () => undefined,
-    },
+    mailer,
     catalogue: app.catalogue,
     providers: new PostgresAccessProviders(app.db),
     accounts: new PostgresAccounts(app.cache),

@@ -1,5 +1,5 @@
-// Whether what the service keeps agrees with itself: rows with their histories, and histories with the mails that were
-// queued with them.
+// Whether what the service keeps agrees with itself: rows with their histories and their counts, and histories with the
+// mails that were queued with them.
 
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
@@ -49,9 +49,21 @@ const CHAINS = `
     from (select * from chained where is_last) c full join kept k on k.kind = c.kind and k.id = c.id
     where c.after is distinct from k.image`;
 
+/** What lists say of how many there are. */
+const COUNTS = `
+  select 'the count of staff is ' || staff as fault from people_count
+    where staff <> case dataset_id when '' then (select count(*) from staff) else 0 end
+  union all
+  select 'the counts of ''' || c.dataset_id || ''' are wrong' from people_count c
+    where providers <> case dataset_id when '' then 0
+        else (select count(*) from provider p where p.dataset_id = c.dataset_id) end
+      or (requested, approved, denied) is distinct from
+        (select count(*) filter (where approval_status = 'requested'), count(*) filter (where approval_status = 'approved'),
+          count(*) filter (where approval_status = 'denied') from end_user e where c.dataset_id in (e.dataset_id, ''))`;
+
 /** What does not agree; mails that were sent already have to be handed in. */
 export async function disagreements(db: Postgres, sent: readonly MailDraft[] = []): Promise<readonly string[]> {
-  const chains = await db.query<{ fault: string }>(CHAINS);
+  const wrong = await db.query<{ fault: string }>(`${CHAINS} union all ${COUNTS}`);
   const queued = await db.query<{ draft: MailDraft }>('select draft from outbox');
   const found = [...sent, ...queued.map(({ draft }) => draft)].flatMap((draft) => ('request' in draft ? [draft] : []));
   const history = await db.query<HistoryRow>(
@@ -59,7 +71,7 @@ export async function disagreements(db: Postgres, sent: readonly MailDraft[] = [
   );
   const [missing, extra] = difference(history.flatMap(mailsOf), found.map(keyOf));
   return [
-    ...chains.map(({ fault }) => fault),
+    ...wrong.map(({ fault }) => fault),
     ...missing.map((key) => `no mail: ${key}`),
     ...extra.map((key) => `a mail of no change, or once more: ${key}`),
   ];
