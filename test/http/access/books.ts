@@ -57,7 +57,7 @@ const COUNTS = `
   select 'the counts of ''' || c.dataset_id || ''' are wrong' from people_count c
     where providers <> case dataset_id when '' then 0
         else (select count(*) from provider p where p.dataset_id = c.dataset_id) end
-      or (requested, approved, denied) is distinct from
+      or (requested, approved, denied) <>
         (select count(*) filter (where approval_status = 'requested'), count(*) filter (where approval_status = 'approved'),
           count(*) filter (where approval_status = 'denied') from end_user e where c.dataset_id in (e.dataset_id, ''))`;
 
