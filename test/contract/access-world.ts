@@ -98,6 +98,8 @@ export async function accessWorld(t: Test): Promise<AccessWorld> {
   const [owner, staff, manager, provider] = [await person(), await person(), await person(), await person()];
   bodyOf(await admin.send('POST', '/staff', { userId: owner.id, isOwner: true }));
   bodyOf(await owner.client.send('POST', '/staff', { userId: staff.id, isOwner: false }));
+  // Whoever has called is known by name.
+  for (const { client } of [staff, manager, provider]) await client.get('/permissions');
   for (const [datasetId, userId, isManager] of [
     [DATASET, manager.id, true],
     ['SAMPLE_protected', manager.id, true],
