@@ -77,6 +77,24 @@ t.test('from nothing to use: owner, manager, request, approval, results, history
   });
   t.equal((await decide('denied')).status, 204);
   t.equal(await mayAll(), false);
+  const denied = { approvalStatus: 'denied', denialReason: 'The request was denied; no reason was given.' };
+  const record = `/dataset-end-users/${USER}-SAMPLE_protected`;
+  t.match(await call(as('user'), 'GET', record), { status: 200, body: denied });
+  t.equal((await call(as('user'), 'PATCH', record, [{ op: 'replace', path: '/purpose', value: 'Q' }])).status, 403);
+  t.equal((await call(as('manager'), 'DELETE', record)).status, 204);
+  t.equal((await call(as('user'), 'GET', record)).status, 404);
+  t.strictSame((await call(as('user'), 'GET', '/permissions')).body, {}, 'as before the request');
+  const revoked = {
+    meta: { rows: 4, offset: 0 },
+    results: [
+      { cause: { action: 'DELETE', user: { userID: Number(MANAGER) } }, row: denied },
+      { cause: { action: 'UPDATE', user: { userID: Number(MANAGER) } }, row: { ...denied, dateDenied: /^20\d\d-/ } },
+      { row: { approvalStatus: 'approved', dateDenied: null } },
+      { row: { approvalStatus: 'requested' } },
+    ],
+  };
+  for (const who of ['owner', 'manager'] as const) t.match((await call(as(who), 'GET', '/history')).body, revoked, who);
+  t.strictSame((await call(as('user'), 'GET', '/history')).body, { meta: { rows: 0, offset: 0 }, results: [] });
 });
 
 t.test('its mails are files in the data directory, listed by access mail', async (t) => {
