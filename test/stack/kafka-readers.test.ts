@@ -1,0 +1,167 @@
+// Several readers of one group: they join, leave, die and hang; nothing is lost.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import t, { type Test } from 'tap';
+import { createLogger } from '../../engine/log.ts';
+import { KafkaCluster } from './kafka.ts';
+import { eventOf, openLog, Reader } from './kafka-reader.ts';
+
+const signal = new AbortController().signal;
+const cluster = await KafkaCluster.start(t);
+
+/** A channel of its own with that many partitions, and a group of the same name. */
+async function channelOf(name: string, partitions: number) {
+  await cluster.createTopic(name, partitions);
+  return { channel: name, settings: { consumers: { groupId: name } } };
+}
+
+const sorted = (ids: Iterable<number>): readonly number[] => [...new Set(ids)].sort((a, b) => a - b);
+const upTo = (n: number): readonly number[] => Array.from({ length: n }, (_, i) => i + 1);
+const events = (channel: string, ids: readonly number[]) => ids.map((id) => eventOf(channel, id));
+
+/** Reads in another process. */
+async function readingProcess(t: Test, channel: string) {
+  const program = join(import.meta.dirname, 'kafka-reader.ts');
+  const child = spawn(process.execPath, [program, cluster.addresses, channel, channel], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const said: string[] = [];
+  child.stderr.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const seen: number[] = [];
+  return {
+    seen,
+    said,
+    async one() {
+      seen.push(Number((await lines.next()).value));
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    },
+  };
+}
+
+t.test(
+  'two processes share the partitions; when one is killed the other takes over, and nothing is lost',
+  async (t) => {
+    const { channel, settings } = await channelOf('killed', 4);
+    const log = openLog(t, cluster, settings);
+    const other = await readingProcess(t, channel);
+    const reader = new Reader(log, channel);
+    const all: number[] = [];
+    // More events until both have had some.
+    const publish = async (): Promise<void> => {
+      const more = upTo(40).map((n) => all.length + n);
+      all.push(...more);
+      await log.publish(events(channel, more), signal);
+    };
+    await publish();
+    await other.one();
+    while (reader.seen.length === 0) {
+      await publish();
+      await other.one();
+    }
+    await other.kill();
+    t.same(other.said, [], 'nothing is said on standard error');
+    await publish();
+    const late = new Set(all.slice(-40));
+    await reader.until((seen) => late.isSubsetOf(new Set(seen)));
+    t.same(sorted([...reader.seen, ...other.seen]).at(-1), all.at(-1));
+    const byHand = new Set([...reader.seen, ...other.seen]);
+    // What the other had taken and told nobody of was in its last batch; all else was seen here or there.
+    const missing = all.filter((id) => !byHand.has(id));
+    t.same(missing, [], 'seen by one of them');
+    await reader.stop();
+  },
+);
+
+t.test('what a reader that leaves had handled does not come again to those who stay', async (t) => {
+  const { channel, settings } = await channelOf('leaving', 4);
+  // The mock takes no commit while a group changes, as a real cluster would: each batch is committed at once, and what
+  // comes during a change may come twice.
+  const atOnce = { consumers: { ...settings.consumers, enableAutoCommit: false } };
+  const [first, second] = [openLog(t, cluster, atOnce), openLog(t, cluster, atOnce)];
+  await first.publish(events(channel, upTo(20)), signal);
+  const [staying, leaving] = [new Reader(first, channel), new Reader(second, channel)];
+  await Promise.all([staying.until(({ length }) => length > 0), leaving.until(({ length }) => length > 0)]);
+  await leaving.stop();
+  await first.publish(
+    events(
+      channel,
+      upTo(40).filter((id) => id > 20),
+    ),
+    signal,
+  );
+  await staying.until((seen) => new Set([...seen, ...leaving.seen]).size === 40);
+  const earlier = [...staying.seen, ...leaving.seen].filter((id) => id <= 20);
+  t.same(
+    earlier.sort((a, b) => a - b),
+    upTo(20),
+    'each once',
+  );
+  await staying.stop();
+});
+
+t.test('a reader that is stopped while it handles finishes that, commits it and leaves', async (t) => {
+  const { channel, settings } = await channelOf('stopping', 1);
+  const [first, second] = [openLog(t, cluster, settings), openLog(t, cluster, settings)];
+  await first.publish(events(channel, [1]), signal);
+  const release = Promise.withResolvers<void>();
+  const slow = new Reader(first, channel, () => release.promise);
+  await slow.until(({ length }) => length === 1);
+  let hasStopped = false;
+  const stopped = slow.stop().then(() => {
+    hasStopped = true;
+  });
+  // Longer than the session, which heartbeats keep: a second reader joins and waits for the partition meanwhile.
+  const next = new Reader(second, channel);
+  await first.publish(events(channel, [2]), signal);
+  t.equal(hasStopped, false);
+  release.resolve();
+  await stopped;
+  await next.until((seen) => seen.includes(2));
+  t.same([slow.seen, next.seen], [[1], [2]]);
+  await next.stop();
+});
+
+t.test('what was taken from a reader that hangs is not committed by it later', async (t) => {
+  const { channel, settings } = await channelOf('hanging', 1);
+  const [first, second, third] = [1, 2, 3].map(() => openLog(t, cluster, settings));
+  if (!first || !second || !third) throw new Error('three logs');
+  await first.publish(events(channel, [1, 2, 3]), signal);
+  const release = Promise.withResolvers<void>();
+  const hanging = new Reader(first, channel, () => release.promise);
+  await hanging.until(({ length }) => length === 3);
+  // The group waits for the first as long as members may take, then goes on without it.
+  const next = new Reader(second, channel, () => Promise.reject(new Error('not yet')));
+  await next.until(({ length }) => length >= 3);
+  release.resolve();
+  await hanging.stop();
+  await next.stop();
+  const last = new Reader(third, channel);
+  await last.until(({ length }) => length === 3);
+  t.same(last.seen, [1, 2, 3], 'nobody had committed them');
+  await last.stop();
+});
+
+t.test('a reader says that it joined, and nothing louder, when all is well', async (t) => {
+  const { channel, settings } = await channelOf('quiet', 1);
+  const lines: { level: string; msg: string }[] = [];
+  const file = join(t.testdir(), 'log');
+  const log = openLog(t, cluster, settings, {}, createLogger({ level: 'info', to: { file } }));
+  await log.publish(events(channel, [1]), signal);
+  const reader = new Reader(log, channel);
+  await reader.until(({ length }) => length === 1);
+  await reader.stop();
+  const { readFileSync } = await import('node:fs');
+  for (const line of readFileSync(file, 'utf8').trim().split('\n')) lines.push(JSON.parse(line));
+  t.same(
+    lines.map(({ level, msg }) => [level, msg]),
+    [['info', 'joined the readers of the event log']],
+  );
+});

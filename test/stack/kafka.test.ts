@@ -1,0 +1,222 @@
+// One reader and one publisher on a Kafka that misbehaves, and messages that others wrote.
+
+import { Kafka, Partitioners } from 'kafkajs';
+import t from 'tap';
+import { systemClock } from '../../engine/time.ts';
+import { KafkaCluster } from './kafka.ts';
+import { eventOf, KEY, openLog, Reader } from './kafka-reader.ts';
+import type { KafkaTestSettings } from './kafka-settings.ts';
+
+const signal = new AbortController().signal;
+const cluster = await KafkaCluster.start(t);
+const upTo = (n: number): readonly number[] => Array.from({ length: n }, (_, i) => i + 1);
+
+async function channelOf(name: string, partitions: number, more: KafkaTestSettings = {}) {
+  await cluster.createTopic(name, partitions);
+  return { channel: name, settings: { ...more, consumers: { groupId: name, ...more.consumers } } };
+}
+
+/** Writes as another program may. */
+async function writeRaw(topic: string, messages: readonly { key: string | null; value: string | null }[]) {
+  const kafka = new Kafka({ brokers: cluster.addresses.split(','), logLevel: 0 });
+  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await producer.connect();
+  await producer.send({ topic, messages: [...messages] });
+  await producer.disconnect();
+}
+
+t.test('what is no event is skipped and counted, and holds nothing up', async (t) => {
+  const { channel, settings } = await channelOf('malformed', 1);
+  const counted = { malformed: 0, dropped: 0, taken: 0 };
+  const log = openLog(t, cluster, settings, {
+    onMalformed: (_channel, count) => {
+      counted.malformed += count;
+    },
+    onDropped: (_channel, count) => {
+      counted.dropped += count;
+    },
+    onTaken: (_filter, count) => {
+      counted.taken += count;
+    },
+  });
+  const good = '{"eventID":7,"userID":9223372036854775999,"datasetID":"d1","source":"api"}';
+  await writeRaw(channel, [
+    { key: KEY, value: 'no json' },
+    { key: KEY, value: null },
+    { key: KEY, value: '[]' },
+    { key: KEY, value: good.replace('7', '-7') },
+    { key: KEY, value: good.replace('d1', '../d1') },
+    { key: KEY, value: good.replace('api', 'nobody') },
+    { key: null, value: good },
+    { key: 'other', value: 'no json either' },
+    { key: KEY, value: good },
+  ]);
+  const stop = new AbortController();
+  const seen: unknown[] = [];
+  await log.consume(
+    [{ channel, key: KEY }],
+    async (records) => {
+      seen.push(...records);
+      stop.abort();
+    },
+    stop.signal,
+  );
+  const event = { eventID: 7, userID: '9223372036854775999', datasetID: 'd1', source: 'api' };
+  t.same(seen, [{ channel, key: KEY, event }]);
+  t.same(counted, { malformed: 6, dropped: 2, taken: 1 });
+});
+
+t.test('a batch that is refused twice comes a third time, while other partitions go on', async (t) => {
+  const { channel, settings } = await channelOf('refused', 3);
+  const log = openLog(t, cluster, settings);
+  const ids = upTo(30);
+  let refusals = 0;
+  const reader = new Reader(log, channel, (batch) => {
+    if (!batch.includes(1) || refusals === 2) return;
+    refusals++;
+    throw new Error('not now');
+  });
+  await log.publish(
+    ids.map((id) => eventOf(channel, id)),
+    signal,
+  );
+  await reader.until((seen) => seen.filter((id) => id === 1).length === 3 && new Set(seen).size === 30);
+  const withFirst = reader.batches.filter((batch) => batch.includes(1));
+  t.equal(withFirst.length, 3);
+  t.same(withFirst[1], withFirst[0], 'the same again');
+  const thrice = new Set(withFirst[0]);
+  const others = reader.seen.filter((id) => !thrice.has(id));
+  t.equal(others.length, new Set(others).size, 'the others came once');
+  await reader.stop();
+});
+
+t.test('events of one dataset keep their order, and datasets spread over the partitions', async (t) => {
+  const { channel, settings } = await channelOf('ordered', 3);
+  const partitions = new Set<number>();
+  const log = openLog(t, cluster, settings, { onLag: (_channel, partition) => partitions.add(partition) });
+  const datasets = upTo(12).map((n) => `dataset${n}`);
+  for (let round = 0; round < 20; round++)
+    await log.publish(
+      datasets.map((dataset, at) => eventOf(channel, round * 100 + at, dataset)),
+      signal,
+    );
+  const reader = new Reader(log, channel);
+  await reader.until(({ length }) => length === 240);
+  for (const at of datasets.keys())
+    t.same(
+      reader.seen.filter((id) => id % 100 === at),
+      upTo(20).map((round) => (round - 1) * 100 + at),
+    );
+  t.same([...partitions].sort(), [0, 1, 2]);
+  await reader.stop();
+});
+
+t.test('each compression is read back by us and by another client', async (t) => {
+  for (const compressionType of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const) {
+    const { channel, settings } = await channelOf(`packed-${compressionType}`, 1, { producers: { compressionType } });
+    const log = openLog(t, cluster, settings);
+    // Larger than a block of snappy's framing.
+    await log.publish(
+      upTo(1_000).map((id) => eventOf(channel, id)),
+      signal,
+    );
+    const other = await cluster.read(channel, 1_000);
+    t.same(other[999], '{"eventID":1000,"userID":42,"datasetID":"dataset1000","source":"object-store"}', channel);
+    const reader = new Reader(log, channel);
+    await reader.until(({ length }) => length === 1_000);
+    t.same(reader.seen, upTo(1_000), channel);
+    await reader.stop();
+  }
+});
+
+t.test('leaders that moved and requests that time out are sent and fetched again', async (t) => {
+  const { channel, settings } = await channelOf('moved', 1);
+  const log = openLog(t, cluster, settings);
+  const reader = new Reader(log, channel);
+  for (const [id, code] of [
+    [1, 'notLeader'],
+    [2, 'timedOut'],
+  ] as const) {
+    await cluster.fail('produce', code, 2);
+    await log.publish([eventOf(channel, id)], signal);
+    await reader.until((seen) => seen.includes(id));
+    await cluster.fail('fetch', code, 2);
+    await log.publish([eventOf(channel, id + 10)], signal);
+    await reader.until((seen) => seen.includes(id + 10));
+  }
+  await reader.stop();
+});
+
+t.test('offsets that could not be committed are committed with the next ones', async (t) => {
+  const consumers = { enableAutoCommit: false };
+  const { channel, settings } = await channelOf('uncommitted', 1, { consumers });
+  const [log, later] = [openLog(t, cluster, settings), openLog(t, cluster, settings)];
+  const reader = new Reader(log, channel);
+  await cluster.fail('offsetCommit', 'coordinatorLoading', 1);
+  await log.publish([eventOf(channel, 1)], signal);
+  await reader.until(({ length }) => length === 1);
+  await reader.stop();
+  await log.publish([eventOf(channel, 2)], signal);
+  const next = new Reader(later, channel);
+  await next.until((seen) => seen.includes(2));
+  t.same(next.seen, [2]);
+  await next.stop();
+});
+
+t.test('a cluster that hangs for 10 s holds publishing and reading up, and loses nothing', async (t) => {
+  const { channel, settings } = await channelOf('hung', 2, { producers: { deliveryTimeoutMs: 60_000 } });
+  const log = openLog(t, cluster, settings);
+  const reader = new Reader(log, channel);
+  await log.publish([eventOf(channel, 1)], signal);
+  await reader.until((seen) => seen.includes(1));
+  cluster.pause();
+  t.teardown(() => cluster.continue());
+  await t.rejects(log.probe(AbortSignal.timeout(200)), 'health says that it does not answer');
+  const published = log.publish([eventOf(channel, 2)], signal);
+  await systemClock.sleep(10_000);
+  cluster.continue();
+  await published;
+  await reader.until((seen) => seen.includes(2));
+  await t.resolves(log.probe(signal));
+  await reader.stop();
+});
+
+t.test('a publish that is not acknowledged within the delivery time-out is transient', async (t) => {
+  const { channel, settings } = await channelOf('unsent', 1, { producers: { deliveryTimeoutMs: 1_500 } });
+  const log = openLog(t, cluster, settings);
+  await log.publish([eventOf(channel, 1)], signal);
+  await cluster.down();
+  const begun = Date.now();
+  await t.rejects(log.publish([eventOf(channel, 2)], signal), {
+    kind: 'transient',
+    unreachable: true,
+    message: /^publish to unsent: not acknowledged within 1500 ms; /,
+  });
+  t.ok(Date.now() - begun >= 1_400);
+  const ended = new AbortController();
+  const waiting = log.publish([eventOf(channel, 3)], ended.signal);
+  ended.abort(new Error('shutdown'));
+  await t.rejects(waiting, { message: 'shutdown' });
+  await t.rejects(log.probe(signal), { kind: 'transient', message: /^Kafka \(127\.0\.0\.1:[0-9]+\) does not answer/ });
+  await cluster.up();
+  await log.publish([eventOf(channel, 4)], signal);
+  const reader = new Reader(log, channel);
+  await reader.until((seen) => seen.includes(4));
+  t.ok(reader.seen.includes(1));
+  await reader.stop();
+});
+
+t.test('sends are repeated as often as the settings say', async (t) => {
+  const { channel, settings } = await channelOf('repeats', 1, { producers: { sendRetries: 2 } });
+  const log = openLog(t, cluster, settings);
+  await log.publish([eventOf(channel, 1)], signal);
+  await cluster.fail('produce', 'notLeader', 3);
+  await t.rejects(log.publish([eventOf(channel, 2)], signal), {
+    kind: 'transient',
+    message: 'publish to repeats: NOT_LEADER_FOR_PARTITION',
+  });
+  await cluster.fail('produce', 'notLeader', 2);
+  await t.resolves(log.publish([eventOf(channel, 3)], signal));
+  await cluster.fail('produce', 'tooLarge', 1);
+  await t.rejects(log.publish([eventOf(channel, 4)], signal), { kind: 'defect', message: /MESSAGE_TOO_LARGE/ });
+});
