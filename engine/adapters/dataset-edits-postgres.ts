@@ -23,12 +23,17 @@ const READ = `
       from dataset_share s where s.dataset_id = d.dataset_id) as shares,
     (select json_agg(json_build_array(f.folder, f.name, f.size) order by f.folder, f.name collate "C")
       from dataset_file f
-      where f.dataset_id = d.dataset_id and f.folder in ('document', 'property')) as files
+      where f.dataset_id = d.dataset_id and f.folder in ('document', 'property')) as files,
+    (select json_build_array(n.dataset_id, n.upload_status in ('rejected', 'failed')
+        or n.upload_status = 'success' and n.import_status in ('invalid', 'failed'))
+      from dataset n where n.root_id = d.root_id and n.owner_id = d.owner_id and n.state = 'live'
+        and n.revision > d.revision order by n.revision desc limit 1) as newer
   from dataset d where d.dataset_id = $1`;
 
 interface EditableRow extends DatasetRow {
   readonly shares: [ShareWords['recipient'], ShareWords['offer'] | null, ShareWords['receipt'] | null][] | null;
   readonly files: [FileFolderName, name: string, size: number][] | null;
+  readonly newer: [DatasetId, failed: boolean] | null;
 }
 
 export class PostgresDatasetEdits implements DatasetEdits {
@@ -84,6 +89,7 @@ function editable(row: EditableRow): EditableDataset {
       ...(receipt && { receipt }),
     })),
     files: { documents: inFolder('document'), properties: inFolder('property') },
+    newer: row.newer ? { dataset: row.newer[0], failed: row.newer[1] } : undefined,
   };
 }
 

@@ -12,6 +12,14 @@ export interface EditableDataset extends DatasetRecord {
   /** In the order of recipients. */
   readonly shares: readonly ShareWords[];
   readonly files: Pick<DatasetFiles, 'documents' | 'properties'>;
+  /** The newest revision that is live and newer than this one. */
+  readonly newer: NewerRevision | undefined;
+}
+
+export interface NewerRevision {
+  readonly dataset: DatasetId;
+  /** Its upload or its import has failed: it will not take the place of others. */
+  readonly failed: boolean;
 }
 
 /** What the owner may cause; the rest belongs to the lanes. */
@@ -28,7 +36,8 @@ export interface DatasetEdits {
   /**
    * Locks the dataset and has `decide` say what changes; applies that and lets go. `decide` puts the object that goes
    * with the change, refuses by throwing (nothing is changed then), and must not take long: lanes that write to this
-   * dataset wait. It gets undefined when there is no such dataset, or one that is still being received.
+   * dataset wait. Nor may it ask the database for more: it would wait for a connection while it holds one, as all edits at
+   * once might. It gets undefined when there is no such dataset, or one that is still being received.
    */
   edit<Result>(
     dataset: DatasetId,

@@ -1,7 +1,8 @@
 // What every DatasetEdits does.
 
 import type { Test } from 'tap';
-import type { Catalog } from '../../engine/ports/catalog.ts';
+import { type DatasetId, revisionOf } from '../../engine/model/ids.ts';
+import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
 import type { DatasetEdit, DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import { fullMetadataOf, newAddress, newUser } from '../support/dataset-samples.ts';
@@ -21,13 +22,39 @@ export function datasetEditsConformance(t: Test, setup: (t: Test) => Promise<Dat
     const metadata = fullMetadataOf(at.owner, at.dataset);
     await catalog.register(at, metadata, [], await grant(at.dataset), signal);
     const read = () => edits.edit(at.dataset, async (now) => ({ changes: [], result: now }), signal);
-    return { edits, catalog, at, metadata, read };
+    return { edits, catalog, grant, at, metadata, read };
   };
 
   t.test('an edit sees the dataset as it is', async (t) => {
     const { read, catalog, at } = await open(t);
     const record = await catalog.find(at.dataset, signal);
-    t.strictSame(await read(), { ...record, shares: [], files: { documents: [], properties: [] } });
+    t.strictSame(await read(), {
+      ...record,
+      shares: [],
+      files: { documents: [], properties: [] },
+      newer: undefined,
+    });
+  });
+
+  t.test('an edit knows the newest revision after its own, and whether it has failed', async (t) => {
+    const { edits, grant, read, catalog, at, metadata } = await open(t);
+    const history = { revisionHistory: { originalId: at.dataset, revisions: [] } };
+    const add = async (n: number, ...changes: CatalogChange[]): Promise<DatasetId> => {
+      const revision = { ...at, dataset: revisionOf(at.dataset, n) };
+      const lease = await grant(revision.dataset);
+      await catalog.register(revision, { ...metadata, ...history }, [], lease, signal);
+      await catalog.write(revision.dataset, lease, changes, signal);
+      return revision.dataset;
+    };
+    const first = await add(1, { set: 'import', status: 'complete', messages: [] });
+    t.strictSame((await read())?.newer, { dataset: first, failed: false });
+    const tenth = await add(10, { set: 'import', status: 'invalid', messages: ['no'] });
+    t.strictSame((await read())?.newer, { dataset: tenth, failed: true });
+    await add(11, { set: 'state', state: 'deleting' });
+    t.strictSame((await read())?.newer, { dataset: tenth, failed: true }, 'of those that live');
+    const of = (dataset: DatasetId) =>
+      edits.edit(dataset, async (now) => ({ changes: [], result: now?.newer }), signal);
+    t.strictSame([await of(first), await of(tenth)], [{ dataset: tenth, failed: true }, undefined]);
   });
 
   t.test('an unknown dataset is undefined, and nothing can be changed of it', async (t) => {

@@ -4,6 +4,7 @@
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { DatasetEdits, DecidedEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import type { FakeCatalog } from '../fakes/fake-catalog.ts';
+import { newerRevision } from '../fakes/fake-dataset-edits.ts';
 import type { Gate } from './gate.ts';
 import type { Caller } from './scheduler.ts';
 
@@ -61,6 +62,10 @@ export class SimEdits implements DatasetEdits {
     const known = this.#catalog.datasets.get(dataset);
     if (!known) return undefined;
     const { files, ...record } = known;
-    return { ...record, files: { documents: files.document ?? [], properties: files.property ?? [] } };
+    return {
+      ...record,
+      files: { documents: files.document ?? [], properties: files.property ?? [] },
+      newer: newerRevision(this.#catalog, dataset),
+    };
   }
 }

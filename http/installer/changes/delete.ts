@@ -1,9 +1,8 @@
 // DELETE /datasets/{id}: marks a dataset deleted. It stays recoverable for the retention window (undelete.ts); the lanes
 // uninstall it, and its older revisions with it, and the pruner removes it for good.
 
-import { type DatasetId, revisionNumber } from '../../../engine/model/ids.ts';
+import type { DatasetId } from '../../../engine/model/ids.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
-import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
 import { forbidden, notFound } from '../../errors.ts';
@@ -14,7 +13,6 @@ import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 
 export interface DeleteOptions extends OwnerEditOptions {
   readonly store: Pick<ObjectStore, 'put'>;
-  readonly queries: Pick<DatasetQueries, 'view'>;
 }
 
 export function deleteRoute(options: DeleteOptions): Route {
@@ -35,7 +33,7 @@ export function deleteRoute(options: DeleteOptions): Route {
 
 async function remove(options: DeleteOptions, context: RequestContext): Promise<void> {
   const at = await ownerEdit(options, context, 404, async (now, signal) => {
-    const { owner, dataset, state } = now;
+    const { owner, dataset, state, newer } = now;
     switch (state) {
       case 'superseded':
         throw replaced(dataset);
@@ -51,8 +49,7 @@ async function remove(options: DeleteOptions, context: RequestContext): Promise<
       default:
         throw state satisfies never;
     }
-    const newest = (await options.queries.view(dataset, signal))?.newest;
-    if (newest && revisionNumber(newest) > revisionNumber(dataset)) throw replaced(dataset, newest);
+    if (newer) throw replaced(dataset, newer.dataset);
     await options.store.put(objectKey(now, 'delete-flag'), new Uint8Array(), {}, signal);
     return { changes: [{ set: 'state', state: 'deleting' }], result: { owner, dataset } };
   });

@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
-import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { readJson } from '../../body.ts';
 import type { RequestContext } from '../../context.ts';
@@ -24,7 +23,6 @@ import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 
 export interface PatchOptions extends OwnerEditOptions {
   readonly store: MetadataSource & Pick<ObjectStore, 'put'>;
-  readonly queries: Pick<DatasetQueries, 'view' | 'family'>;
   readonly patches: Pick<PatchCheck, 'check'>;
   readonly dataTypes: DataTypes;
 }
@@ -60,10 +58,10 @@ export function patchRoute(options: PatchOptions): Route {
 }
 
 async function patch(options: PatchOptions, context: RequestContext, wanted: DetailsPatch): Promise<void> {
-  const { store, queries, patches, clock, dataTypes } = options;
+  const { store, patches, clock, dataTypes } = options;
   const at = await ownerEdit(options, context, 404, async (cached, signal) => {
     const { owner, dataset } = cached;
-    await demandLasting(cached, queries, signal);
+    demandLasting(cached);
     const now = await withNewestMetadata(cached, store, signal);
     requireMetadataMatch(context.request.headers, now.sync.meta);
     const rules = publishingRules(now, dataTypes);

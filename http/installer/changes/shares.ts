@@ -7,7 +7,6 @@ import { type OfferAction, type ReceiptAction, serialiseShare } from '../../../e
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { ShareWords } from '../../../engine/ports/catalog.ts';
 import type { DecidedEdit, EditableDataset } from '../../../engine/ports/dataset-edits.ts';
-import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
 import { badRequest, forbidden, notFound } from '../../errors.ts';
@@ -23,7 +22,6 @@ import { editDataset, type OwnerEditOptions, ownerEdit, shareRecords } from './o
 
 export interface SharesOptions extends OwnerEditOptions {
   readonly store: Pick<ObjectStore, 'put'>;
-  readonly queries: Pick<DatasetQueries, 'view' | 'family'>;
   /** An offer counts as accepted as long as the recipient has not answered. */
   readonly autoAcceptShares: boolean;
 }
@@ -84,7 +82,7 @@ async function putOffer(options: SharesOptions, context: RequestContext, action:
   await ownerEdit(options, context, 404, async (now, signal) => {
     if (recipient === now.owner) throw badRequest(`dataset ${now.dataset} is user ${recipient}'s own`);
     const before = wordsOf(now, recipient);
-    await demandLasting(now, options.queries, signal);
+    demandLasting(now);
     // What a revision brought along can be taken back at once.
     if (action === 'grant' || before.offer !== 'grant') demandImported(now);
     await put(options, now, recipient, 'share-offer.json', action, signal);
@@ -114,7 +112,7 @@ async function putReceipt(options: SharesOptions, context: RequestContext, actio
     }
     if (before.offer === 'revoke' && action === 'accept')
       throw forbidden(`the offer of dataset ${dataset} to user ${recipient} was taken back`);
-    await demandLasting(now, options.queries, signal);
+    demandLasting(now);
     if (action === 'accept') demandImported(now);
     await put(options, now, recipient, 'share-receipt.json', action, signal);
     return edited(now, { ...before, receipt: action });

@@ -12,7 +12,7 @@ import { type OwnerEditOptions, ownerEdit } from '../changes/owner-edit.ts';
 import { requireMetadataMatch } from '../details/dataset-tag.ts';
 
 export interface RevisionBaseOptions extends OwnerEditOptions {
-  readonly queries: Pick<DatasetQueries, 'view' | 'family'>;
+  readonly queries: Pick<DatasetQueries, 'family'>;
   readonly store: MetadataSource;
 }
 
@@ -30,7 +30,7 @@ export interface RevisionBase {
  */
 export async function revisionBase(options: RevisionBaseOptions, context: RequestContext): Promise<RevisionBase> {
   const cached = await ownerEdit(options, context, 404, async (now) => ({ changes: [], result: now }));
-  await demandNewest(cached, options.queries, context.signal);
+  demandNewest(cached);
   const dataset = await withNewestMetadata(cached, options.store, context.signal);
   requireMetadataMatch(context.request.headers, dataset.sync.meta);
   demandImported(dataset);
