@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../engine/time.ts';
 import type { Caller } from './caller.ts';
 import { unauthorized } from './errors.ts';
 import { keySet } from './key-set.ts';
+import { TokenMemory } from './token-memory.ts';
 
 /** Never `none`, never HMAC: a public key must not do as a shared secret. */
 export const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
@@ -46,16 +47,22 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: C
     requiredClaims: ['sub', 'exp'],
     ...(settings.audience === undefined ? {} : { audience: settings.audience }),
   };
+  const known = new TokenMemory();
   return async (token) => {
+    const nowMs = clock.now();
+    const remembered = known.find(token, nowMs);
+    if (remembered) return remembered;
     let claims: JWTPayload;
     try {
-      claims = (await jwtVerify(token, source.key, { ...options, currentDate: new Date(clock.now()) })).payload;
+      claims = (await jwtVerify(token, source.key, { ...options, currentDate: new Date(nowMs) })).payload;
     } catch (error) {
       // Anything but a verdict on the token: its issuer's keys are away, or there is a bug.
       if (error instanceof Failure || !(error instanceof errors.JOSEError)) throw error;
       throw unauthorized(refusal(error));
     }
-    return callerOf(claims, token);
+    const caller = callerOf(claims, token);
+    known.keep(token, caller, nowMs, (claims.exp ?? 0) * 1_000 + settings.clockToleranceMs);
+    return caller;
   };
 }
 
