@@ -28,7 +28,7 @@ import type { HandlerService } from './handler-service.ts';
 import { healthDocument } from './health.ts';
 import { invalidJob, readRegistration } from './registration.ts';
 import type { Statistics } from './statistics.ts';
-import { badFormat, UPLOAD_TYPES } from './upload-body.ts';
+import { badFormat, FORM, UPLOAD_TYPES } from './upload-body.ts';
 
 export interface HandlerRoutesParts {
   readonly service: HandlerService;
@@ -52,6 +52,8 @@ const COMMON = {
     SERVER_ERROR_SCHEMA,
   ),
 };
+const ARCHIVE = { type: 'string', contentMediaType: 'application/octet-stream' };
+const FORM_SCHEMA = { type: 'object', properties: { file: ARCHIVE }, required: ['file'] };
 const NO_JOB = problem('There is no job with this id');
 
 export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
@@ -114,7 +116,7 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
       summary: 'Upload the dataset of a job, run it and get its result',
       body: {
         description: 'A .zip, .tar.gz or .tgz archive, at most 524288000 bytes; in a form as part `file`',
-        content: Object.fromEntries(UPLOAD_TYPES.map((type) => [type, {}])),
+        content: Object.fromEntries(UPLOAD_TYPES.map((type) => [type, type === FORM ? FORM_SCHEMA : ARCHIVE])),
       },
       responses: {
         200: PACKAGE,

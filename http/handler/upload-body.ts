@@ -16,7 +16,7 @@ import { type MultipartPart, readMultipart } from '../multipart.ts';
 export const MAX_UPLOAD_BYTES = 524_288_000;
 /** What a form may spend around its file. */
 const FORM_BYTES = 64 * 1024;
-const FORM = 'multipart/form-data';
+export const FORM = 'multipart/form-data';
 export const UPLOAD_TYPES = [
   'application/binary',
   'application/octet-stream',

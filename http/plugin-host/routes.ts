@@ -6,8 +6,19 @@ import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
 import { readJson } from '../body.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError, unavailable } from '../errors.ts';
-import type { Route } from '../route.ts';
+import type { Route, RouteBody } from '../route.ts';
 import { Busy } from './call-gate.ts';
+import {
+  BUILD,
+  COMMON,
+  IMPORT_BODY,
+  IMPORTED,
+  INSTALL_DATA_BODY,
+  INSTALL_META_BODY,
+  MISSING_DEPENDENCY,
+  UNINSTALL_BODY,
+  VALIDATION,
+} from './documents.ts';
 import { type HostReply, serverError } from './host-reply.ts';
 import { checkHostToken } from './host-token.ts';
 import type { PluginHost } from './plugin-host.ts';
@@ -34,36 +45,23 @@ export interface PluginRoutesOptions {
 
 type Call = (context: RequestContext, workspace: Workspace, signal: AbortSignal) => Promise<HostReply>;
 
-const COMMON = {
-  400: { description: 'not a request of the protocol' },
-  401: { description: 'the token is missing or wrong' },
-  413: { description: 'a part is too large' },
-  415: { description: 'another content type' },
-  500: { description: 'the host failed, or a script took too long' },
-  503: { description: 'no room; see Retry-After' },
-  555: { description: 'a script failed' },
-};
-const VALIDATION = {
-  description: 'messages for the owner',
-  schema: {
-    type: 'object',
-    properties: {
-      isValid: { type: 'boolean' },
-      basicValidation: { type: 'array', items: { type: 'string' } },
-      communityValidation: { type: 'array', items: { type: 'string' } },
-    },
-  },
-};
-
 export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): readonly Route[] {
   const { maxPayloadBytes, build } = options;
-  const post = (path: string, name: string, summary: string, responses: Route['responses'], call: Call): Route => ({
+  const post = (
+    path: string,
+    name: string,
+    summary: string,
+    body: RouteBody,
+    responses: Route['responses'],
+    call: Call,
+  ): Route => ({
     method: 'POST',
     path,
     // The host's own token is checked in `serve`: it belongs to no user.
     access: 'open',
     operationId: name,
     summary,
+    body,
     responses: { ...responses, ...COMMON },
     handler: (context) => serve(context, host, options.token, call),
   });
@@ -72,7 +70,8 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
       '/import',
       'importDataset',
       'Check the files of a dataset and make them ready to be installed',
-      { 200: { description: 'manifest, warnings and data', contentType: 'application/zip' }, 418: VALIDATION },
+      IMPORT_BODY,
+      { 200: IMPORTED, 418: VALIDATION },
       async ({ request }, workspace, signal) => {
         const payloadFile = workspace.path('import.zip');
         const parts = { documents: ['details'], strict: true, payloadFile, maxPayloadBytes } as const;
@@ -83,7 +82,8 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
       '/install/data',
       'installData',
       'Install the files of a dataset into a target',
-      { 200: VALIDATION, 418: VALIDATION, 420: { description: 'a dependency is missing' } },
+      INSTALL_DATA_BODY,
+      { 200: VALIDATION, 418: VALIDATION, 420: MISSING_DEPENDENCY },
       async ({ request }, workspace, signal) => {
         const payloadFile = workspace.path('install-ready.zip');
         const documents = ['details', 'meta', 'manifest'] as const;
@@ -95,7 +95,8 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
       '/install/meta',
       'installMeta',
       'Install the metadata of a dataset into a target',
-      { 200: { description: 'installed' }, 418: VALIDATION },
+      INSTALL_META_BODY,
+      { 200: { description: 'Installed' }, 418: VALIDATION },
       async ({ request }, workspace, signal) => {
         const { propertiesDir } = workspace;
         const parts = { documents: ['details'], strict: false, propertiesDir, maxPayloadBytes } as const;
@@ -106,7 +107,8 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
       '/uninstall',
       'uninstallDataset',
       'Take a dataset away from a target',
-      { 200: { description: 'gone, or never there' } },
+      UNINSTALL_BODY,
+      { 200: { description: 'Gone, or never there' } },
       async ({ request }, workspace, signal) =>
         host.uninstall(await readJson(request, DOCUMENT_BYTES), workspace, signal),
     ),
@@ -116,7 +118,7 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
       access: 'open',
       operationId: 'getServiceInfo',
       summary: 'What was built from what',
-      responses: { 200: { description: 'build manifest', schema: { type: 'object' } } },
+      responses: { 200: BUILD },
       handler: (context) => context.json(200, { manifest: build }),
     },
   ];

@@ -5,13 +5,15 @@ import t, { type Test } from 'tap';
 import { systemClock } from '../../engine/time.ts';
 import { apiDocs } from '../../http/api-docs.ts';
 import { opsRoutes } from '../../http/ops.ts';
+import type { Route } from '../../http/route.ts';
+import { handlerApp } from '../http/handler/handler-app.ts';
 import { httpApp } from '../http/http-app.ts';
 import { installerApp } from '../http/installer/installer-app.ts';
+import { serveHost } from '../http/plugin-host/host-server.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
 import { browser, LOW_CONTRASTS } from './browser.ts';
 
-const installer = await installerApp(t, await cacheDatabase(t));
-// As in the program: the operators' routes come first.
+/** As in the program: the operators' routes come first, and a service's own take their places. */
 const ops = opsRoutes({
   version: '1',
   checks: [],
@@ -19,14 +21,28 @@ const ops = opsRoutes({
   metrics: { text: async () => '', contentType: 'text/plain' },
   clock: systemClock,
 });
-const described = [...ops, ...installer.routes];
-const docs = apiDocs(described, { title: 'Longshore installer', version: '1.2.3', basePath: '' });
-const routes = [...described, ...docs];
-const app = await httpApp(t, [...installer.routes, ...docs]);
+
+interface Documented {
+  readonly url: string;
+  readonly routes: readonly Route[];
+}
+
+async function documented(title: string, own: readonly Route[]): Promise<Documented> {
+  const described = [...ops.filter(({ path }) => !own.some((route) => route.path === path)), ...own];
+  const docs = apiDocs(described, { title, version: '1.2.3', basePath: '' });
+  return { url: (await httpApp(t, [...own, ...docs])).url, routes: [...described, ...docs] };
+}
+
+const installer = await documented('installer', (await installerApp(t, await cacheDatabase(t))).routes);
+const SERVICES: Readonly<Record<string, Documented>> = {
+  installer,
+  'handler service': await documented('handler', (await handlerApp(t)).routes),
+  'plugin host': await documented('plugin host', (await serveHost(t)).routes),
+};
 const chromium = await browser(t);
 
 /** The page as somebody opens it, with what it asked the network for and what it complained of. */
-async function open(t: Test, colorScheme: 'light' | 'dark', width = 1_100) {
+async function open(t: Test, colorScheme: 'light' | 'dark', { url }: Documented = installer, width = 1_100) {
   const context = await chromium.newContext({ colorScheme, viewport: { width, height: 800 } });
   t.teardown(() => context.close());
   const page = await context.newPage();
@@ -35,35 +51,54 @@ async function open(t: Test, colorScheme: 'light' | 'dark', width = 1_100) {
   page.on('request', (request) => asked.push(request.url()));
   page.on('console', (message) => complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(String(error)));
-  const answer = await page.goto(`${app.url}/api`);
+  const answer = await page.goto(`${url}/api`);
   t.equal(answer?.status(), 200);
   return { page, asked, complaints };
 }
 
-t.test('shows every operation, loads nothing else and complains of nothing', async (t) => {
-  const { page, asked, complaints } = await open(t, 'light');
-  const shown = await page.locator('section:not(#errors) h2').allInnerTexts();
-  const wanted = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
-  t.strictSame(shown.map((text) => text.replaceAll(/\s+/g, ' ')).sort(), wanted.sort());
-  for (const { summary } of routes) t.ok(await page.getByText(summary).first().isVisible(), summary);
-  // A browser asks for an icon of its own accord.
-  t.strictSame(
-    asked.filter((url) => !url.endsWith('/favicon.ico')),
-    [`${app.url}/api`],
-  );
-  t.strictSame(complaints, []);
-});
+for (const [name, service] of Object.entries(SERVICES)) {
+  t.test(`of the ${name}: shows every operation, loads nothing else and complains of nothing`, async (t) => {
+    const { page, asked, complaints } = await open(t, 'light', service);
+    const shown = await page.locator('section:not(#errors) h2').allInnerTexts();
+    const wanted = service.routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    t.strictSame(shown.map((text) => text.replaceAll(/\s+/g, ' ')).sort(), wanted.sort());
+    for (const { summary } of service.routes) t.ok(await page.getByText(summary).first().isVisible(), summary);
+    // A browser asks for an icon of its own accord.
+    t.strictSame(
+      asked.filter((url) => !url.endsWith('/favicon.ico')),
+      [`${service.url}/api`],
+    );
+    t.strictSame(complaints, []);
+  });
 
-t.test('every link in the page leads to a part of it, and the other to the document', async (t) => {
+  t.test(`of the ${name}: every link leads to a part of it, and the other to the document`, async (t) => {
+    const { page } = await open(t, 'light', service);
+    const links = await hrefs(page);
+    const inside = links.filter((href) => href.startsWith('#'));
+    t.strictSame(
+      links.filter((href) => !href.startsWith('#')),
+      ['/api/openapi.json'],
+    );
+    t.ok(inside.length >= service.routes.length);
+    for (const href of inside) t.equal(await page.locator(`[id="${href.slice(1)}"]`).count(), 1, href);
+  });
+
+  for (const scheme of ['light', 'dark'] as const)
+    t.test(`of the ${name}: is readable in ${scheme}`, async (t) => {
+      const { page } = await open(t, scheme, service);
+      await page.locator('details summary').first().click();
+      const low = await page.evaluate(LOW_CONTRASTS);
+      t.strictSame(low, [], 'every text has a contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)');
+    });
+
+  t.test(`of the ${name}: fits a narrow screen`, async (t) => {
+    const { page } = await open(t, 'light', service, 390);
+    t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
+  });
+}
+
+t.test('a link of the list goes where it says', async (t) => {
   const { page } = await open(t, 'light');
-  const links = await hrefs(page);
-  const inside = links.filter((href) => href.startsWith('#'));
-  t.strictSame(
-    links.filter((href) => !href.startsWith('#')),
-    ['/api/openapi.json'],
-  );
-  t.ok(inside.length >= routes.length);
-  for (const href of inside) t.equal(await page.locator(`[id="${href.slice(1)}"]`).count(), 1, href);
   await page.locator('nav a[href="#createDataset"]').click();
   t.match(page.url(), /#createDataset$/);
   t.ok(await inView(page, 'createDataset'));
@@ -85,19 +120,6 @@ t.test('the body of errors is shown once, and another one where it is', async (t
   t.match(await page.locator('#errors').innerText(), /status\*[\s\S]*"bad-request"[\s\S]*byKey\*/);
   t.equal(await page.getByText('"bad-request"').count(), 1);
   t.equal(await page.locator('#getReady details').count(), 2, 'of 200 and of 503');
-});
-
-for (const scheme of ['light', 'dark'] as const)
-  t.test(`is readable in ${scheme}`, async (t) => {
-    const { page } = await open(t, scheme);
-    await page.locator('details summary').first().click();
-    const low = await page.evaluate(LOW_CONTRASTS);
-    t.strictSame(low, [], 'every text has a contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)');
-  });
-
-t.test('fits a narrow screen', async (t) => {
-  const { page } = await open(t, 'light', 390);
-  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
 });
 
 const inView = (page: Page, id: string): Promise<unknown> =>

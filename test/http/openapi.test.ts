@@ -1,12 +1,14 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { fetch } from 'undici';
 import { apiDocs } from '../../http/api-docs.ts';
 import { openApi } from '../../http/openapi.ts';
 import type { Route } from '../../http/route.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
+import { handlerApp } from './handler/handler-app.ts';
 import { httpApp, route } from './http-app.ts';
 import { installerApp } from './installer/installer-app.ts';
+import { serveHost } from './plugin-host/host-server.ts';
 
 const INFO = { title: 'Longshore <test>', version: '1.2.3', basePath: '' };
 const THING: Route = {
@@ -46,20 +48,29 @@ t.test('a route is described by what it says of itself', async (t) => {
   );
 });
 
-t.test('the document of every route of the installer is valid OpenAPI 3.1, and none is missing', async (t) => {
-  const app = await installerApp(t, await cacheDatabase(t));
-  const document = openApi(app.routes, INFO);
-  const { valid, errors } = await new Validator().validate(
-    structuredClone(document) as unknown as Record<string, unknown>,
-  );
-  t.ok(valid, JSON.stringify(errors));
-  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
-  );
-  t.strictSame(described.sort(), app.routes.map(({ method, path }) => `${method} ${path}`).sort());
-  const ids = app.routes.map((each) => each.operationId);
-  t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
-});
+const SERVICES: Readonly<Record<string, (t: Test) => Promise<{ readonly routes: readonly Route[] }>>> = {
+  installer: async (t) => installerApp(t, await cacheDatabase(t)),
+  'handler service': handlerApp,
+  'plugin host': serveHost,
+};
+for (const [name, app] of Object.entries(SERVICES))
+  t.test(`the document of every route of the ${name} is valid OpenAPI 3.1, and none is missing`, async (t) => {
+    const { routes } = await app(t);
+    const document = openApi(routes, INFO);
+    const { valid, errors } = await new Validator().validate(
+      structuredClone(document) as unknown as Record<string, unknown>,
+    );
+    t.ok(valid, JSON.stringify(errors));
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+    );
+    t.strictSame(described.sort(), routes.map(({ method, path }) => `${method} ${path}`).sort());
+    const ids = routes.map((each) => each.operationId);
+    t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
+    for (const { operationId, responses } of routes)
+      for (const [code, { schema }] of Object.entries(responses))
+        t.ok(Number(code) < 400 || schema, `${operationId} ${code} describes the body of the error`);
+  });
 
 t.test('every operation that takes an upload describes its parts', async (t) => {
   const app = await installerApp(t, await cacheDatabase(t));
@@ -75,6 +86,32 @@ t.test('every operation that takes an upload describes its parts', async (t) => 
     const own = method === 'put' ? 'revisionNote' : path === '/datasets' ? 'visibility' : 'createdOn';
     t.ok(properties.details && own in properties.details.properties, `${path}: ${own}`);
   }
+});
+
+t.test('every call of the plugin protocol, and of the handler service, describes what it takes', async (t) => {
+  const members = (routes: readonly Route[]): Record<string, readonly string[]> =>
+    Object.fromEntries(
+      routes.flatMap(({ operationId, body }) =>
+        Object.entries(body?.content ?? {}).map(([type, schema]) => [
+          `${operationId} ${type}`,
+          Object.keys((schema as { readonly properties?: object }).properties ?? {}),
+        ]),
+      ),
+    );
+  t.strictSame(members((await serveHost(t)).routes), {
+    'importDataset multipart/form-data': ['details', 'payload'],
+    'installData multipart/form-data': ['details', 'meta', 'manifest', 'payload'],
+    'installMeta multipart/form-data': ['details', 'dataProperties'],
+    'uninstallDataset application/json': ['event-id', 'vdi-id', 'install-target', 'type'],
+  });
+  t.strictSame(members((await handlerApp(t)).routes), {
+    'putJob application/json': ['projects', 'owner', 'name', 'description', 'summary', 'origin', 'handlerParams'],
+    'postJob application/binary': [],
+    'postJob application/octet-stream': [],
+    'postJob application/zip': [],
+    'postJob application/gzip': [],
+    'postJob multipart/form-data': ['file'],
+  });
 });
 
 interface Body {

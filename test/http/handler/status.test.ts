@@ -1,7 +1,6 @@
 // What the service says of its jobs and of itself.
 
 import { rm } from 'node:fs/promises';
-import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { fetch } from 'undici';
 import { parseDuration } from '../../../engine/duration.ts';
@@ -9,7 +8,6 @@ import { silentLogger } from '../../../engine/log.ts';
 import { handlerResultKey } from '../../../engine/model/handler-job.ts';
 import { durationText } from '../../../http/handler/duration-text.ts';
 import { expireJobs } from '../../../http/handler/expiry.ts';
-import { openApi } from '../../../http/openapi.ts';
 import { FakeHandlerJobs } from '../../fakes/fake-handler-jobs.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { zipOf } from '../../fixtures/archives.ts';
@@ -132,22 +130,6 @@ t.test('/health is 500 with the error body when a job would not find what it nee
   t.match(await response.json(), { status: 'server-error', message: 'cache-db: the statistics cannot be read' });
   away.kept.fault = undefined;
   t.match(await (await fetch(`${away.url}/health`)).json(), { stats: { byStatus: { 500: 1 } } }, 'nothing was lost');
-});
-
-t.test('the document of the routes is valid OpenAPI and has every one of them', async (t) => {
-  const app = await handlerApp(t);
-  const document = openApi(app.routes, { title: 'Handler', version: '1', basePath: '' });
-  const { valid, errors } = await new Validator().validate(
-    structuredClone(document) as unknown as Record<string, unknown>,
-  );
-  t.ok(valid, JSON.stringify(errors));
-  t.strictSame(Object.keys(document.paths).sort(), [
-    '/config',
-    '/health',
-    '/job/{jobId}',
-    '/job/{jobId}/result',
-    '/job/{jobId}/status',
-  ]);
 });
 
 t.test('uploads that never came, results and records go when their time is over', async (t) => {

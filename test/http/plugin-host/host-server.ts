@@ -7,11 +7,13 @@ import { httpMetrics } from '../../../http/http-metrics.ts';
 import { opsRoutes } from '../../../http/ops.ts';
 import { type PluginRoutesOptions, pluginRoutes } from '../../../http/plugin-host/routes.ts';
 import { RequestPipeline } from '../../../http/request-pipeline.ts';
+import type { Route } from '../../../http/route.ts';
 import { HttpServer } from '../../../http/server.ts';
 import { type HostSetup, setupHost } from './host-setup.ts';
 
 export interface ServedHost extends HostSetup {
   readonly baseUrl: string;
+  readonly routes: readonly Route[];
 }
 
 const BUILD = {
@@ -36,6 +38,7 @@ export async function serveHost(t: Test, changes: ServeChanges = {}): Promise<Se
   const log = silentLogger();
   const clock = systemClock;
   const checks = [{ name: 'workspace', probe: () => host.probe(), vital: true }];
+  const routes = pluginRoutes(host, { maxPayloadBytes: 1_000_000, build: BUILD, ...changes.routes });
   const server = new HttpServer({
     name: 'plugin-host',
     clock,
@@ -50,7 +53,7 @@ export async function serveHost(t: Test, changes: ServeChanges = {}): Promise<Se
       keepAliveTimeoutMs: 5_000,
     },
     pipeline: new RequestPipeline({
-      routes: pluginRoutes(host, { maxPayloadBytes: 1_000_000, build: BUILD, ...changes.routes }),
+      routes,
       opsRoutes: opsRoutes({ version: '1', checks, ready: () => true, metrics, clock }),
       auth: { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined },
       cors: false,
@@ -62,5 +65,5 @@ export async function serveHost(t: Test, changes: ServeChanges = {}): Promise<Se
   });
   await server.start(new AbortController().signal);
   t.teardown(() => server.stop(clock.now() + 1_000));
-  return { ...setup, baseUrl: `http://127.0.0.1:${server.port}` };
+  return { ...setup, routes, baseUrl: `http://127.0.0.1:${server.port}` };
 }

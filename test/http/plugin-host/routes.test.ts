@@ -7,12 +7,14 @@ import t, { type Test } from 'tap';
 import { stringifyJson } from '../../../engine/model/json.ts';
 import { readParts } from '../../../http/plugin-host/request-parts.ts';
 import { unzip } from '../../conformance/plugin-client.ts';
+import { PromisedAnswers } from '../access/promised-answers.ts';
 import { type ServeChanges, serveHost } from './host-server.ts';
 import { details, hostedPlugin, metadataJson, putZip, readTree, TYPE } from './host-setup.ts';
 
 async function setup(t: Test, changes: ServeChanges = {}) {
   const served = await serveHost(t, changes);
   const { baseUrl } = served;
+  const promised = new PromisedAnswers(served.routes);
   const zipFile = join(t.testdir(), 'payload.zip');
   await putZip(zipFile, { 'a.txt': 'alpha' });
   const zip = new Blob([await readFile(zipFile)], { type: 'application/zip' });
@@ -28,6 +30,8 @@ async function setup(t: Test, changes: ServeChanges = {}) {
   const post = async (path: string, body: FormData | string, headers: Record<string, string> = {}) => {
     const response = await fetch(baseUrl + path, { method: 'POST', body, headers });
     const bytes = Buffer.from(await response.arrayBuffer());
+    const json = /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(bytes.toString()) : undefined;
+    promised.demand('POST', path, response.status, json);
     return { status: response.status, headers: response.headers, bytes, text: bytes.toString() };
   };
   const importForm = (dataset: string) =>
@@ -204,9 +208,11 @@ t.test('with a token configured only its holder may change anything', async (t) 
 });
 
 t.test('what an operator asks is answered', async (t) => {
-  const { baseUrl, post, importForm } = await setup(t);
+  const { baseUrl, routes, post, importForm } = await setup(t);
   await post('/import', importForm('invalid-1'));
-  t.match(await (await fetch(`${baseUrl}/service-info`)).json(), { manifest: { gitTag: 'v1', buildNumber: '1' } });
+  const about = await (await fetch(`${baseUrl}/service-info`)).json();
+  new PromisedAnswers(routes).demand('GET', '/service-info', 200, about);
+  t.match(about, { manifest: { gitTag: 'v1', buildNumber: '1' } });
   t.match(await (await fetch(`${baseUrl}/health`)).json(), { status: 'healthy' });
   const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
   t.match(metrics, /longshore_import_script_executions_total\{plugin="test",exit_status="validation_failure"\} 1/);
