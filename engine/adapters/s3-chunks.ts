@@ -17,31 +17,42 @@ export async function* lastHeldBack(
   exchange: Exchange,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { idleMs, answerMs } = exchange.times;
-  let bytes = 0;
   let held: Buffer | undefined;
+  exchange.rest();
+  for await (const chunk of announced(key, source, size, exchange)) {
+    if (held) {
+      exchange.expect(idleMs, 'room for more');
+      yield held;
+      exchange.rest();
+    }
+    held = chunk;
+  }
+  exchange.commit();
+  exchange.expect(answerMs, 'an answer');
+  if (held) yield held;
+}
+
+/** The source's own chunks. What goes wrong with it is the reason of the failure, whatever the connection makes of it. */
+async function* announced(
+  key: string,
+  source: AsyncIterable<Uint8Array | string>,
+  size: number,
+  exchange: Exchange,
+): AsyncGenerator<Buffer, void, undefined> {
+  let bytes = 0;
   try {
-    exchange.rest();
     for await (const chunk of source) {
+      if (chunk.length === 0) continue;
       const next = asBuffer(chunk);
-      if (next.length === 0) continue;
       bytes += next.length;
       if (bytes > size) throw wrongSize(key, 'more', size);
-      if (held) {
-        exchange.expect(idleMs, 'room for more');
-        yield held;
-        exchange.rest();
-      }
-      held = next;
+      yield next;
     }
     if (bytes !== size) throw wrongSize(key, `${bytes} bytes`, size);
-    exchange.commit();
   } catch (error) {
-    // What the source did is the reason, whatever the connection makes of it.
     exchange.cut(sourceFault(key, error));
     throw error;
   }
-  exchange.expect(answerMs, 'an answer');
-  if (held) yield held;
 }
 
 /** @param commits false when more has to be said before an object is there */

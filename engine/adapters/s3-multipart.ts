@@ -10,6 +10,7 @@ import { defect, messageOf } from '../failure.ts';
 import { JoinedSignal } from '../joined-signal.ts';
 import type { Logger } from '../log.ts';
 import { deadline } from '../time.ts';
+import { unlessAborted } from '../wait.ts';
 import { asBuffer, slicesOf, wrongSize } from './s3-chunks.ts';
 import { type S3Connection, textOf } from './s3-connection.ts';
 import type { Exchange } from './s3-exchange.ts';
@@ -49,22 +50,22 @@ export async function putParts(
   log: Logger,
   signal: AbortSignal,
 ): Promise<Stored> {
+  using sender = new JoinedSignal(signal);
   const parts = partsOf(key, source, size);
-  const first = (await parts.next()).value;
-  signal.throwIfAborted();
+  // The source may have nothing to say for ever: neither an abort nor a part that fails waits for it.
+  const next = async (): Promise<Part | undefined> => (await unlessAborted(parts.next(), sender.signal)).value;
+  const first = await next();
   if (!first || first.isLast) return putBytes(connection, key, first?.bytes ?? Buffer.alloc(0), signal);
   const upload = new MultipartUpload(connection, key, log);
   await upload.begin(signal);
-  using sender = new JoinedSignal(signal);
   let sending: Promise<void> | undefined;
   try {
     let bytes = 0;
-    for (let part: Part | undefined = first; part; part = (await parts.next()).value) {
+    for (let part: Part | undefined = first; part; part = await next()) {
       bytes += part.bytes.length;
       await sending;
       sending = upload.send(part.bytes, sender.signal);
-      // The source may have nothing to say for long; it must not keep the failure waiting.
-      sending.catch((error: unknown) => source.destroy(error instanceof Error ? error : undefined));
+      sending.catch((error: unknown) => sender.abort(error));
     }
     await sending;
     return { bytes, etag: await upload.complete(signal) };

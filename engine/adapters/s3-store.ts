@@ -137,9 +137,8 @@ export class S3Store implements ObjectStore, Disposable {
   }
 
   async #putStream(key: string, source: Readable, size: number | undefined, signal: AbortSignal): Promise<Stored> {
-    // A source that has nothing to say must not keep an aborted put waiting.
-    const abort = (): void => void source.destroy(signal.reason instanceof Error ? signal.reason : undefined);
-    signal.addEventListener('abort', abort, { once: true });
+    // It is not read before the store is connected; what becomes of it meanwhile is told when it is.
+    source.on('error', ignore);
     try {
       if (size === undefined || size > MAX_SINGLE_BYTES)
         return await putParts(this.#connection, key, source, size, this.#log, signal);
@@ -153,7 +152,7 @@ export class S3Store implements ObjectStore, Disposable {
     } catch (error) {
       throw sourceFault(key, error);
     } finally {
-      signal.removeEventListener('abort', abort);
+      source.off('error', ignore);
     }
   }
 
@@ -169,3 +168,5 @@ export class S3Store implements ObjectStore, Disposable {
     throw transient(`${what}: somebody else changed it at the same time`);
   }
 }
+
+const ignore = (): void => {};

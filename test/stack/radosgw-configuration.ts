@@ -13,6 +13,7 @@ export interface CephPlace {
   readonly certificate: Certificate;
 }
 
+/** A cache of the gateway would be told of changes by way of its predecessor, for half a minute after that was killed. */
 export function cephConfiguration(place: CephPlace): string {
   const { dir, fsid, durable, host, monitorPort, port, tlsPort, certificate } = place;
   const { certFile, keyFile } = certificate;
@@ -60,7 +61,6 @@ paxos propose interval = 0.05
 paxos min wait = 0.01
 mon tick interval = 1
 osd heartbeat interval = 2
-osd max object name len = 460
 osd class load list = *
 osd class default list = *
 debug mon = 0
@@ -76,6 +76,7 @@ rgw data = ${dir}/rgw
 rgw frontends = beast ${plain} ${tls}
 rgw dns name = ${host}
 rgw thread pool size = 64
+rgw cache enabled = false
 rgw enable usage log = false
 rgw enable ops log = false
 rgw enable quota threads = false

@@ -56,6 +56,8 @@ export class Radosgw implements AsyncDisposable {
   #monitor: ServerProcess | undefined;
   #storage: ServerProcess | undefined;
   #gateway: ServerProcess | undefined;
+  /** Of the gateway before. */
+  #ending: Promise<void> | undefined;
 
   constructor(dir: string, durable: boolean, ports: { monitor: number; http: number; https: number }) {
     this.#dir = dir;
@@ -90,9 +92,9 @@ export class Radosgw implements AsyncDisposable {
     await this.#run('radosgw-admin', '-n', 'client.rgw', 'user', 'create', ...user);
   }
 
-  /** A client of the user. */
-  client(): Client {
-    const { host: endPoint, port, accessKey, secretKey } = this;
+  /** A client of the user, or of the one with that key. */
+  client(accessKey = this.accessKey): Client {
+    const { host: endPoint, port, secretKey } = this;
     return new Client({ endPoint, port, useSSL: false, accessKey, secretKey, region: 'us-east-1' });
   }
 
@@ -101,6 +103,26 @@ export class Radosgw implements AsyncDisposable {
     const name = `b-${randomBytes(6).toString('hex')}`;
     await this.client().makeBucket(name);
     return name;
+  }
+
+  /** A bucket of another user, which this one may not even look into. */
+  async strangersBucket(): Promise<{ readonly bucket: string }> {
+    const accessKey = `AK${randomBytes(9).toString('hex')}`;
+    const name = `stranger-${randomBytes(4).toString('hex')}`;
+    const keys = [`--access-key=${accessKey}`, `--secret=${this.secretKey}`];
+    await this.#run(
+      'radosgw-admin',
+      '-n',
+      'client.rgw',
+      'user',
+      'create',
+      `--uid=${name}`,
+      `--display-name=${name}`,
+      ...keys,
+    );
+    const bucket = `b-${name}`;
+    await this.client(accessKey).makeBucket(bucket);
+    return { bucket };
   }
 
   /** Objects that come and go in the bucket are announced there from now on. */
@@ -119,12 +141,15 @@ export class Radosgw implements AsyncDisposable {
 
   /** With -9: what was under way is cut off. */
   async killGateway(): Promise<void> {
-    await kill(this.#gateway);
+    this.#ending = kill(this.#gateway);
     this.#gateway = undefined;
+    await this.#ending;
   }
 
+  /** Does nothing while it runs. */
   async startGateway(): Promise<void> {
-    this.#gateway = await ServerProcess.start({
+    await this.#ending;
+    this.#gateway ??= await ServerProcess.start({
       program: 'radosgw',
       args: [...this.#configuration(), '-n', 'client.rgw', '-f'],
       log: this.#at('log', 'rgw.out'),
