@@ -37,9 +37,10 @@ export function parseListing(xml: string, what: string): ListingPage {
       if (value === undefined) throw transient(`${what}: an object without ${name}`);
       return value;
     };
-    lastKey = field('Key');
+    // Stores leave some letters unencoded, which XML writes as entities all the same.
+    lastKey = withoutEntities(field('Key'));
     objects.push({
-      key: isEncoded ? decoded(lastKey) : withoutEntities(lastKey),
+      key: isEncoded ? decoded(lastKey) : lastKey,
       size: Number(field('Size')),
       etag: plainTag(withoutEntities(field('ETag'))),
       modified: wholeSeconds(field('LastModified')),
@@ -48,7 +49,7 @@ export function parseListing(xml: string, what: string): ListingPage {
   }
   if (fieldOf(xml, 'IsTruncated', 0, xml.length) !== 'true') return { objects, next: undefined };
   if (objects.length === 0) throw transient(`${what}: an empty page that is not the last`);
-  const bytes = isEncoded ? bytesOf(lastKey) : Buffer.from(withoutEntities(lastKey));
+  const bytes = isEncoded ? bytesOf(lastKey) : Buffer.from(lastKey);
   return { objects, next: encodeBytes(bytes) as ListingPlace };
 }
 
@@ -106,6 +107,7 @@ function encodeBytes(bytes: Buffer): string {
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 function withoutEntities(text: string): string {
+  if (!text.includes('&')) return text;
   return text.replace(/&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, name?: string) => {
     if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
     if (decimal !== undefined) return String.fromCodePoint(Number(decimal));
