@@ -7,7 +7,7 @@ const POSITIVE = { positive: true } as const;
 
 export const daemons = filled('Periodic work; one process of the installation runs each.', {
   eventRouter: filled('Turns changes of the object store into events.', {
-    brokerProducerId: text('Names the router as a publisher.', {
+    brokerProducerId: text('Client id with which the router publishes.', {
       minLength: 3,
       maxLength: 32,
       default: 'event-router',

@@ -10,8 +10,10 @@ const retry = filled('How often a job is tried again after a fault that may pass
 });
 export type RetryConfiguration = Loaded<typeof retry>;
 
-const short = (description: string, value: string) =>
-  text(description, { minLength: 3, maxLength: 32, default: value });
+const NO_PUBLISHER = { 'x-ignored': 'the lane hands on its work as jobs and publishes nothing' };
+
+const short = (description: string, value: string, more: object = {}) =>
+  text(description, { minLength: 3, maxLength: 32, default: value, ...more });
 
 export const mailboxKeys = (queue: number, workers: number) => ({
   inMemoryQueueSize: integer('Jobs taken from the channel and held in memory.', {
@@ -31,7 +33,7 @@ interface LaneDefaults {
 }
 
 const laneKeys = ({ consumer, queue, workers, event }: LaneDefaults) => ({
-  brokerConsumerId: short('Names the lane in client ids, logs and metrics.', consumer),
+  brokerConsumerId: short('Names the lane in the metrics of Kafka; one client reads for all lanes.', consumer),
   ...mailboxKeys(queue, workers),
   eventChannel: short('Channel (topic).', `${event}-triggers`),
   eventKey: short('Message key; messages of the channel with another key are dropped.', `${event}-trigger`),
@@ -42,7 +44,7 @@ const lane = (description: string, defaults: LaneDefaults) => filled(description
 const publishingLane = (description: string, producer: string, defaults: LaneDefaults) =>
   filled(description, {
     ...laneKeys(defaults),
-    brokerProducerId: short('Names the lane as a publisher.', producer),
+    brokerProducerId: short('Names the lane as a publisher.', producer, NO_PUBLISHER),
   });
 
 export const lanes = filled('Asynchronous workers, one lane per kind of job.', {

@@ -20,7 +20,7 @@ import { tlsOptions } from './tls.ts';
 const KAFKA_PORT = 9092;
 const NO_KNOB = { 'x-ignored': 'the Kafka client has no such setting' };
 const NO_BUFFER = { 'x-ignored': 'the Kafka client leaves socket buffers to the operating system' };
-const NO_BATCHING = { 'x-ignored': 'the Kafka client sends each publish at once, as one batch' };
+const NO_BATCHING = { 'x-ignored': 'the Kafka client sends each publish at once' };
 const POSITIVE = { positive: true } as const;
 
 const consumers = filled('How lanes read their channels.', {
@@ -40,7 +40,7 @@ const consumers = filled('How lanes read their channels.', {
   heartbeatInterval: duration('Between heartbeats to the group coordinator.', '3s', POSITIVE),
   maxPollInterval: duration('For the members of a group to rejoin at a rebalance.', '5m', POSITIVE),
   maxPollRecords: integer('Records handled at a time; 0 is no limit of its own.', { minimum: 0, default: 500 }),
-  pollDuration: duration('That a fetch waits for data.', '2s'),
+  pollDuration: duration('That a fetch waits for data; at most the heartbeat interval.', '2s'),
   receiveBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 65_536, ...NO_BUFFER }),
   reconnectBackoffMaxTime: duration('Longest wait between attempts to connect.', '1s'),
   reconnectBackoffTime: duration('First wait between attempts to connect.', '50ms'),
@@ -66,7 +66,7 @@ const producers = filled('How events are published.', {
   deliveryTimeout: duration('For one publish, repeats included.', '2m', POSITIVE),
   lingerTime: duration('That a batch waits for more records.', '5ms', NO_BATCHING),
   maxBlockingTimeout: duration('That a publish waits for buffer space.', '1m', NO_BATCHING),
-  maxRequestSize: integer('Bytes of one request.', { minimum: 0, default: 1_048_576, ...NO_KNOB }),
+  maxRequestSize: integer('Bytes of one request, before compression.', { minimum: 0, default: 1_048_576 }),
   receiveBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 32_768, ...NO_BUFFER }),
   requestTimeout: duration('For one request.', '30s', POSITIVE),
   sendBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 131_072, ...NO_BUFFER }),

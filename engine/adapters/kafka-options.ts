@@ -51,6 +51,7 @@ const CONNECT_MS = 10_000;
 const CONNECT_TRIES = 5;
 /** A fetch without wait would be repeated without end. */
 const SHORTEST_POLL_MS = 50;
+const LARGEST = 2 ** 31 - 1;
 const BYTES_PER_PARTITION = 1_048_576;
 /** Of metadata: new partitions are found after it. */
 const METADATA_AGE_MS = 60_000;
@@ -73,8 +74,8 @@ function client({ servers, tls }: KafkaSettings, own: Connecting, clientId: stri
     clientId,
     brokers: servers.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)),
     ...(tls ? { ssl: tls } : {}),
-    connectionTimeout: Math.min(CONNECT_MS, own.requestTimeoutMs),
-    requestTimeout: own.requestTimeoutMs,
+    connectionTimeout: Math.min(CONNECT_MS, whole(own.requestTimeoutMs)),
+    requestTimeout: whole(own.requestTimeoutMs),
     retry: backoff(own.reconnectBackoffTimeMs, own.reconnectBackoffMaxTimeMs),
   };
 }
@@ -82,15 +83,16 @@ function client({ servers, tls }: KafkaSettings, own: Connecting, clientId: stri
 export function consumerOptions({ consumers }: KafkaSettings): ConsumerConfig {
   // The client sends no heartbeat while a fetch waits.
   const wait = Math.max(SHORTEST_POLL_MS, Math.min(consumers.pollDurationMs, consumers.heartbeatIntervalMs));
+  const maxBytes = whole(consumers.fetchMaxBytes);
   return {
     groupId: consumers.groupId,
-    sessionTimeout: consumers.sessionTimeoutMs,
-    rebalanceTimeout: consumers.maxPollIntervalMs,
-    heartbeatInterval: consumers.heartbeatIntervalMs,
-    maxWaitTimeInMs: wait,
-    minBytes: consumers.fetchMinBytes,
-    maxBytes: consumers.fetchMaxBytes,
-    maxBytesPerPartition: Math.max(1, Math.min(BYTES_PER_PARTITION, consumers.fetchMaxBytes)),
+    sessionTimeout: whole(consumers.sessionTimeoutMs),
+    rebalanceTimeout: whole(consumers.maxPollIntervalMs),
+    heartbeatInterval: whole(consumers.heartbeatIntervalMs),
+    maxWaitTimeInMs: whole(wait),
+    minBytes: whole(consumers.fetchMinBytes),
+    maxBytes,
+    maxBytesPerPartition: Math.max(1, Math.min(BYTES_PER_PARTITION, maxBytes)),
     metadataMaxAge: METADATA_AGE_MS,
     allowAutoTopicCreation: true,
     retry: {
@@ -119,7 +121,10 @@ export const producerOptions = (): ProducerConfig => ({
 });
 
 const backoff = (firstMs: number, longestMs: number): RetryOptions => ({
-  initialRetryTime: firstMs,
-  maxRetryTime: longestMs,
+  initialRetryTime: whole(firstMs),
+  maxRetryTime: whole(longestMs),
   retries: CONNECT_TRIES,
 });
+
+/** What the protocol and timers can say: a whole number of 32 bits. */
+const whole = (value: number): number => Math.min(LARGEST, Math.ceil(value));

@@ -17,6 +17,8 @@ const warningsWith = (changes: Record<string, unknown>): readonly string[] => {
 const IGNORED = {
   'installer.queueBroker.global.pollInterval': '2s',
   'installer.daemons.pruner.wakeInterval': '1s',
+  'installer.lanes.updateMeta.brokerProducerId': 'one',
+  'installer.lanes.reconciliation.brokerProducerId': 'one',
   'installer.logBroker.consumers.connectionsMaxIdle': '1m',
   'installer.logBroker.consumers.groupInstanceId': 'one',
   'installer.logBroker.consumers.defaultApiTimeout': '2m',
@@ -27,7 +29,6 @@ const IGNORED = {
   'installer.logBroker.producers.connectionsMaxIdle': '1m',
   'installer.logBroker.producers.lingerTime': '1ms',
   'installer.logBroker.producers.maxBlockingTimeout': '2m',
-  'installer.logBroker.producers.maxRequestSize': 1,
   'installer.logBroker.producers.receiveBufferSize': 1,
   'installer.logBroker.producers.sendBufferSize': 1,
 } as const;

@@ -100,6 +100,13 @@ t.test('a fetch waits no longer than a heartbeat may, and never not at all', asy
   t.equal(consumerOptions(consumersWith({ fetchMaxBytes: 1_000 })).maxBytesPerPartition, 1_000);
 });
 
+t.test('numbers that the protocol cannot say are the nearest that it can', async (t) => {
+  const { sessionTimeout, heartbeatInterval, maxBytes } = consumerOptions(
+    consumersWith({ sessionTimeoutMs: 1e12, heartbeatIntervalMs: 0.001, fetchMaxBytes: 2 ** 40 }),
+  );
+  t.strictSame([sessionTimeout, heartbeatInterval, maxBytes], [2 ** 31 - 1, 1, 2 ** 31 - 1]);
+});
+
 t.test('only `latest` skips what was published before the group had offsets', async (t) => {
   const starts = (['earliest', 'latest', 'none'] as const).map((autoOffsetReset) =>
     startsAtBeginning(consumersWith({ autoOffsetReset })),
