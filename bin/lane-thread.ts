@@ -19,13 +19,15 @@ type Resources = Omit<TaskContext, 'signal'> & AsyncDisposable;
 async function open(data: ThreadData): Promise<Resources> {
   const plugins = new Map(data.plugins.map((plugin) => [plugin.key, new PluginHttp(plugin)] as const));
   const remote = data.remote && new RemoteHttp(data.remote);
+  const store = openStoreReader(data.store);
   return {
-    store: openStoreReader(data.store),
+    store,
     plugins,
     remote,
     async [Symbol.asyncDispose]() {
       await Promise.all([...plugins.values()].map((client) => client[Symbol.asyncDispose]()));
       await remote?.[Symbol.asyncDispose]();
+      store[Symbol.dispose]?.();
     },
   };
 }

@@ -9,7 +9,7 @@ import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Clock } from '../engine/time.ts';
 import { storeData } from './store-reader.ts';
 
-export interface OpenStore extends Partial<Disposable> {
+export interface OpenStore extends Disposable {
   readonly store: ObjectStore;
   /** Settles what dead processes left half told; called again whenever one has died. */
   settle(signal: AbortSignal): Promise<void>;
@@ -32,5 +32,5 @@ export async function openObjectStore(section: Section, parts: StoreParts, signa
     return { store, settle: (until) => store.sweep(until), [Symbol.dispose]: () => store[Symbol.dispose]() };
   }
   const store = await openDirectoryStore({ path: data.path, ...parts }, signal);
-  return { store, settle: (until) => store.settleOrphans(until) };
+  return { store, settle: (until) => store.settleOrphans(until), [Symbol.dispose]: () => {} };
 }

@@ -103,7 +103,8 @@ export async function openCore(
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
   const { events, checks: logChecks } = openEventLog(installer, { db, instance, ...parts }, scope);
   const { changes, journal, checks } = openChangeQueue(installer, { db, instance, ...parts });
-  const { store, settle } = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
+  const opened = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
+  const { store, settle } = scope.use('object store', opened);
   const directory = openDirectory(installer.ldap, log);
   const targetPools = openTargetDatabases(
     installer.installTargets,
