@@ -3,7 +3,7 @@
 // Files are given their own databases on that server by support/database.ts.
 
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -82,19 +82,29 @@ async function main(): Promise<number> {
       silentLogger(),
       stop.signal,
     );
-    const files = positionals.length > 0 ? positionals : await testFiles();
+    const files = positionals.length > 0 ? named(positionals) : testFiles();
     return await runTap(tap, files, server.port);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
 
-async function testFiles(): Promise<string[]> {
-  const { globSync } = await import('node:fs');
+function testFiles(): readonly string[] {
   return globSync('test/**/*.test.ts', { cwd: root })
     .filter((file) => suite?.tests.some((start) => file.startsWith(start)))
     .filter((file) => !suite?.exclude.some((start) => file.startsWith(start)))
     .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || (a < b ? -1 : 1));
+}
+
+/** Files and folders; tap would pass over what is not there, and over folders. */
+function named(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => {
+    const found = path.endsWith('.test.ts')
+      ? globSync(path, { cwd: root })
+      : globSync(`${path}/**/*.test.ts`, { cwd: root });
+    if (found.length === 0) throw new Error(`no test at ${path}`);
+    return found;
+  });
 }
 
 /** Threads, databases and hostile archives take longest: begun last, they would keep one core busy alone. */
