@@ -102,7 +102,10 @@ function named(paths: readonly string[]): readonly string[] {
     const found = path.endsWith('.test.ts')
       ? globSync(path, { cwd: root })
       : globSync(`${path}/**/*.test.ts`, { cwd: root });
-    if (found.length === 0) throw new Error(`no test at ${path}`);
+    if (found.length === 0) {
+      console.error(`no test at '${path}'`);
+      process.exit(2);
+    }
     return found;
   });
 }
