@@ -8,16 +8,26 @@ const MAX_LINE_BYTES = 16 * 1024;
 const MAX_BYTES = 4 * 1024 * 1024;
 const TAIL_BYTES = 64 * 1024;
 
-/** Splits bytes into lines, without their ends; a line over 16 KiB is cut there and said to be. */
+/**
+ * Splits bytes into lines, without their ends; a line over 16 KiB is cut there and said to be. After `skip` lines are only
+ * counted: who prints a gigabyte that nobody reads must not take the process's time.
+ */
 export class LineSplitter {
   readonly #emit: (line: string, cut: boolean) => void;
   #parts: Buffer[] = [];
   #held = 0;
   #cut = false;
   #open = false;
+  #skipping = false;
+  /** Lines since `skip`. */
+  skipped = 0;
 
   constructor(emit: (line: string, cut: boolean) => void) {
     this.#emit = emit;
+  }
+
+  skip(): void {
+    this.#skipping = true;
   }
 
   write(chunk: Buffer): void {
@@ -37,6 +47,7 @@ export class LineSplitter {
 
   #hold(bytes: Buffer): void {
     this.#open = true;
+    if (this.#skipping) return;
     const room = MAX_LINE_BYTES - this.#held;
     if (bytes.length > room) this.#cut = true;
     const kept = bytes.subarray(0, room);
@@ -47,6 +58,11 @@ export class LineSplitter {
   }
 
   #line(): void {
+    if (this.#skipping) {
+      this.#open = false;
+      this.skipped++;
+      return;
+    }
     let bytes = this.#parts.length === 1 ? (this.#parts[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#parts);
     if (this.#cut) bytes = bytes.subarray(0, wholeCharacters(bytes));
     else if (bytes.at(-1) === CR) bytes = bytes.subarray(0, -1);
@@ -65,7 +81,7 @@ export class LineCap {
   readonly #splitter = new LineSplitter((line, cut) => this.#take(line, cut));
   #lines = 0;
   #bytes = 0;
-  #dropped = 0;
+  #full = false;
   #shortened = 0;
 
   constructor(emit: (line: string) => void) {
@@ -78,9 +94,11 @@ export class LineCap {
 
   end(): void {
     this.#splitter.end();
-    if (this.#dropped === 0 && this.#shortened === 0) return;
+    const { skipped } = this.#splitter;
+    const dropped = skipped + (this.#full ? 1 : 0);
+    if (dropped === 0 && this.#shortened === 0) return;
     const note = [
-      ...(this.#dropped > 0 ? [`${this.#dropped} more lines left out`] : []),
+      ...(dropped > 0 ? [`${dropped} more lines left out`] : []),
       ...(this.#shortened > 0 ? [`${this.#shortened} lines cut at ${MAX_LINE_BYTES} bytes`] : []),
     ];
     this.#emit(`[output cut: ${note.join(', ')}]`);
@@ -88,8 +106,10 @@ export class LineCap {
 
   #take(line: string, cut: boolean): void {
     const size = Buffer.byteLength(line) + 1;
-    if (this.#dropped > 0 || this.#lines >= MAX_LINES || this.#bytes + size > MAX_BYTES) {
-      this.#dropped++;
+    if (this.#lines >= MAX_LINES || this.#bytes + size > MAX_BYTES) {
+      // This line is the first that is left out.
+      this.#full = true;
+      this.#splitter.skip();
       return;
     }
     if (cut) this.#shortened++;

@@ -269,3 +269,13 @@ t.test('without descriptors for its pipes a script is not started, for now', asy
     /^exited 0\ntransient cannot start .*exit-with\.sh: spawn .* EMFILE\nexited 0\n$/s,
   );
 });
+
+t.test('what is left out is counted to the last line, also one without an end', async (t) => {
+  const capped = new CappedLines();
+  for (let i = 0; i < 10_003; i++) capped.write(Buffer.from('x\n'));
+  capped.write(Buffer.from('y\nhalf'));
+  capped.write(Buffer.from(' a line'));
+  const lines = capped.end();
+  t.equal(lines.length, 10_001);
+  t.same(lines.slice(9_999), ['x', '[output cut: 5 more lines left out]']);
+});
