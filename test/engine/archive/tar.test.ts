@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import type { ArchiveLimits } from '../../../engine/archive/archive-entry.ts';
@@ -138,6 +139,24 @@ t.test('passes a failure of the stream on as it is', async (t) => {
     kind: 'transient',
     message: /ENOENT/,
   });
+});
+
+t.test('an archive that is refused, or left in the middle, is closed', async (t) => {
+  const open = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+  const file = await tempFile(t);
+  const before = await open();
+  const hostile: readonly (readonly RawTarEntry[])[] = [
+    [{ name: '../x' }],
+    [{ name: 'l', type: 'symlink', linkname: '/' }],
+    [{ name: 'a' }, { name: 'a' }],
+  ];
+  for (const entries of hostile) {
+    await writeFile(file, await rawTarGz([{ name: 'first', content: 'x'.repeat(1_000_000) }, ...entries]));
+    await t.rejects(contents(readTarGz(file, { limits: LIMITS }, signal)), { kind: 'rejected', message: /^entry / });
+    for await (const _ of readTarGz(file, { limits: LIMITS }, signal)) break;
+  }
+  // A stream gives its descriptor back in its own time; one that never does runs into the time limit.
+  while ((await open()) > before) await nextTurn();
 });
 
 t.test('entries may be left unread or half read', async (t) => {

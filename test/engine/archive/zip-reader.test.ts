@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -205,6 +205,18 @@ t.test('a large entry comes in small pieces', async (t) => {
   for await (const entry of readZip(file, { limits: LIMITS }, signal))
     for await (const chunk of entry.body) largest = Math.max(largest, chunk.length);
   t.ok(largest <= MiB, `${largest} bytes`);
+});
+
+t.test('an archive that is refused, or left in the middle, is closed', async (t) => {
+  const open = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+  const before = await open();
+  await refuses(t, rawZip([{ name: '../x' }]), /in its path/);
+  await refuses(t, rawZip([{ name: 'x', size: 3 }]), /holds more/);
+  await refuses(t, Buffer.from('just text'), /is not a zip file/);
+  const file = await tempFile(t);
+  await writeFile(file, rawZip([{ name: 'a' }, { name: 'b' }]));
+  for await (const _ of readZip(file, { limits: LIMITS }, signal)) break;
+  t.equal(await open(), before);
 });
 
 t.test('inspect sees all files before the first is read, and may refuse', async (t) => {
