@@ -21,7 +21,7 @@ const INTEGRATION = ['engine/adapters/', 'http/access/', 'http/handler/', 'http/
 /** Everything that can go wrong, one by one: many runs of whole stories. */
 const MATRIX = [
   ...['actors/crash', 'actors/reconciliation', 'actors/reconciler-', 'actors/rebuild'],
-  ...['http/access/crash', 'http/access/crowd'],
+  ...['http/access/crash', 'http/access/crowd', 'http/access/patch-table'],
 ].map((at) => `test/${at}`);
 interface Suite {
   /** Paths begin so. */

@@ -92,11 +92,11 @@ t.test('path, operation, role and status decide; a refusal changes nothing, what
   await app.call('1', 'POST', '/dataset-providers', { datasetId: 'public', userId: 50, isManager: true });
   let user = 1_000;
   const make = async (status: Status): Promise<number> => {
-    user++;
+    const of = ++user;
     const reason = status === 'denied' ? { denialReason: 'Old' } : {};
-    const made = await enters(app, user, 'private', { ...GIVEN, ...reason, approvalStatus: status });
-    if (made.status !== 200) throw new Error(`request of ${user} was not made: ${made.status}`);
-    return user;
+    const made = await enters(app, of, 'private', { ...GIVEN, ...reason, approvalStatus: status });
+    if (made.status !== 200) throw new Error(`request of ${of} was not made: ${made.status}`);
+    return of;
   };
   const show = async (of: number): Promise<object> => {
     const {
@@ -117,28 +117,24 @@ t.test('path, operation, role and status decide; a refusal changes nothing, what
         const item = { op, path: row.path, ...(op === 'remove' ? {} : { value }), from: '/purpose' };
         return (await patch(app, who, `${of}-private`, [...first, item])).status;
       };
-      for (const role of ROLES)
-        for (const op of OPERATIONS) {
-          combinations++;
-          const name = `${role.name}: ${op} ${row.path} while ${status}`;
-          const after = expected(row, op, role.name, status);
-          // A good item before a refused one must not take effect either.
-          const good = [replace('/purpose', `by ${role.name}`)];
-          if (after === undefined) {
-            for (const value of [row.value, row.malformed]) {
-              const code = await told(kept, role, op, value, good);
-              if (code !== 403) wrong.push(`${name}: ${code}`);
-            }
-            continue;
-          }
-          if (op !== 'remove') {
-            const code = await told(kept, role, op, row.malformed, good);
-            if (code !== 422) wrong.push(`${name}, malformed: ${code}`);
-          }
-          const own = await make(status);
-          t.equal(await told(own, role, op, row.value, []), 204, name);
-          t.strictSame(await show(own), after, name);
-        }
+      const one = async (role: (typeof ROLES)[number], op: string): Promise<void> => {
+        combinations++;
+        const name = `${role.name}: ${op} ${row.path} while ${status}`;
+        const after = expected(row, op, role.name, status);
+        // A good item before a refused one must not take effect either.
+        const good = [replace('/purpose', `by ${role.name}`)];
+        const refused = after === undefined ? 403 : 422;
+        const codes = [
+          ...(after === undefined ? [await told(kept, role, op, row.value, good)] : []),
+          ...(op === 'replace' || (after && op !== 'remove') ? [await told(kept, role, op, row.malformed, good)] : []),
+        ];
+        wrong.push(...codes.filter((code) => code !== refused).map((code) => `${name}: ${code}`));
+        if (after === undefined) return;
+        const own = await make(status);
+        t.equal(await told(own, role, op, row.value, []), 204, name);
+        t.strictSame(await show(own), after, name);
+      };
+      for (const op of OPERATIONS) await Promise.all(ROLES.map((role) => one(role, op)));
       t.strictSame(wrong, []);
       t.strictSame(await show(kept), before, `${row.path} while ${status}: unchanged`);
       const [version] = await app.db.query('select row_version from end_user where user_id = $1::numeric', [kept]);
