@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { createLogger } from '../../engine/log.ts';
+import { systemClock } from '../../engine/time.ts';
 import { KafkaCluster } from './kafka.ts';
 import { eventOf, openLog, Reader } from './kafka-reader.ts';
 
@@ -107,7 +108,7 @@ t.test('what a reader that leaves had handled does not come again to those who s
   await staying.stop();
 });
 
-t.test('a reader that is stopped while it handles finishes that, commits it and leaves', async (t) => {
+t.test('a reader that is stopped while it handles, longer than its session, commits that and leaves', async (t) => {
   const { channel, settings } = await channelOf('stopping', 1);
   const [first, second] = [openLog(t, cluster, settings), openLog(t, cluster, settings)];
   await first.publish(events(channel, [1]), signal);
@@ -118,12 +119,12 @@ t.test('a reader that is stopped while it handles finishes that, commits it and 
   const stopped = slow.stop().then(() => {
     hasStopped = true;
   });
-  // Longer than the session, which heartbeats keep: a second reader joins and waits for the partition meanwhile.
-  const next = new Reader(second, channel);
-  await first.publish(events(channel, [2]), signal);
-  t.equal(hasStopped, false);
+  await systemClock.sleep(6_000);
+  t.equal(hasStopped, false, 'it waits for what it handles');
   release.resolve();
   await stopped;
+  await first.publish(events(channel, [2]), signal);
+  const next = new Reader(second, channel);
   await next.until((seen) => seen.includes(2));
   t.same([slow.seen, next.seen], [[1], [2]]);
   await next.stop();

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 
 const SOURCE = join(import.meta.dirname, 'kafka-mock.c');
 const API = { produce: 0, fetch: 1, metadata: 3, offsetCommit: 8, findCoordinator: 10, joinGroup: 11 } as const;
-const CODE = { notLeader: 6, timedOut: 7, tooLarge: 10, coordinatorLoading: 14, notCoordinator: 16 } as const;
+const CODE = { notLeader: 6, timedOut: 7, tooLarge: 10, coordinatorLoading: 14, groupRefused: 30 } as const;
 
 export interface KafkaOptions {
   /** Partitions by topic. Others are made with 4 partitions when they are first asked for. */
