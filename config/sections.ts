@@ -35,13 +35,16 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
 };
 const ALWAYS = new Set(['$schema', 'definitions']);
 
+/** A duration becomes milliseconds under a key that says so (resolve.ts). */
+const keyInFile = (section: Section): string => section.replace(/Ms$/, '');
+
 /** Decides which keys of a document are read. */
 export class Selection {
   readonly #names: ReadonlySet<string> | undefined;
 
   constructor(sections: readonly Section[] | undefined) {
     if (!sections) return;
-    const names = new Set<string>(sections);
+    const names = new Set(sections.map(keyInFile));
     // A Set hands over what is added while it is walked.
     for (const name of names) for (const needed of NEEDS[name] ?? []) names.add(needed);
     this.#names = names;

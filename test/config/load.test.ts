@@ -144,7 +144,7 @@ t.test('all faults are reported at once, each with place, path, what was found a
     'F:4:17: containerCore.authentication.adminToken: found 5 characters [hidden]; allowed: text of at least 32 characters',
     'F:5:5: containerCore.authentication.oauth: found the keys issuer, jwksUrl, publicKeyFile; allowed: exactly one of `jwksUrl` and `publicKeyFile`',
     'F:5:34: containerCore.authentication.oauth.jwksUrl: found "ftp://x"; allowed: an http(s) URL without user name and password',
-    "F:6:3: containerCore.htpp: found an unknown key (did you mean 'http'?); allowed: authentication, http, ports, shutdownGrace, log",
+    "F:6:3: containerCore.htpp: found an unknown key (did you mean 'http'?); allowed: authentication, http, ports, startupWait, shutdownGrace, log",
     'F:8:12: installer.cacheDb: found text; allowed: a map with the keys server*, username*, password*, name, poolSize, tls, tlsOptions',
     'F:9:33: installer.restService.maxUploadSize: found 5; allowed: a whole number of at least 1048576',
     'F:9:56: installer.restService.userMaxStorageSize: found 1e9; allowed: a whole number of at least 1073741824',
@@ -275,4 +275,11 @@ t.test('a command is told of the faults of its sections only, and of unknown key
     'installer.siteBuild: ""',
     "installer.sitebuild: an unknown key (did you mean 'siteBuild'?)",
   ]);
+});
+
+t.test('a duration is read where its section is named as the program has it', async (t) => {
+  const file = join(dir, 'durations.yaml');
+  await writeFile(file, 'containerCore: { shutdownGrace: 45s, startupWait: 10s }\n');
+  const result = await loadConfiguration(file, { env: {}, sections: ['containerCore.shutdownGraceMs'] });
+  t.strictSame(result.ok && result.configuration, { containerCore: { shutdownGraceMs: 45_000 } });
 });
