@@ -50,5 +50,8 @@ export function kindOf(error: unknown): FailureKind {
 
 /** What a person should read of anything thrown. */
 export function messageOf(error: unknown): string {
+  // A name that stands for several addresses fails with the errors of all of them and says nothing itself.
+  if (error instanceof AggregateError && error.message === '')
+    return [...new Set(error.errors.map((one: unknown) => messageOf(one)))].join('; ');
   return error instanceof Error ? error.message : String(error);
 }
