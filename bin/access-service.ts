@@ -17,13 +17,11 @@ import { PostgresAddressBook } from '../engine/adapters/address-book-postgres.ts
 import { Postgres } from '../engine/adapters/postgres.ts';
 import { PostgresUserStudies } from '../engine/adapters/user-studies-postgres.ts';
 import type { ChildSpec } from '../engine/child.ts';
-import { transient } from '../engine/failure.ts';
-import { retrying } from '../engine/retry.ts';
 import type { Scope } from '../engine/scope.ts';
-import { deadline } from '../engine/time.ts';
 import { redeeming } from '../http/access/redeem.ts';
 import { accessRoutes, TOKEN_HEADERS } from '../http/access/routes.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
+import type { HealthCheck } from '../http/ops.ts';
 import { accessConnection, migrateAccess } from './access-database.ts';
 import { mailDelivery } from './access-mail.ts';
 import { type FrontEndParts, frontEnd } from './front-end.ts';
@@ -37,13 +35,12 @@ export interface AccessParts extends FrontEndParts {
 export interface AccessService {
   /** In start order. */
   readonly children: readonly ChildSpec[];
+  /** Of what the service can do without for a while. */
+  readonly optional: readonly HealthCheck[];
   url(): string;
 }
 
-const WAIT_MS = 60_000;
-const RETRY = { tries: 1, baseMs: 100, maxMs: 2_000 };
-
-/** Undefined when it is not configured. */
+/** Undefined when it is not configured. Its database was waited for before (wait-for-dependencies.ts). */
 export async function accessService(
   configuration: Configuration,
   core: Pick<Core, 'db' | 'accounts'>,
@@ -57,9 +54,7 @@ export async function accessService(
   const { clock, log, metrics } = parts;
   const connection = accessConnection(configuration);
   const db = scope.use('access database', new Postgres(connection, log));
-  const late = (): Error => transient(`the access database did not answer within ${WAIT_MS} ms`, { unreachable: true });
-  using limit = deadline(clock, WAIT_MS, signal, late);
-  await retrying(RETRY, clock, (until) => migrateAccess(db, connection, until), limit.signal);
+  await migrateAccess(db, connection, signal);
 
   const endUsers = new PostgresEndUsers(db);
   const invitations = new PostgresAccessInvitations(db);
@@ -67,6 +62,9 @@ export async function accessService(
   const catalogue = new PostgresAccessCatalogue(db);
   const delivery = mailDelivery(configuration, parts.mailDir, scope);
   if (!delivery) log.warn('no mail server is configured: mails of dataset access wait');
+  const optional: readonly HealthCheck[] = delivery?.isServer
+    ? [{ name: 'smtp', vital: false, probe: (until) => delivery.mailer.probe(until) }]
+    : [];
   const counts = accessMailMetrics(metrics);
   const approvals = new WaitingApprovals(endUsers, log);
   const front = await frontEnd(
@@ -99,9 +97,7 @@ export async function accessService(
         dependencies: [
           { name: 'access-db', probe: (until) => db.probe(until) },
           { name: 'account-db', probe: (until) => core.db.probe(until) },
-          ...(delivery?.isServer
-            ? [{ name: 'smtp', probe: (until: AbortSignal) => delivery.mailer.probe(until) }]
-            : []),
+          ...optional,
         ],
         threads: () => readdirSync('/proc/self/task').length,
       }),
@@ -139,5 +135,5 @@ export async function accessService(
     name: 'accessApproval',
     create: () => approveWaited({ approvals, periodMs: intervalMs, clock, log, metrics }),
   };
-  return { children: [...mails, ...(enabled ? [approval] : []), front.spec], url: () => front.url() };
+  return { children: [...mails, ...(enabled ? [approval] : []), front.spec], optional, url: () => front.url() };
 }

@@ -13,12 +13,14 @@ import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import type { LaneName } from '../engine/model/event.ts';
 import type { Scope } from '../engine/scope.ts';
+import type { HealthCheck } from '../http/ops.ts';
 import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd } from './installer-front-end.ts';
 import { type CoreParts, openCore } from './open-core.ts';
+import { optionalDependencies } from './optional-dependencies.ts';
 import { pluginHost } from './plugin-host.ts';
 import { storeData } from './store-reader.ts';
 import type { ThreadData } from './thread-data.ts';
@@ -37,6 +39,8 @@ export interface Service {
   /** In start order. */
   readonly children: readonly ChildSpec[];
   readonly ready: { set(value: boolean): void };
+  /** Of what the service can do without for a while. */
+  readonly optional: readonly HealthCheck[];
   addresses(): Addresses;
 }
 
@@ -141,6 +145,7 @@ export async function compose(
       ...(access?.children ?? []),
       api.spec,
     ],
+    optional: [...optionalDependencies(core, threadData(configuration).plugins), ...(access?.optional ?? [])],
     ready: {
       set(value) {
         ready = value;

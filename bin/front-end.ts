@@ -41,7 +41,7 @@ export interface FrontEnd {
 }
 
 export async function frontEnd(
-  core: Configuration['containerCore'],
+  core: Pick<Configuration['containerCore'], 'http'>,
   options: FrontEndOptions,
   parts: FrontEndParts,
 ): Promise<FrontEnd> {

@@ -79,17 +79,20 @@ export function installerFrontEnd(
   );
 }
 
+export const targetChecks = ({ targetPools }: Pick<Core, 'targetPools'>): readonly HealthCheck[] =>
+  [...targetPools].map(([id, pool]) => ({
+    name: `target ${id}`,
+    vital: false,
+    probe: (signal) => pool.probe(signal),
+  }));
+
 /** Without the cache DB or the store nothing works; a target or a plugin that is away makes only its own jobs wait. */
 function healthChecks(core: Core, breakers: PluginBreakers): readonly HealthCheck[] {
   return [
     { name: 'cache-db', vital: true, probe: (signal) => core.db.probe(signal) },
     { name: 'object-store', vital: true, probe: (signal) => core.store.probe(signal) },
     ...core.checks,
-    ...[...core.targetPools].map(([id, pool]) => ({
-      name: `target ${id}`,
-      vital: false,
-      probe: (signal: AbortSignal) => pool.probe(signal),
-    })),
+    ...targetChecks(core),
     ...breakers.plugins.map((plugin) => ({
       name: `plugin ${plugin}`,
       vital: false,

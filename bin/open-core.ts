@@ -20,7 +20,6 @@ import { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
 import { RemoteHttp } from '../engine/adapters/remote-http.ts';
 import { PostgresTargetIndex } from '../engine/adapters/target-index-postgres.ts';
 import { PostgresUploads } from '../engine/adapters/uploads-postgres.ts';
-import { Failure } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { TargetId } from '../engine/model/ids.ts';
@@ -30,9 +29,8 @@ import type { EventLog } from '../engine/ports/event-log.ts';
 import type { InstallTarget } from '../engine/ports/install-target.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../engine/ports/remote-files.ts';
-import { retrying } from '../engine/retry.ts';
 import type { Scope } from '../engine/scope.ts';
-import { type Clock, deadline } from '../engine/time.ts';
+import type { Clock } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { openChangeQueue } from './change-queue.ts';
 import { CACHE_SCHEMA, cacheConnection, editsConnection } from './databases.ts';
@@ -80,10 +78,7 @@ export interface CoreParts {
   readonly metrics: Metrics;
 }
 
-/** How long the cache DB is waited for at start. */
-const WAIT_MS = 60_000;
-const RETRY = { tries: 1, baseMs: 100, maxMs: 2_000 };
-
+/** What it stands on was waited for before (wait-for-dependencies.ts). */
 export async function openCore(
   installer: Configuration['installer'],
   parts: CoreParts,
@@ -92,7 +87,6 @@ export async function openCore(
 ): Promise<Core> {
   const { clock, log } = parts;
   const db = scope.use('cache database', new Postgres(cacheConnection(installer.cacheDb), log));
-  await waitFor(db, clock, log, signal);
   const applied = await migrate(db, CACHE_SCHEMA, await cacheMigrations(), signal);
   if (applied.length > 0) log.info({ applied }, 'cache database migrated');
 
@@ -157,20 +151,3 @@ const directoryCheck = (directory: Directory): HealthCheck => ({
   vital: false,
   probe: (signal) => directory.probe(signal),
 });
-
-async function waitFor(db: Postgres, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
-  const late = (): Error =>
-    new Failure('transient', `the cache database did not answer within ${WAIT_MS} ms`, { unreachable: true });
-  using limit = deadline(clock, WAIT_MS, signal, late);
-  let said = false;
-  const attempt = async (until: AbortSignal): Promise<void> => {
-    try {
-      await db.probe(until);
-    } catch (error) {
-      if (!said) log.warn({ err: error }, 'waiting for the cache database');
-      said = true;
-      throw error;
-    }
-  };
-  await retrying(RETRY, clock, attempt, limit.signal);
-}

@@ -27,7 +27,8 @@ export interface PluginHostSettings {
   readonly workspace: string;
 }
 
-type HostSections = Pick<Configuration, 'containerCore' | 'pluginHost'> & {
+type HostSections = Pick<Configuration, 'pluginHost'> & {
+  readonly containerCore: Pick<Configuration['containerCore'], 'http'>;
   readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild' | 'ldap'>;
 };
 

@@ -1,4 +1,4 @@
-// From a configuration to a running service and to its end: opens, starts, waits, stops in reverse. A second signal
+// From a configuration to a running service and to its end: waits for what it stands on, opens, starts, waits, stops in reverse. A second signal
 // ends the process at once (bin/longshore.ts).
 
 import type { Configuration } from '../config/configuration.ts';
@@ -12,7 +12,10 @@ import { Supervisor } from '../engine/supervisor.ts';
 import type { Clock } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import { EXIT } from './command.ts';
-import { type Addresses, compose } from './compose.ts';
+import { type Addresses, compose, type Service } from './compose.ts';
+import { sayWhatIsAway } from './say-what-is-away.ts';
+import { vitalDependencies } from './vital-dependencies.ts';
+import { waitForDependencies } from './wait-for-dependencies.ts';
 
 export interface ServiceOptions {
   readonly configuration: Configuration;
@@ -37,11 +40,21 @@ export async function runService(options: ServiceOptions, signal: AbortSignal): 
   const metrics = new Metrics();
   await using scope = new Scope({ clock, log });
   scope.use('process metrics', observeProcess(metrics, clock));
-  const service = await compose(configuration, { clock, log, metrics, env, scratchDir, mailDir }, scope, signal);
+  let service: Service;
+  try {
+    const vital = vitalDependencies(configuration, { clock, log });
+    await waitForDependencies(vital, { waitMs: configuration.containerCore.startupWaitMs, clock, log }, signal);
+    service = await compose(configuration, { clock, log, metrics, env, scratchDir, mailDir }, scope, signal);
+  } catch (error) {
+    if (signal.aborted) return 'stopped';
+    throw error;
+  }
   const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children: service.children });
   try {
     await tree.start(signal);
     service.ready.set(true);
+    // Beside what goes on: nothing waits for it.
+    void sayWhatIsAway(service.optional, { clock, log }, signal);
     const broken: Promise<never>[] = [tree.broken, ...(options.foundation ? [options.foundation] : [])];
     await unlessAborted(Promise.race([options.ready(service.addresses(), signal), ...broken]), signal);
     await unlessAborted(Promise.race(broken), signal);

@@ -91,6 +91,11 @@ export const containerCore = section('The process: authentication, listeners, sh
   authentication: optional(authentication),
   http,
   ports,
+  startupWait: duration(
+    'That a start waits for what the service cannot do without: the cache database, the object store, the database of dataset access.',
+    '60s',
+    { positive: true },
+  ),
   shutdownGrace: duration('For running jobs after SIGTERM before they are cut off.', '30s'),
   log: filled('JSON lines on standard output.', {
     level: choice('Least severe level that is written.', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], {

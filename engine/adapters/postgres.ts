@@ -173,7 +173,8 @@ const statement = (text: string, values: readonly unknown[], name: string | unde
   ...(name === undefined ? {} : { name }),
 });
 
-function connectionConfig(options: PostgresOptions): pg.ClientConfig {
+/** What every connection is opened with. */
+export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
   return {
     host: options.host,
     port: options.port,

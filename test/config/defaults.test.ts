@@ -73,6 +73,7 @@ t.test('containerCore', async (t) => {
       },
     },
     ports: { installer: 8080, handler: 8081, report: 8082, access: 8083, pluginHost: 8084 },
+    startupWaitMs: 60 * SECOND,
     shutdownGraceMs: 30 * SECOND,
     log: { level: 'info' },
   });

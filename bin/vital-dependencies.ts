@@ -1,0 +1,61 @@
+// What a service of this configuration cannot do without, and therefore waits for at start. Whatever else is away makes
+// only its own work wait.
+
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Configuration } from '../config/configuration.ts';
+import type { PostgresOptions } from '../engine/adapters/postgres.ts';
+import { visitPostgres } from '../engine/adapters/postgres-visit.ts';
+import { S3Store } from '../engine/adapters/s3-store.ts';
+import { messageOf, transient } from '../engine/failure.ts';
+import type { Logger } from '../engine/log.ts';
+import type { Clock } from '../engine/time.ts';
+import { accessConnection } from './access-database.ts';
+import { cacheConnection } from './databases.ts';
+import { storeData } from './store-reader.ts';
+import type { Dependency } from './wait-for-dependencies.ts';
+
+interface Parts {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** @throws ConfigurationError when a section cannot be used */
+export function vitalDependencies(
+  { installer, access: accessSection }: Pick<Configuration, 'installer' | 'access'>,
+  parts: Parts,
+): readonly Dependency[] {
+  return [
+    { name: 'cache database', probe: reach(cacheConnection(installer.cacheDb)) },
+    { name: 'object store', probe: storeProbe(installer.objectStore, parts) },
+    // Without a database of its own it is a schema of the cache database.
+    ...(accessSection?.db
+      ? [{ name: 'access database', probe: reach(accessConnection({ access: accessSection, installer })) }]
+      : []),
+  ];
+}
+
+const reach = (options: PostgresOptions): Dependency['probe'] =>
+  async function probe(signal) {
+    await visitPostgres(options, (sql) => sql.query('select 1'), signal);
+  };
+
+function storeProbe(section: Configuration['installer']['objectStore'], parts: Parts): Dependency['probe'] {
+  const data = storeData(section);
+  if (data.driver === 'directory') return () => writable(data.path);
+  return async (signal) => {
+    using store = new S3Store(data.options, parts);
+    await store.probe(signal);
+  };
+}
+
+/** A file system that is not mounted yet, or read-only, may be so later. */
+async function writable(path: string): Promise<void> {
+  try {
+    await mkdir(join(path, 'objects'), { recursive: true });
+    await access(join(path, 'objects'), constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw transient(`object store ${path}: ${messageOf(error)}`, { cause: error, unreachable: true });
+  }
+}

@@ -1,0 +1,139 @@
+// `serve` on a database that is not there yet: the way to it is a relay that opens late, or never.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import t, { type Test } from 'tap';
+import { stringify } from 'yaml';
+import { testDatabase } from '../support/database.ts';
+import { freePortBase, ROOT, tempDir } from '../support/longshore.ts';
+
+const ENTRY = join(ROOT, 'bin', 'longshore.ts');
+
+interface Serving {
+  /** The next line of the log with that message. */
+  logged(message: string): Promise<Record<string, unknown>>;
+  stop(): void;
+  readonly ended: Promise<{ readonly code: number | null; readonly stderr: string }>;
+}
+
+interface LateDatabase {
+  readonly port: number;
+  readonly file: string;
+  /** From now on the database is there. */
+  open(): Promise<void>;
+}
+
+async function setup(t: Test, startupWait: string): Promise<LateDatabase> {
+  const dir = await tempDir(t);
+  const db = await testDatabase(t);
+  const port = await freePortBase();
+  const access = { username: db.user, password: db.password };
+  // Nobody is there: it is waited for by none and keeps nothing from starting.
+  const site = { server: { host: '127.0.0.1', port: port + 3 }, name: 'site', platform: 'Postgres', ...access };
+  const file = join(dir, 'longshore.yaml');
+  const configuration = {
+    containerCore: { ports: { installer: port + 1 }, startupWait },
+    installer: {
+      cacheDb: { server: { host: '127.0.0.1', port }, name: db.database, ...access },
+      objectStore: { driver: 'directory', path: 'store' },
+      logBroker: { driver: 'postgres' },
+      queueBroker: { driver: 'postgres' },
+      siteBuild: 'build-1',
+      plugins: {
+        genes: {
+          server: { host: '127.0.0.1', port: port + 2 },
+          dataTypes: [{ name: 'genelist', version: '1.0', category: 'Gene List' }],
+        },
+      },
+      installTargets: [
+        { targetId: 'SiteA', controlDb: { ...site, schema: 'control' }, dataDb: { ...site, schema: 'rows' } },
+      ],
+    },
+  };
+  await writeFile(file, stringify(configuration), { mode: 0o600 });
+  const sockets = new Set<Socket>();
+  const relay = createServer((socket) => {
+    const onward = connect(db.port, db.host);
+    const end = (): void => {
+      socket.destroy();
+      onward.destroy();
+    };
+    for (const one of [socket, onward]) {
+      sockets.add(one);
+      one.on('error', () => undefined).on('close', end);
+    }
+    socket.pipe(onward).pipe(socket);
+  });
+  t.teardown(() => {
+    relay.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const open = async (): Promise<void> => {
+    relay.listen(port, '127.0.0.1');
+    await once(relay, 'listening');
+  };
+  return { port, file, open };
+}
+
+function serve(t: Test, file: string): Serving {
+  const child = spawn(process.execPath, [ENTRY, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await closed;
+  });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    async logged(message) {
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`it ended without '${message}': ${stderr}`);
+        const line = JSON.parse(value) as Record<string, unknown>;
+        if (line.msg === message) return line;
+      }
+    },
+    stop: () => void child.kill('SIGTERM'),
+    ended: closed.then(([code]) => ({ code, stderr })),
+  };
+}
+
+t.test('serve waits for its database, says so, and starts once it is there', async (t) => {
+  const { port, file, open } = await setup(t, '60s');
+  const serving = serve(t, file);
+  t.match(await serving.logged('a dependency is missing; waiting'), {
+    dependency: 'cache database',
+    reason: new RegExp(`at 127.0.0.1:${port}: connect ECONNREFUSED`),
+  });
+  await open();
+  t.match(await serving.logged('a dependency is there now'), { dependency: 'cache database' });
+  await serving.logged('ready');
+  const gone = 'a dependency is away; the service runs degraded until it is back';
+  const away = [await serving.logged(gone), await serving.logged(gone)];
+  t.same(away.map(({ dependency }) => dependency).sort(), ['plugin genes', 'target SiteA']);
+  serving.stop();
+  t.match(await serving.ended, { code: 0 });
+});
+
+t.test('a start ends after startupWait with exit code 4 and names what was missing', async (t) => {
+  const { port, file } = await setup(t, '500ms');
+  const { code, stderr } = await serve(t, file).ended;
+  t.equal(code, 4);
+  const said = `^longshore serve: waited 0\\.5 s in vain for: cache database \\(database t_\\w+ at 127\\.0\\.0\\.1:${port}: connect ECONNREFUSED`;
+  t.match(stderr, new RegExp(said, 'm'));
+});
+
+t.test('SIGTERM ends the wait at once', async (t) => {
+  const { file } = await setup(t, '1h');
+  const serving = serve(t, file);
+  await serving.logged('a dependency is missing; waiting');
+  serving.stop();
+  t.match(await serving.ended, { code: 0 });
+});
