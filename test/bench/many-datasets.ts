@@ -74,16 +74,35 @@ async function fill(sql: pg.Client): Promise<void> {
   await sql.query('vacuum (analyze)');
 }
 
-async function cacheClient(dir: string): Promise<pg.Client> {
+const cacheClient = (dir: string): Promise<pg.Client> => schemaClient(dir, CACHE_SCHEMA);
+
+/** Of a schema of the cache database of `longshore up`. */
+export async function schemaClient(dir: string, schema: string): Promise<pg.Client> {
+  const client = new pg.Client(await databaseOf(dir));
+  await client.connect();
+  await client.query(`set search_path to ${pg.escapeIdentifier(schema)}`);
+  return client;
+}
+
+/** Where that database is. */
+export async function databaseOf(dir: string) {
   const config = parse(await readFile(join(dir, 'config.yaml'), 'utf8')) as {
     installer: { cacheDb: { name: string; username: string; password: string } };
   };
   const { name, username, password } = config.installer.cacheDb;
   const port = Number(await readFile(join(dir, 'postgres.port'), 'utf8'));
-  const client = new pg.Client({ host: '127.0.0.1', port, user: username, password, database: name });
-  await client.connect();
-  await client.query(`set search_path to ${pg.escapeIdentifier(CACHE_SCHEMA)}`);
-  return client;
+  return { host: '127.0.0.1', port, user: username, password, database: name };
+}
+
+/** Milliseconds per call of `count` calls, so many at a time. */
+export async function paced(count: number, atOnce: number, call: (n: number) => Promise<unknown>): Promise<number> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await call(next++);
+  };
+  const begun = performance.now();
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return (performance.now() - begun) / count;
 }
 
 /** Milliseconds of each of `count` calls, one after the other. */

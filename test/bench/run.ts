@@ -4,17 +4,29 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
+import { type ManyEndUsers, manyEndUsers } from './many-end-users.ts';
 import { type BenchResult, type BenchRow, resultOf } from './row.ts';
 import { s1 } from './s1-listing.ts';
 import { s2 } from './s2-all-datasets.ts';
+import { s3 } from './s3-permissions.ts';
+import { s4 } from './s4-end-users.ts';
 
-const ROWS: readonly BenchRow[] = [s1, s2];
+// A million rows are made once for all rows that need them, when the first does.
+await using sites = new AsyncDisposableStack();
+let endUsers: Promise<ManyEndUsers> | undefined;
+const withEndUsers = (): Promise<ManyEndUsers> => {
+  endUsers ??= manyEndUsers().then((site) => sites.use(site));
+  return endUsers;
+};
+const ROWS: readonly BenchRow[] = [s1, s2, ...s3(withEndUsers), ...s4(withEndUsers)];
 const ROUNDS = 5;
 /** Two threads at once should do twice the work of one; less, and somebody else is using the machine. */
 const NOISY_BELOW = 1.6;
 
 const wanted = process.argv.slice(2);
-const unknown = wanted.filter((id) => !ROWS.some((row) => row.id === id));
+/** `S3` stands for S3a and S3b. */
+const isMeant = (id: string, { id: known }: BenchRow): boolean => known === id || known.replace(/[a-z]$/, '') === id;
+const unknown = wanted.filter((id) => !ROWS.some((row) => isMeant(id, row)));
 if (unknown.length > 0) {
   console.error(`unknown rows: ${unknown.join(', ')}; known are ${ROWS.map((row) => row.id).join(', ')}`);
   process.exit(2);
@@ -24,7 +36,7 @@ const speedUp = await twoThreadSpeedUp();
 const noise = speedUp < NOISY_BELOW ? ' - the machine is too noisy to trust the values' : '';
 console.log(`two threads do ${speedUp.toFixed(2)} times the work of one${noise}`);
 const results: BenchResult[] = [];
-for (const row of ROWS.filter(({ id }) => wanted.length === 0 || wanted.includes(id))) {
+for (const row of ROWS.filter((one) => wanted.length === 0 || wanted.some((id) => isMeant(id, one)))) {
   const result = resultOf(row, await row.measure(ROUNDS));
   results.push(result);
   const { ours, peer, unit, ratio, range, bar, met } = result;

@@ -43,6 +43,10 @@ export interface AccessWorld {
   person(claims?: object): Promise<Person>;
   /** Somebody with a request for SAMPLE_private; returns its path too. */
   requester(): Promise<Person & { readonly path: string }>;
+  /** Asks for access to SAMPLE_private, for themselves unless the body says otherwise. */
+  ask(who: Person, more?: Body): Promise<Answer>;
+  /** Has the status of the request of the path set by the manager; the code of the answer. */
+  become(path: string, status: string): Promise<number>;
   /** The test of a row of the contract. */
   row(id: AccessRowId, facts: (t: Test) => Promise<unknown>): void;
 }
@@ -67,6 +71,9 @@ export function bodyOf({ status, body, text }: Answer): Body {
   if (status !== 200) throw new Error(`${status} ${text}`);
   return body as Body;
 }
+
+/** What a page holds. */
+export const dataOf = (answer: Answer): readonly Body[] => bodyOf(answer).data as Body[];
 
 /** Keys of the faults of a 422; of what was accepted, `accepted`. */
 export function faultsOf({ status, body, text }: Answer): readonly string[] | 'accepted' {
@@ -106,14 +113,19 @@ export async function accessWorld(t: Test): Promise<AccessWorld> {
     [DATASET, provider.id, false],
   ])
     bodyOf(await owner.client.send('POST', '/dataset-providers', { datasetId, userId, isManager }));
+  const ask: AccessWorld['ask'] = (who, more = {}) =>
+    who.client.send('POST', '/dataset-end-users', { ...TEXTS, userId: who.id, datasetId: DATASET, ...more });
   return {
+    ask,
+    become: async (path, status) =>
+      (await manager.client.send('PATCH', path, [replace('/approvalStatus', status)])).status,
     ...{ dir, url, adminToken, recorder, owner, staff, manager, provider, admin, as, person },
     stranger: await person(),
     guest: await person({ guest: true }),
     nobody: as({}),
     async requester() {
       const who = await person();
-      bodyOf(await who.client.send('POST', '/dataset-end-users', { ...TEXTS, userId: who.id, datasetId: DATASET }));
+      bodyOf(await ask(who));
       return { ...who, path: `/dataset-end-users/${who.id}-${DATASET}` };
     },
     row: (id, facts) => void t.test(id, facts),

@@ -54,8 +54,8 @@ export function fillAccess(transaction: Transaction): Promise<void> {
     );
     await sql.query('alter table provider enable trigger provider_recorded');
     // History, references and indexes of a million rows, row by row, would take longer than all the rest.
-    await sql.query('alter table end_user disable trigger all');
-    await sql.query('alter table end_user enable trigger end_user_counted_added');
+    await sql.query('alter table end_user disable trigger end_user_recorded');
+    await sql.query('alter table end_user drop constraint end_user_dataset_id_fkey');
     const indexes = await sql.query<{ name: string; definition: string }>(
       `select c.relname as name, pg_get_indexdef(c.oid) as definition from pg_index i join pg_class c on c.oid = i.indexrelid
        where i.indrelid = 'end_user'::regclass and not i.indisunique`,
@@ -71,7 +71,8 @@ export function fillAccess(transaction: Transaction): Promise<void> {
        from generate_series(0, ${END_USERS - FOR_FIRST - 1}) n, ${STATUS}`,
     );
     for (const { definition } of indexes) await sql.query(definition);
-    await sql.query('alter table end_user enable trigger all');
+    await sql.query('alter table end_user add foreign key (dataset_id) references curated_dataset');
+    await sql.query('alter table end_user enable trigger end_user_recorded');
     await sql.query(
       `insert into end_user_history (action, at, cause_user, dataset_id, before, after)
        select 'CREATE', now() - n * interval '1 second', e.user_id, e.dataset_id, null, to_jsonb(e)

@@ -1,0 +1,69 @@
+// S3: what a person may do, over HTTP with a token, beside what a bare prepared SELECT of the same rows takes on a pool of
+// the same size: 10 calls at a time, so that both are bound by the work and not by waiting for each other.
+
+import { CURATED, FIRST_USER } from '../support/many-end-users.ts';
+import { paced } from './many-datasets.ts';
+import type { ManyEndUsers } from './many-end-users.ts';
+import type { BenchRow } from './row.ts';
+
+const CALLS = 1_500;
+const AT_ONCE = 10;
+/** Has nine requests, and no datasets of their own. */
+const USER = FIRST_USER + 50_000;
+
+const ONE = `
+  select c.restriction_level, p.is_manager, e.approval_status, e.start_date, e.duration from curated_dataset c
+  left join provider p on p.dataset_id = c.dataset_id and p.user_id = $1::numeric
+  left join end_user e on e.dataset_id = c.dataset_id and e.user_id = $1::numeric
+  where c.study_id = $2`;
+const ALL = `
+  select c.*, e.approval_status, e.start_date, e.duration from end_user e
+  join curated_dataset c on c.dataset_id = e.dataset_id where e.user_id = $1::numeric`;
+
+/** Each study in turn, the same in every round. */
+const study = (n: number): string => `S-Many${1 + ((n * 7_919) % (CURATED - 1))}`;
+
+export const s3 = (sites: () => Promise<ManyEndUsers>): readonly BenchRow[] => {
+  const row = (
+    about: Pick<BenchRow, 'id' | 'title' | 'peer' | 'bar'>,
+    ours: (site: ManyEndUsers, token: string, n: number) => Promise<unknown>,
+    peer: (site: ManyEndUsers, n: number) => Promise<unknown>,
+  ): BenchRow => ({
+    ...about,
+    ...{ unit: 'ms', barOf: 'ratio' },
+    async measure(rounds) {
+      const site = await sites();
+      const token = await site.token(USER);
+      const round = async (): Promise<{ ours: number; peer: number }> => ({
+        ours: await paced(CALLS, AT_ONCE, (n) => ours(site, token, n)),
+        peer: await paced(CALLS, AT_ONCE, (n) => peer(site, n)),
+      });
+      await round();
+      const measured = [];
+      for (let n = 0; n < rounds; n++) measured.push(await round());
+      return measured;
+    },
+  });
+  return [
+    row(
+      {
+        id: 'S3a',
+        title: 'one call of GET /permissions/{study-id}, 10 at a time, 1,000,000 access requests',
+        peer: 'a bare prepared SELECT of the same study, part and grant on a pool of the same size',
+        bar: 3,
+      },
+      (site, token, n) => site.get(token, `/permissions/${study(n)}`),
+      (site, n) => site.pool.query(ONE, [USER, study(n)], 'bench-one'),
+    ),
+    row(
+      {
+        id: 'S3b',
+        title: 'one call of GET /permissions, 10 at a time, 1,000,000 access requests',
+        peer: 'a bare prepared SELECT of the same grants with their datasets on a pool of the same size',
+        bar: 5,
+      },
+      (site, token) => site.get(token, '/permissions'),
+      (site) => site.pool.query(ALL, [USER], 'bench-all'),
+    ),
+  ];
+};
