@@ -1,5 +1,5 @@
-// The statements that list access requests, in order of user and dataset. The first finds where the page begins, in an
-// index alone, and reads the total from the counts that each change keeps; the others go on from the last row.
+// The statements that list access requests, in order of user and dataset. The first reads the total from the counts that
+// each change keeps, and finds where the page begins in an index alone; the others go on from the last row.
 
 import type { AccessRequest, RequestStatus } from '../../model/access-request.ts';
 import type { EndUserFilter } from '../../ports/end-users.ts';
@@ -28,14 +28,19 @@ export function firstStatement(filter: EndUserFilter, limit: number): Statement 
   const parameters = new SqlParameters();
   const conditions = conditionsOf(filter, parameters);
   const counted = parameters.add(filter.dataset ?? '', 'text');
-  const page = `limit ${parameters.add(limit, 'bigint')} offset ${parameters.add(filter.offset, 'bigint')}`;
-  // `limit 1` keeps the planner from reading the table for the rows of the page.
+  const length = parameters.add(limit, 'bigint');
+  const offset = parameters.add(filter.offset, 'bigint');
+  const keys = `select user_id, dataset_id from end_user where ${conditions}`;
+  // A page in the second half is found from the end. `limit 1` keeps the planner from reading the table for the page.
   const text = `
     select c.total, ${REQUEST_COLUMNS}
     from (select ${TOTALS[filter.status ?? 'any']} as total from people_count where dataset_id = ${counted}) c
     left join lateral (
       select e.* from (
-        select user_id, dataset_id from end_user where ${conditions} order by user_id, dataset_id ${page}) k
+        (${keys} and ${offset} * 2 <= c.total order by user_id, dataset_id limit ${length} offset ${offset})
+        union all
+        (${keys} and ${offset} * 2 > c.total order by user_id desc, dataset_id desc
+         limit least(${length}, greatest(c.total - ${offset}, 0)) offset greatest(c.total - ${offset} - ${length}, 0))) k
       cross join lateral (
         select * from end_user e where e.user_id = k.user_id and e.dataset_id = k.dataset_id limit 1) e) e on true
     order by e.user_id, e.dataset_id`;
