@@ -134,28 +134,29 @@ export class CappedLines {
   }
 }
 
-/** Keeps the last 64 KiB. */
+/** Keeps the last 64 KiB, as a copy. */
 export class Tail {
-  #chunks: Buffer[] = [];
+  #space = Buffer.alloc(0);
+  #held = 0;
   #bytes = 0;
 
   write(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    // Joined now and then, so that a script that prints byte by byte does not make a long list.
-    if (this.#bytes > 2 * TAIL_BYTES || this.#chunks.length > 256) {
-      const kept = Buffer.concat(this.#chunks).subarray(-TAIL_BYTES);
-      this.#chunks = [Buffer.from(kept)];
-      this.#bytes = kept.length;
+    const last = chunk.subarray(-TAIL_BYTES);
+    if (this.#space.length === 0) this.#space = Buffer.allocUnsafeSlow(2 * TAIL_BYTES);
+    if (this.#held + last.length > this.#space.length) {
+      const kept = Math.min(this.#held, TAIL_BYTES);
+      this.#space.copyWithin(0, this.#held - kept, this.#held);
+      this.#held = kept;
     }
+    last.copy(this.#space, this.#held);
+    this.#held += last.length;
+    this.#bytes += chunk.length;
   }
 
   end(): string {
-    const all = Buffer.concat(this.#chunks);
-    if (all.length <= TAIL_BYTES && this.#bytes < TAIL_BYTES) return all.toString('utf8');
-    const tail = all.subarray(-TAIL_BYTES);
+    const tail = this.#space.subarray(Math.max(0, this.#held - TAIL_BYTES), this.#held);
     let from = 0;
-    while (from < 4 && isContinuation(tail[from])) from++;
+    if (this.#bytes > TAIL_BYTES) while (from < 4 && isContinuation(tail[from])) from++;
     return tail.subarray(from).toString('utf8');
   }
 }

@@ -50,10 +50,14 @@ export class ScriptRun {
     });
     // A pipe that breaks has nothing more to say; the exit does.
     for (const stream of this.#pipes) stream?.on('error', () => undefined);
-    child.stdout?.on('data', (chunk: Buffer) => this.#stdout.write(chunk));
+    child.stdout?.on('data', (chunk: Buffer) => {
+      this.#stdout.write(chunk);
+      release(chunk);
+    });
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#stderrTail.write(chunk);
       this.#stderrLines.write(chunk);
+      release(chunk);
     });
     this.inputFault = new Promise((resolve) => {
       if (!spec.stdin || !child.stdin) return;
@@ -88,4 +92,9 @@ export class ScriptRun {
   close(): void {
     for (const stream of this.#pipes) stream?.destroy();
   }
+}
+
+/** Gives back what was read and is done with: it lies outside the heap, where the collector is slow to see it pile up. */
+function release({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

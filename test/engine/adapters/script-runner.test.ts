@@ -223,6 +223,16 @@ t.test('of standard error the last 64 KiB are kept, from a whole character on', 
   t.ok(Buffer.byteLength(text) > 65_000 && Buffer.byteLength(text) <= 65_536);
   t.match(text, /^é/);
   t.ok(text.endsWith('2999'));
+  const whole = new Tail();
+  whole.write(Buffer.from('é'.repeat(32_768)));
+  t.equal(whole.end(), 'é'.repeat(32_768));
+  const large = new Tail();
+  large.write(Buffer.from(`x${'é'.repeat(100_000)}`));
+  t.equal(large.end(), 'é'.repeat(32_768));
+  const odd = new Tail();
+  odd.write(Buffer.from(`${'é'.repeat(100_000)}x`));
+  t.equal(odd.end(), `${'é'.repeat(32_767)}x`);
+  t.equal(new Tail().end(), '');
   const short = new Tail();
   short.write(Buffer.from('short'));
   t.equal(short.end(), 'short');
