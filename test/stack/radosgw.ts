@@ -18,6 +18,8 @@ import { ServerProcess, takesConnections } from './server-process.ts';
 export interface RadosgwOptions {
   /** Kept in a file instead of in memory. */
   readonly durable?: boolean;
+  /** The gateway will be killed and started again: it works without its cache, four times slower. */
+  readonly killed?: boolean;
 }
 
 interface Teardown {
@@ -30,7 +32,7 @@ const run = promisify(execFile);
 export async function startRadosgw(t: Teardown, options: RadosgwOptions = {}): Promise<Radosgw> {
   // Admin sockets lie below it, whose names may not be long.
   const dir = mkdtempSync(join(tmpdir(), 'rgw-'));
-  const radosgw = new Radosgw(dir, options.durable ?? false, {
+  const radosgw = new Radosgw(dir, options, {
     monitor: await freePort(),
     http: await freePort(),
     https: await freePort(),
@@ -51,7 +53,7 @@ export class Radosgw implements AsyncDisposable {
   readonly accessKey = `AK${randomBytes(9).toString('hex')}`;
   readonly secretKey = `SK${randomBytes(18).toString('hex')}`;
   readonly #dir: string;
-  readonly #durable: boolean;
+  readonly #options: RadosgwOptions;
   readonly #monitorPort: number;
   #monitor: ServerProcess | undefined;
   #storage: ServerProcess | undefined;
@@ -59,9 +61,9 @@ export class Radosgw implements AsyncDisposable {
   /** Of the gateway before. */
   #ending: Promise<void> | undefined;
 
-  constructor(dir: string, durable: boolean, ports: { monitor: number; http: number; https: number }) {
+  constructor(dir: string, options: RadosgwOptions, ports: { monitor: number; http: number; https: number }) {
     this.#dir = dir;
-    this.#durable = durable;
+    this.#options = options;
     this.#monitorPort = ports.monitor;
     this.port = ports.http;
     this.tlsPort = ports.https;
@@ -75,7 +77,8 @@ export class Radosgw implements AsyncDisposable {
     const configuration = cephConfiguration({
       dir: this.#dir,
       fsid,
-      durable: this.#durable,
+      durable: this.#options.durable ?? false,
+      killed: this.#options.killed ?? false,
       host: this.host,
       monitorPort: this.#monitorPort,
       port: this.port,

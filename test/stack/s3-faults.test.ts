@@ -17,7 +17,7 @@ import { s3OptionsOf } from './s3-options.ts';
 
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
-const radosgw = await startRadosgw(t);
+const radosgw = await startRadosgw(t, { killed: true });
 
 async function setup(t: Test, changes: Partial<S3Options> = {}, times: Partial<S3Times> = {}) {
   const options = { ...s3OptionsOf(radosgw, await radosgw.makeBucket()), ...changes };
