@@ -23,7 +23,10 @@ export interface Finished {
 }
 
 /** Runs a command to its end. */
-export async function longshore(args: readonly string[], options: { readonly cwd?: string } = {}): Promise<Finished> {
+export async function longshore(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Finished> {
   const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
@@ -117,9 +120,20 @@ export async function up(t: Teardown, dir: string, args: readonly string[] = [])
   };
 }
 
+export interface Running {
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL. */
+  crash(): Promise<void>;
+}
+
 /** A long-running command, ready when its log on standard output says so; ended with the test, whatever happened. */
-export async function running(t: Teardown, args: readonly string[]): Promise<{ stop(): Promise<number | null> }> {
-  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function running(
+  t: Teardown,
+  args: readonly string[],
+  options: { readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Running> {
+  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const exited = once(child, 'close') as Promise<[number | null]>;
   const stop = async (): Promise<number | null> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
@@ -136,7 +150,13 @@ export async function running(t: Teardown, args: readonly string[]): Promise<{ s
     });
   void exited.then(() => ready.reject(new Error(`ended before it was ready:\n${heard.join('\n')}`)));
   await ready.promise;
-  return { stop };
+  return {
+    stop,
+    async crash() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
 }
 
 /** Resolves at the first line of stderr that matches; rejects with all that was said when the process ends before. */

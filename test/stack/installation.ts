@@ -1,0 +1,171 @@
+// One installation on the whole stack: every server, the sample configuration for it, and processes that share it.
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Channel, connect } from 'amqplib';
+import pg from 'pg';
+import { parse, stringify } from 'yaml';
+import { formatFault } from '../../config/fault.ts';
+import { loadConfiguration } from '../../config/load.ts';
+import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
+import { newKeyPair } from '../../http/local-issuer.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { ROOT } from '../support/longshore.ts';
+import { freePort } from '../support/ports.ts';
+import { KafkaCluster } from './kafka.ts';
+import { type RabbitMq, startRabbitMq } from './rabbitmq.ts';
+import { type Radosgw, startRadosgw } from './radosgw.ts';
+import { BASE_DN, type Slapd, startSlapd } from './slapd.ts';
+
+const SAMPLE = join(ROOT, 'config', 'samples', 'full-stack.yaml');
+const ENTRY = join(ROOT, 'bin', 'longshore.ts');
+const PARTITIONS = 12;
+export const TARGETS = ['AlphaDB', 'BetaDB'] as const;
+
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
+export interface Installation {
+  readonly dir: string;
+  /** Of every process. */
+  readonly file: string;
+  readonly cache: TestDatabase;
+  /** Where the target's rows are. */
+  readonly sites: Readonly<Record<(typeof TARGETS)[number], TestDatabase>>;
+  readonly bucket: string;
+  readonly kafka: KafkaCluster;
+  readonly rabbit: RabbitMq;
+  readonly store: Radosgw;
+  readonly directory: Slapd;
+  /** For a process; the port is that of its installer API. */
+  environment(port: number): Readonly<Record<string, string>>;
+}
+
+interface SampleFile {
+  installer: {
+    plugins: Record<string, { installRoot?: string; scripts?: object }>;
+    lanes: Record<string, object>;
+  };
+}
+
+export interface InstallationOptions {
+  /** Instead of those of the sample. */
+  readonly lanes?: Readonly<Record<string, object>>;
+  /** Instead of the sample plugin, which `longshore plugin` would serve. */
+  readonly plugin?: { readonly port: number };
+  /** The store's files outlive the store. */
+  readonly durable?: boolean;
+}
+
+export async function installation(t: Teardown, options: InstallationOptions = {}): Promise<Installation> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-stack-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const [cache, alpha, beta] = [await testDatabase(t), await testDatabase(t), await testDatabase(t)];
+  await Promise.all([createSchema(alpha, 'alpha_data'), createSchema(beta, 'beta_data')]);
+  const [rabbit, store, directory] = await Promise.all([
+    startRabbitMq(await mkdtemp(join(tmpdir(), 'longshore-rabbitmq-'))),
+    startRadosgw(t, { durable: options.durable ?? false }),
+    startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-'))),
+  ]);
+  t.teardown(() => rabbit[Symbol.asyncDispose]());
+  t.teardown(() => directory[Symbol.asyncDispose]());
+  const kafka = await KafkaCluster.start(t);
+  const bucket = await store.makeBucket();
+  await declare(rabbit);
+  await store.notifyAmqp(bucket, { amqpPort: rabbit.port, exchange: 'object-changes', topic: 'changes' });
+  for (const [cn, { host, port, database }] of [
+    ['alpha-db', alpha],
+    ['beta-db', beta],
+  ] as const)
+    directory.put({
+      cn,
+      classes: ['PostgresServiceContext'],
+      attributes: { pgConnectionParam: [`host=${host}`, `port=${port}`, `dbname=${database}`] },
+    });
+  const caFile = join(dir, 'authorities.pem');
+  const authorities = [rabbit.caFile, store.certificate.caFile, directory.caFile];
+  await writeFile(caFile, (await Promise.all(authorities.map((file) => readFile(file, 'utf8')))).join(''));
+  const pluginPort = options.plugin?.port ?? (await freePort());
+  const file = await writeConfiguration(dir, options);
+  const keys = await newKeyPair();
+  await writeFile(join(dir, 'key.pem'), keys.privateKeyPem, { mode: 0o600 });
+  await writeFile(join(dir, 'key.pub.pem'), keys.publicKeyPem);
+  const unreachable = await freePort();
+  const environment = (port: number): Readonly<Record<string, string>> => ({
+    LONGSHORE_ADMIN_TOKEN: 'a'.repeat(40),
+    LONGSHORE_ISSUER: 'stack',
+    LONGSHORE_PUBLIC_KEY_FILE: join(dir, 'key.pub.pem'),
+    LONGSHORE_PRIVATE_KEY_FILE: join(dir, 'key.pem'),
+    LONGSHORE_PORT: String(port),
+    CA_FILE: caFile,
+    CACHE_DB_SERVER: `${cache.host}:${cache.port}`,
+    CACHE_DB_NAME: cache.database,
+    CACHE_DB_USER: cache.user,
+    CACHE_DB_PASSWORD: cache.password,
+    CACHE_DB_TLS: 'false',
+    S3_SERVER: `127.0.0.1:${store.tlsPort}`,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY: store.accessKey,
+    S3_SECRET_KEY: store.secretKey,
+    RABBITMQ_SERVER: `localhost:${rabbit.tlsPort}`,
+    RABBITMQ_USER: 'guest',
+    RABBITMQ_PASSWORD: 'guest',
+    KAFKA_SERVER: kafka.addresses,
+    KAFKA_SESSION_TIMEOUT: '6s',
+    KAFKA_HEARTBEAT_INTERVAL: '1s',
+    // The first does not answer.
+    LDAP_SERVERS: `localhost:${unreachable}, localhost:${directory.tlsPort}`,
+    LDAP_BASE_DN: BASE_DN,
+    TARGET_DB_USER: alpha.user,
+    TARGET_DB_PASSWORD: alpha.password,
+    TARGET_DB_TLS: 'false',
+    GENELIST_PLUGIN_SERVER: `127.0.0.1:${pluginPort}`,
+  });
+  await makeTopics(kafka, file, environment(1));
+  const sites = { AlphaDB: alpha, BetaDB: beta };
+  return { dir, file, cache, sites, bucket, kafka, rabbit, store, directory, environment };
+}
+
+/** The sample, with the plugin's scripts and folder of this machine. */
+async function writeConfiguration(dir: string, { lanes }: InstallationOptions): Promise<string> {
+  const sample = parse(await readFile(SAMPLE, 'utf8')) as SampleFile;
+  const launchers = await writeSampleLaunchers(join(dir, 'scripts'), [process.execPath, ENTRY]);
+  await mkdir(join(dir, 'installed'));
+  Object.assign(sample.installer.plugins.genelist ?? {}, {
+    installRoot: encodeURI(join(dir, 'installed')),
+    scripts: Object.fromEntries(
+      Object.entries(launchers.genelist).map(([key, path]) => [key, { pathOverride: encodeURI(path) }]),
+    ),
+  });
+  if (lanes) sample.installer.lanes = lanes;
+  const file = join(dir, 'longshore.yaml');
+  await writeFile(file, stringify(sample), { mode: 0o600 });
+  return file;
+}
+
+/** What the lanes of the configuration read. */
+async function makeTopics(kafka: KafkaCluster, file: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const loaded = await loadConfiguration(file, { env });
+  if (!loaded.ok) throw new Error(loaded.faults.map(formatFault).join('\n'));
+  for (const lane of Object.values(loaded.configuration.installer.lanes))
+    if ('eventChannel' in lane) await kafka.createTopic(lane.eventChannel, PARTITIONS);
+}
+
+/** The store publishes into the exchange from the first object on; the queue keeps what comes before anybody reads. */
+async function declare(rabbit: RabbitMq): Promise<void> {
+  const model = await connect(`amqp://127.0.0.1:${rabbit.port}`);
+  const channel: Channel = await model.createChannel();
+  await channel.assertExchange('object-changes', 'topic', { durable: true });
+  await channel.assertQueue('object-changes-of-longshore', { durable: true });
+  await channel.bindQueue('object-changes-of-longshore', 'object-changes', 'changes');
+  await model.close();
+}
+
+async function createSchema(db: TestDatabase, name: string): Promise<void> {
+  const client = new pg.Client(db);
+  await client.connect();
+  await client.query(`create schema ${pg.escapeIdentifier(name)}`);
+  await client.end();
+}
