@@ -7,6 +7,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactoryArgs, Kafka, type KafkaConfig, type LogEntry, logLevel } from 'kafkajs';
 import type { Logger } from '../log.ts';
+import { systemClock } from '../time.ts';
 import { installCodecs } from './kafka-codecs.ts';
 
 const KEEP_ALIVE_MS = 15_000;
@@ -65,7 +66,7 @@ function spendNegativeTimerWarning(): void {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {
-    clearTimeout(setTimeout(() => undefined, -1));
+    systemClock.after(-1, () => undefined)();
   } finally {
     process.emitWarning = emitWarning;
   }

@@ -9,6 +9,7 @@
 // away meanwhile comes again to whoever has it now. A partition whose batch was refused rests for a while; others go on.
 
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
+import { transient } from '../failure.ts';
 import { JoinedSignal } from '../joined-signal.ts';
 import type { Logger } from '../log.ts';
 import { Backoff } from '../retry.ts';
@@ -53,6 +54,7 @@ export class KafkaMembership {
   readonly #refused = new Map<string, Backoff>();
   #state: 'connecting' | 'joining' | 'joined' = 'connecting';
   #epoch = 0;
+  #heardAt = 0;
   #committer: Committer | undefined;
   #committing: Promise<void> | undefined;
   #handling: Promise<unknown> = Promise.resolve();
@@ -67,13 +69,14 @@ export class KafkaMembership {
    * @param ended nothing is waited for any more: the connections are cut
    */
   async run(signal: AbortSignal, ended: AbortSignal): Promise<void> {
-    const { settings, clock } = this.#options;
+    const { settings } = this.#options;
     using over = new JoinedSignal(signal);
     const consumer = this.#client.kafka.consumer({
       ...consumerOptions(settings),
       partitionAssigners: [subscribedAssigner],
     });
-    const { CRASH, GROUP_JOIN, REBALANCING } = consumer.events;
+    const { CRASH, FETCH, GROUP_JOIN, HEARTBEAT, REBALANCING } = consumer.events;
+    for (const event of [FETCH, GROUP_JOIN, HEARTBEAT] as const) consumer.on(event, () => this.#hear());
     consumer.on(CRASH, ({ payload }) => over.abort(this.#lost(payload.error)));
     consumer.on(GROUP_JOIN, ({ payload }) => this.#join(payload.memberAssignment));
     // Sent before the request to join again, on the same connection.
@@ -81,16 +84,40 @@ export class KafkaMembership {
     const starting = this.#start(consumer, over.signal);
     try {
       await unlessAborted(starting, over.signal);
-      for (;;) {
-        await clock.sleep(settings.consumers.autoCommitIntervalMs, over.signal);
-        await this.#commit();
-      }
+      await Promise.all([this.#commitByTime(over.signal), this.#watch(over.signal)]);
     } catch (error) {
+      over.abort(error);
+      // One batch at a time, in the next membership too.
+      await settledUnless(this.#handling, ended);
       if (!signal.aborted) throw this.#lost(error);
       await this.#leave(consumer, starting, ended);
     } finally {
       void consumer.disconnect().catch(() => undefined);
       this.#client.cut();
+    }
+  }
+
+  #hear(): void {
+    this.#heardAt = this.#options.clock.now();
+  }
+
+  /** Rejects when the client is silent for so long that the group must have dropped it, whatever it believes. */
+  async #watch(over: AbortSignal): Promise<never> {
+    const { clock, settings } = this.#options;
+    const { sessionTimeoutMs, maxPollIntervalMs } = settings.consumers;
+    const longest = sessionTimeoutMs + maxPollIntervalMs;
+    for (this.#hear(); ; ) {
+      const left = this.#heardAt + longest - clock.now();
+      if (left <= 0) throw transient(`nothing was heard of the group for ${longest} ms`, { unreachable: true });
+      await clock.sleep(left, over);
+    }
+  }
+
+  async #commitByTime(over: AbortSignal): Promise<never> {
+    const { clock, settings } = this.#options;
+    for (;;) {
+      await clock.sleep(settings.consumers.autoCommitIntervalMs, over);
+      await this.#commit();
     }
   }
 
@@ -147,7 +174,10 @@ export class KafkaMembership {
       const handling = handle(batch);
       while (!(await settledWithin(clock, settings.consumers.heartbeatIntervalMs, handling)))
         // What a failed heartbeat says is heard by the next one of the client itself.
-        void heartbeat().catch(() => undefined);
+        void heartbeat().then(
+          () => this.#hear(),
+          () => undefined,
+        );
       await handling;
       return true;
     } catch (err) {
@@ -186,10 +216,8 @@ export class KafkaMembership {
   }
 
   async #leave(consumer: Consumer, starting: Promise<void>, ended: AbortSignal): Promise<void> {
-    if (this.#state === 'connecting') return;
+    if (this.#state === 'connecting' || ended.aborted) return;
     const { clock, log } = this.#options;
-    await settledUnless(this.#handling, ended);
-    if (ended.aborted) return;
     const leaving = (async () => {
       await starting;
       await this.#commit();

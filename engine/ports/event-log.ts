@@ -15,11 +15,17 @@ export interface ChannelFilter {
 }
 
 export interface EventLog {
-  /** Durable when it resolves. */
+  /**
+   * Durable when it resolves. When it rejects, some or all records may be there all the same: events may repeat. `transient`
+   * while the log does not take them.
+   */
   publish(records: readonly EventRecord[], signal: AbortSignal): Promise<void>;
   /**
-   * Hands over batches (1..500) of the wanted channels until the signal aborts, then resolves. A batch is acknowledged
-   * after `handle` resolved; when it rejects, the batch comes again.
+   * Hands over batches (1..500) of the wanted channels, one at a time, until the signal aborts, then resolves. A batch is
+   * acknowledged after `handle` resolved; when it rejects, the batch comes again after a pause. What was acknowledged may
+   * come again where a process died or consumers came and went; nothing is left out. Records of one dataset and channel keep
+   * the order of their publishing while one process publishes them. Rejects only with a defect of ours; a log that is away
+   * is waited for.
    */
   consume(
     wanted: readonly ChannelFilter[],

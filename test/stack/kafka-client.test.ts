@@ -9,6 +9,7 @@ import t, { type Test } from 'tap';
 import { KafkaClient } from '../../engine/adapters/kafka-client.ts';
 import { producerClient } from '../../engine/adapters/kafka-options.ts';
 import { createLogger, silentLogger } from '../../engine/log.ts';
+import { systemClock } from '../../engine/time.ts';
 import { makeCertificate } from './certificate.ts';
 import { KafkaCluster } from './kafka.ts';
 import { eventOf, openLog, Reader } from './kafka-reader.ts';
@@ -118,6 +119,26 @@ t.test('a reader that the group refuses, and one whose cluster went away, start 
   await t.rejects(log.probe(signal), { kind: 'transient', message: /does not answer/ });
   await cluster.up();
   await log.publish([eventOf('restarted', 2)], signal);
+  await reader.until((seen) => seen.includes(2));
+  await reader.stop();
+});
+
+t.test('a reader whose client has fallen silent starts over', async (t) => {
+  await cluster.createTopic('silent', 1);
+  const file = join(t.testdir(), 'log');
+  // The client itself would wait for an answer for a minute.
+  const consumers = { groupId: 'silent', requestTimeoutMs: 60_000, maxPollIntervalMs: 1_000 };
+  const log = openLog(t, cluster, { consumers }, {}, createLogger({ level: 'info', to: { file } }));
+  const reader = new Reader(log, 'silent');
+  await log.publish([eventOf('silent', 1)], signal);
+  await reader.until((seen) => seen.includes(1));
+  cluster.pause();
+  t.teardown(() => cluster.continue());
+  await systemClock.sleep(7_000);
+  cluster.continue();
+  const lost = linesOf(file).filter(({ msg }) => msg === 'the event log cannot be read; trying again');
+  t.match(lost[0], { err: { message: 'nothing was heard of the group for 5500 ms', kind: 'transient' } });
+  await log.publish([eventOf('silent', 2)], signal);
   await reader.until((seen) => seen.includes(2));
   await reader.stop();
 });
