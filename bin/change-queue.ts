@@ -35,10 +35,10 @@ type Installer = Pick<Configuration['installer'], 'objectStore' | 'queueBroker'>
 export function openChangeQueue(installer: Installer, parts: ChangeQueueParts): OpenChangeQueue {
   const { db, instance, clock, log, metrics } = parts;
   const queue = new PostgresChangeQueue(db, instance, clock, log);
-  if (installer.queueBroker.driver === 'postgres') return { changes: queue, journal: queue, checks: [] };
   const results = metrics.counter('queue_messages_total', 'Records that the queue broker handed over in vain.', [
     'result',
   ]);
+  if (installer.queueBroker.driver === 'postgres') return { changes: queue, journal: queue, checks: [] };
   const options: RabbitQueueOptions = {
     ...rabbitOptions(installer.queueBroker.global),
     bucket: bucketOf(installer),
@@ -52,7 +52,8 @@ export function openChangeQueue(installer: Installer, parts: ChangeQueueParts): 
 
 type Broker = Extract<Installer['queueBroker'], { readonly global: unknown }>['global'];
 
-function rabbitOptions({
+/** Of the section `queueBroker`. */
+export function rabbitOptions({
   connection,
   exchange,
   queue,
