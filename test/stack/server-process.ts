@@ -22,6 +22,12 @@ export interface ServerCommand {
   readonly ready: () => Promise<boolean>;
 }
 
+/** A test that breaks before its teardown leaves none of them behind. */
+const running = new Set<ServerProcess>();
+process.on('exit', () => {
+  for (const server of running) server.signal('SIGKILL');
+});
+
 export class ServerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
@@ -58,6 +64,7 @@ export class ServerProcess implements AsyncDisposable {
   private constructor(child: ChildProcess) {
     this.#child = child;
     this.#closed = once(child, 'close').catch(() => undefined);
+    running.add(this);
   }
 
   get pid(): number {
@@ -94,6 +101,7 @@ export class ServerProcess implements AsyncDisposable {
     await this.#closed;
     // What of the group outlived its leader.
     this.signal('SIGKILL');
+    running.delete(this);
   }
 }
 
