@@ -3,8 +3,9 @@
 import { readFileSync } from 'node:fs';
 import type { AccessMailOptions } from '../actors/daemons/access-mail.ts';
 import type { Configuration } from '../config/configuration.ts';
+import type { MailConfiguration } from '../config/schema/mail.ts';
 import { MailDirectory } from '../engine/adapters/mail-directory.ts';
-import { SmtpMailer } from '../engine/adapters/smtp.ts';
+import { SmtpMailer, type SmtpOptions } from '../engine/adapters/smtp.ts';
 import type { Scope } from '../engine/scope.ts';
 
 export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
@@ -16,6 +17,17 @@ export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo'
 const LOCAL_SENDER = 'longshore@localhost';
 const LOCAL_RETRY = { tries: 10, baseMs: 1_000, maxMs: 60_000 };
 
+/** Of the section `mail`. */
+export function smtpOptions(mail: MailConfiguration): SmtpOptions {
+  const { server, security, tlsOptions, username, password, timeoutMs } = mail;
+  const { caFile, verify } = tlsOptions;
+  return {
+    ...{ host: server.host, port: server.port, security, timeoutMs },
+    tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) },
+    login: username === undefined ? undefined : { user: username, pass: password ?? '' },
+  };
+}
+
 /** Undefined when nobody delivers: mails wait. */
 export function mailDelivery(
   { mail, access }: Pick<Configuration, 'mail' | 'access'>,
@@ -23,15 +35,9 @@ export function mailDelivery(
   scope: Scope,
 ): MailDelivery | undefined {
   if (mail) {
-    const { server, security, tlsOptions, username, password, timeoutMs, retry } = mail;
-    const { caFile, verify } = tlsOptions;
-    const mailer = new SmtpMailer({
-      ...{ host: server.host, port: server.port, security, timeoutMs },
-      tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) },
-      login: username === undefined ? undefined : { user: username, pass: password ?? '' },
-    });
-    const replyTo = mail.replyTo ?? access?.supportEmail;
-    return { mailer: scope.use('mail server', mailer), from: mail.from, replyTo, retry, isServer: true };
+    const mailer = new SmtpMailer(smtpOptions(mail));
+    const { from, retry, replyTo = access?.supportEmail } = mail;
+    return { mailer: scope.use('mail server', mailer), from, replyTo, retry, isServer: true };
   }
   if (mailDir === undefined) return undefined;
   const mailer = new MailDirectory(mailDir);

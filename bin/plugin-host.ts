@@ -35,7 +35,7 @@ type HostSections = Pick<Configuration, 'pluginHost'> & {
 /** Scripts at a time, calls that may wait for one, and for how long: less than the margin of the client's time-out. */
 const GATE = { maxScripts: 10, maxCalls: 60, maxWaitMs: 30_000 };
 /** Where the scripts of a plugin's image are expected when `pathOverride` does not say. */
-const SCRIPT_PATHS = {
+export const SCRIPT_PATHS = {
   dataCleaning: '/opt/longshore/bin/import',
   checkCompatibility: '/opt/longshore/bin/check-compatibility',
   dataInstall: '/opt/longshore/bin/install-data',

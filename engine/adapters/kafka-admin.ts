@@ -10,6 +10,14 @@ import { type KafkaSettings, producerClient } from './kafka-options.ts';
 /** Repeats of a request for which the cluster's controller was not found. */
 const CREATE_RETRIES = 2;
 
+export interface TopicsFound {
+  /** Number of partitions by topic, of those that are there. */
+  readonly partitions: ReadonlyMap<string, number>;
+  readonly missing: readonly string[];
+  /** Why the missing ones cannot be made by us; absent when they can, or when none is missing. */
+  readonly refused?: string;
+}
+
 export class KafkaAdmin implements AsyncDisposable {
   readonly #client: KafkaClient;
   readonly #settings: KafkaSettings;
@@ -49,6 +57,39 @@ export class KafkaAdmin implements AsyncDisposable {
     const missing = unknown.filter((topic) => !there.has(topic));
     if (missing.length > 0) await unlessAborted(this.#create(missing), signal);
     for (const topic of unknown) this.#settled.add(topic);
+  }
+
+  /** What {@link ensure} would find; changes nothing. */
+  async inspect(topics: readonly string[], signal: AbortSignal): Promise<TopicsFound> {
+    const all = await unlessAborted(
+      this.#ask((admin) => admin.listTopics()),
+      signal,
+    );
+    const there = topics.filter((topic) => all.includes(topic));
+    const missing = topics.filter((topic) => !all.includes(topic));
+    // Asked of those alone that are there: a cluster may make a topic because somebody asks for it.
+    const described =
+      there.length === 0
+        ? undefined
+        : await unlessAborted(
+            this.#ask((admin) => admin.fetchTopicMetadata({ topics: there })),
+            signal,
+          );
+    const partitions = new Map(described?.topics.map(({ name, partitions }) => [name, partitions.length]));
+    if (missing.length === 0) return { partitions, missing };
+    const refused = await unlessAborted(this.#wouldRefuse(missing), signal);
+    return { partitions, missing, ...(refused === undefined ? {} : { refused }) };
+  }
+
+  /** Why the cluster would not let us make them; undefined when it would. */
+  async #wouldRefuse(topics: readonly string[]): Promise<string | undefined> {
+    try {
+      const admin = await this.#connected();
+      await admin.createTopics({ topics: topics.map((topic) => ({ topic })), validateOnly: true });
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
   }
 
   async #create(topics: readonly string[]): Promise<void> {

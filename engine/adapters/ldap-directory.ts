@@ -54,6 +54,7 @@ export class LdapDirectory implements Directory {
   async #ask<Answer>(question: (client: Client) => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
     const { servers, tls } = this.#options;
     const faults: string[] = [];
+    const errors: unknown[] = [];
     for (const { host, port } of servers) {
       signal.throwIfAborted();
       const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -67,12 +68,16 @@ export class LdapDirectory implements Directory {
         return await unlessAborted(question(client), signal);
       } catch (error) {
         if (signal.aborted) throw error;
+        errors.push(error);
         faults.push(`${at}: ${messageOf(error) || (error as Error).name}`);
       } finally {
         await client.unbind().catch(() => undefined);
       }
     }
-    throw transient(`no directory server answers (${faults.join('; ')})`, { unreachable: true });
+    throw transient(`no directory server answers (${faults.join('; ')})`, {
+      cause: new AggregateError(errors),
+      unreachable: true,
+    });
   }
 }
 

@@ -2,13 +2,23 @@
 
 import { createHash } from 'node:crypto';
 import { Failure } from '../failure.ts';
-import { type Postgres, quoteIdentifier } from './postgres.ts';
+import { type Postgres, quoteIdentifier, type Sql } from './postgres.ts';
 
 export interface Migration {
   /** From 1, without gaps. */
   readonly number: number;
   readonly name: string;
   readonly sql: string;
+}
+
+/** Numbers of migrations by what is the matter with them; nothing is when all are empty. */
+export interface MigrationState {
+  /** {@link migrate} would apply them. */
+  readonly missing: readonly number[];
+  /** Applied, and changed in this program since. */
+  readonly changed: readonly number[];
+  /** Applied by a newer program. */
+  readonly unknown: readonly number[];
 }
 
 /** Any number; the same for every process, so that two starting at once take turns. */
@@ -26,7 +36,7 @@ export async function migrate(
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const quoted = quoteIdentifier(schema);
-  const sums = new Map(migrations.map((m) => [m.number, createHash('sha256').update(m.sql).digest('hex')]));
+  const sums = checksums(migrations);
   const applied: number[] = [];
   await db.transaction(async (sql) => {
     await sql.query('select pg_advisory_xact_lock($1)', [LOCK]);
@@ -67,3 +77,26 @@ export async function migrate(
     );
   return applied;
 }
+
+/** What {@link migrate} would find; changes nothing. */
+export async function migrationState(
+  sql: Sql,
+  schema: string,
+  migrations: readonly Migration[],
+): Promise<MigrationState> {
+  const table = `${quoteIdentifier(schema)}.migration`;
+  const [found] = await sql.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
+  const rows = found?.there
+    ? await sql.query<{ number: number; checksum: string }>(`select number, checksum from ${table} order by number`)
+    : [];
+  const applied = new Map(rows.map(({ number, checksum }) => [number, checksum]));
+  const sums = checksums(migrations);
+  return {
+    missing: [...sums.keys()].filter((number) => !applied.has(number)),
+    changed: [...applied].flatMap(([number, sum]) => (sums.has(number) && sums.get(number) !== sum ? [number] : [])),
+    unknown: [...applied.keys()].filter((number) => !sums.has(number)),
+  };
+}
+
+const checksums = (migrations: readonly Migration[]): ReadonlyMap<number, string> =>
+  new Map(migrations.map((m) => [m.number, createHash('sha256').update(m.sql).digest('hex')]));

@@ -64,6 +64,20 @@ export class RabbitSession implements AsyncDisposable {
     await using _session = await RabbitSession.#connected(options, async () => undefined, clock, log, signal);
   }
 
+  /** Logs in, does the work on the connection, and leaves. Fails as {@link RabbitSession.open}. */
+  static async visit<Result>(
+    options: RabbitOptions,
+    work: (model: ChannelModel) => Promise<Result>,
+    clock: Clock,
+    log: Logger,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const result = Promise.withResolvers<Result>();
+    const begin = async (session: RabbitSession): Promise<void> => result.resolve(await work(session.#model));
+    await using _session = await RabbitSession.#connected(options, begin, clock, log, signal);
+    return await result.promise;
+  }
+
   static async #connected(
     options: RabbitOptions,
     begin: (session: RabbitSession) => Promise<void>,

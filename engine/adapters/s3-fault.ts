@@ -33,6 +33,16 @@ const CUT_OFF = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', '
 const REFUSED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 const AWAY_STATUS = new Set([408, 429, 502, 503, 504]);
 
+/** The store's code and nothing else of what it said. */
+class S3Code extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(code);
+    this.code = code;
+  }
+}
+
 /**
  * @param what was being done to which object where
  * @param status of the last answer; undefined when there was none
@@ -41,7 +51,7 @@ export function s3Fault(error: unknown, what: string, status: number | undefined
   if (error instanceof Failure) return error;
   const code = s3Code(error) ?? (status === undefined ? undefined : CODE_OF_STATUS[status]);
   const toMend = code === undefined ? undefined : TO_MEND[code];
-  if (code !== undefined && toMend !== undefined) return away(`${what}: ${toMend} (${code})`);
+  if (code !== undefined && toMend !== undefined) return away(`${what}: ${toMend} (${code})`, new S3Code(code));
   if (AWAY_CODES.has(code ?? '') || (status !== undefined && AWAY_STATUS.has(status)))
     return away(`${what}: the store is busy or away (${code ?? `HTTP ${status}`})`);
   if (status === 404 && code === undefined) return away(`${what}: it answered 404 as no S3 store does; check server`);

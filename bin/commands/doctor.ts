@@ -1,0 +1,29 @@
+// `longshore doctor`: whether everything that a configuration names is there and as it should be, and if not, how to mend
+// it. It changes nothing anywhere.
+
+import { systemClock } from '../../engine/time.ts';
+import { parse } from '../arguments.ts';
+import { type Command, EXIT } from '../command.ts';
+import { checksOf } from '../doctor/checks.ts';
+import { isWell, reportJson, reportText } from '../doctor/report.ts';
+import { runChecks } from '../doctor/run-checks.ts';
+import { loadConfig } from '../load-config.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = { config: { type: 'string' }, json: { type: 'boolean', default: false } } as const;
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'check everything that a configuration file names, and say how to mend what is wrong',
+  usage: 'longshore doctor --config FILE [--json]',
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    const { config: file, json } = values;
+    if (file === undefined || positionals.length > 0) throw new UsageError('--config FILE is needed');
+    const configuration = await loadConfig(file, io);
+    const checks = await checksOf(configuration, { file, env: io.env, clock: systemClock });
+    const diagnoses = await runChecks(checks, systemClock, io.signal);
+    io.out(json ? reportJson(diagnoses) : reportText(diagnoses));
+    return isWell(diagnoses) ? EXIT.ok : EXIT.unreachable;
+  },
+};

@@ -1,0 +1,64 @@
+// The code of an error, wherever in the chain of its causes it stands, and what to do about those of the network.
+
+import { getSystemErrorName } from 'node:util';
+
+/** The first code (`ECONNREFUSED`, `28P01`, `NoSuchBucket`) from the error inwards; undefined when none has one. */
+export function codeOf(error: unknown): string | undefined {
+  const seen = new Set<unknown>();
+  const queue = [error];
+  for (const one of queue) {
+    if (typeof one !== 'object' || one === null || seen.has(one)) continue;
+    seen.add(one);
+    const { code, errno, cause, errors } = one as Record<'code' | 'errno' | 'cause' | 'errors', unknown>;
+    // Some libraries put a code of their own over the system's, and leave its number.
+    if (typeof errno === 'number' && errno < 0) return getSystemErrorName(errno);
+    if (typeof code === 'string' && code !== '') return code;
+    queue.push(cause, ...(Array.isArray(errors) ? errors : []));
+  }
+  return undefined;
+}
+
+export interface Place {
+  /** Such as `PostgreSQL`. */
+  readonly server: string;
+  /** How it is started, when we know. */
+  readonly start?: string;
+  /** Path in the configuration of what says where it is. */
+  readonly key: string;
+  /** Path in the configuration of the TLS switch and of the section beside it; absent where there is no TLS. */
+  readonly tls?: { readonly switch: string; readonly options: string };
+}
+
+const NAME = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME']);
+const NO_WAY = new Set([
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEOUT',
+]);
+const CUT = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** Undefined when the error is none of the network's. */
+export function networkMend(error: unknown, { server, start = server, key, tls }: Place): string | undefined {
+  const code = codeOf(error);
+  if (code === undefined) return undefined;
+  if (code === 'ECONNREFUSED')
+    return `nothing listens there: start ${start}, or correct ${key}; check that ${server} listens on this address and not on another`;
+  if (NAME.has(code)) return `the name is not known here: correct ${key}, or the name service of this machine`;
+  if (NO_WAY.has(code)) return `no way there: check ${key}, the network between, and firewalls`;
+  if (code === 'EACCES' || code === 'EPERM') return `this machine forbids the connection: check its firewall`;
+  const how = tls ?? { switch: key, options: key };
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `its certificate is for another name: put a name of the certificate into ${key}`;
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return `renew its certificate, or set the clocks: it is not valid today`;
+  if (/CERT|SIGNED|ISSUER|VERIFY/.test(code))
+    return `its certificate is not trusted: put the PEM file of the authority that signed it into ${how.options}.caFile`;
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL'))
+    return `it does not speak TLS on this port: correct ${how.switch}, or the port in ${key}`;
+  if (CUT.has(code))
+    return `it closes the connection: look into the log of ${server}; check ${how.switch}, and that the port in ${key} is that of ${server}`;
+  return undefined;
+}

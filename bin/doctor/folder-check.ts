@@ -1,0 +1,86 @@
+// A folder: there, or where it can be made; to be written; with room.
+
+import { constants, type StatsFs } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Check, type Findings, fault, type Problem, warning } from './check.ts';
+import { codeOf } from './error-codes.ts';
+
+export interface FolderOptions {
+  readonly name: string;
+  /** Absolute. */
+  readonly path: string;
+  /** Path in the configuration; absent for one that follows from the file's place. */
+  readonly key?: string;
+  /** The service makes it when it is missing. */
+  readonly made: boolean;
+  /** Free space below which work will soon fail. */
+  readonly wantedBytes: number;
+}
+
+const GIB = 1024 ** 3;
+
+export const folderCheck = (options: FolderOptions): Check => ({
+  name: options.name,
+  where: options.path,
+  tried: 'looked for it, its permissions and its free space',
+  look: () => look(options),
+  explain: () => 'look at it by hand: is its disk mounted and well?',
+});
+
+async function look({ path, key, made, wantedBytes }: FolderOptions): Promise<Findings> {
+  const elsewhere = key === undefined ? '' : `, or correct ${key}`;
+  const folder = made ? await firstThere(path) : path;
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    (error: unknown) => codeOf(error) ?? 'no reason is given',
+  );
+  if (typeof isFolder === 'string')
+    return { problems: [fault(`it is not there (${isFolder})`, `make it, or mount what belongs there${elsewhere}`)] };
+  if (!isFolder) return { problems: [fault(`${folder} is no folder`, `move it away${elsewhere}`)] };
+  const closed = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => undefined,
+    (error: unknown) => codeOf(error),
+  );
+  if (closed !== undefined)
+    return {
+      problems: [
+        fault(`${folder} cannot be written (${closed})`, `let user id ${process.getuid?.()} write there${elsewhere}`),
+      ],
+    };
+  const { says, problems } = roomOf(await statfs(folder), wantedBytes, elsewhere);
+  return { says: folder === path ? says : `${says}; it will be made`, problems };
+}
+
+/** The folder, or the nearest above it that is there. */
+async function firstThere(path: string): Promise<string> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    const isMissing = await stat(folder).then(
+      () => false,
+      (error: unknown) => codeOf(error) === 'ENOENT',
+    );
+    if (!isMissing || folder === dirname(folder)) return folder;
+  }
+}
+
+/** Exported for its test. */
+export function roomOf(
+  { bavail, bsize, files, ffree }: Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>,
+  wantedBytes: number,
+  elsewhere: string,
+): { readonly says: string; readonly problems: readonly Problem[] } {
+  const freeBytes = bavail * bsize;
+  const says = `${gib(freeBytes)} free`;
+  const mend = `make room${elsewhere}`;
+  const problems = [
+    ...(freeBytes === 0 ? [fault('its disk is full', mend)] : []),
+    ...(freeBytes > 0 && freeBytes < wantedBytes
+      ? [warning(`${says}, less than the ${gib(wantedBytes)} it may need at once`, mend)]
+      : []),
+    // Some file systems count no files.
+    ...(files > 0 && ffree === 0 ? [fault('its disk takes no more files', mend)] : []),
+  ];
+  return { says, problems };
+}
+
+const gib = (bytes: number): string => `${(bytes / GIB).toFixed(1)} GiB`;

@@ -1,0 +1,51 @@
+// What the process finds on its machine: the version of Node.js, and how many files it may open.
+
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { type Check, fault, type Problem, warning } from './check.ts';
+
+export interface MachineOptions {
+  /** Files and sockets that the configuration may have open at once. */
+  readonly wantedFiles: number;
+}
+
+/** The first that runs what this program is written in as it is. */
+const OLDEST_NODE = 24;
+const FEWEST_FILES = 1_024;
+
+export const machineCheck = ({ wantedFiles }: MachineOptions): Check => ({
+  name: 'machine',
+  where: hostname(),
+  tried: 'read the version of Node.js and the limit of open files',
+  async look() {
+    const limit = openFilesOf(await readFile('/proc/self/limits', 'utf8').catch(() => ''));
+    const files = limit === undefined ? 'no limit of open files that could be read' : `${limit} open files`;
+    return {
+      says: `Node.js ${process.versions.node}, ${files}`,
+      problems: [...nodeProblems(process.versions.node), ...filesProblems(limit, wantedFiles)],
+    };
+  },
+  explain: () => 'look at /proc/self/limits by hand',
+});
+
+/** Exported for its test. */
+export function nodeProblems(version: string): readonly Problem[] {
+  if (Number.parseInt(version, 10) >= OLDEST_NODE) return [];
+  const mend = `run longshore with Node.js ${OLDEST_NODE} or later; npm ci brings one that is tested`;
+  return [fault(`Node.js ${version} is too old`, mend)];
+}
+
+/** Exported for its test. */
+export function filesProblems(limit: number | undefined, wanted: number): readonly Problem[] {
+  if (limit === undefined || limit >= Math.max(wanted, FEWEST_FILES)) return [];
+  const mend = `ulimit -n ${wanted}, LimitNOFILE=${wanted} in a unit of systemd, or --ulimit nofile=${wanted} for a container`;
+  return limit < FEWEST_FILES
+    ? [fault(`only ${limit} files may be open at once`, mend)]
+    : [warning(`${limit} files may be open at once, and the configuration may want ${wanted}`, mend)];
+}
+
+/** The limit that counts; undefined where there is none, or none that can be read. */
+export function openFilesOf(limits: string): number | undefined {
+  const [, soft] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+  return soft === undefined ? undefined : Number(soft);
+}

@@ -1,0 +1,56 @@
+// Programs that the service runs: there, and executable by us.
+
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { type Check, fault, type Problem } from './check.ts';
+import { codeOf } from './error-codes.ts';
+
+export interface Program {
+  /** Such as `script import`. */
+  readonly name: string;
+  /** A path, or a name that is looked for in `path`. */
+  readonly program: string;
+  /** Path in the configuration. */
+  readonly key: string;
+}
+
+export interface ProgramsOptions {
+  readonly name: string;
+  readonly where: string;
+  readonly programs: readonly Program[];
+  /** Colon-separated directories, for programs that are names. */
+  readonly path: string;
+}
+
+export const programsCheck = ({ name, where, programs, path }: ProgramsOptions): Check => ({
+  name,
+  where,
+  tried: `looked for ${programs.length} program${programs.length === 1 ? '' : 's'}`,
+  look: async () => ({ problems: (await Promise.all(programs.map((one) => problemsOf(one, path)))).flat() }),
+  explain: () => 'look at them by hand: is their disk mounted and well?',
+});
+
+async function problemsOf({ name, program, key }: Program, path: string): Promise<readonly Problem[]> {
+  const dirs = path.split(delimiter).filter(isAbsolute);
+  const places = program.includes('/') ? [program] : dirs.map((dir) => join(dir, program));
+  let closed: string | undefined;
+  for (const place of places) {
+    const found = await tried(place);
+    if (found === 'runs') return [];
+    if (found === 'closed') closed ??= place;
+  }
+  return closed === undefined
+    ? [fault(`${name}: ${program} is not there`, `put it there, or correct ${key}`)]
+    : [fault(`${name}: ${closed} may not be executed by user id ${process.getuid?.()}`, `chmod +x ${closed}`)];
+}
+
+async function tried(place: string): Promise<'runs' | 'closed' | 'absent'> {
+  try {
+    if (!(await stat(place)).isFile()) return 'absent';
+    await access(place, constants.X_OK);
+    return 'runs';
+  } catch (error) {
+    return codeOf(error) === 'EACCES' ? 'closed' : 'absent';
+  }
+}
