@@ -46,6 +46,7 @@ export function databaseCheck({ uses, where, locate, explainLocate }: DatabaseCh
     where,
     tried: 'logged in, read version, clock and schemas',
     async look(signal) {
+      options = undefined;
       options = await locate(signal);
       const found = await visitPostgres(options, (sql) => lookInto(sql, uses, clock), signal);
       return { ...found, where: `${hostPort(options)}/${options.database}` };

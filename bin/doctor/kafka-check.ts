@@ -23,7 +23,7 @@ export function kafkaCheck(settings: KafkaSettings, topics: readonly string[]): 
       const commands = missing.map(
         (topic) => `kafka-topics.sh --bootstrap-server ${server} --create --topic ${topic} --partitions ${PARTITIONS}`,
       );
-      const counts = [...partitions].map(([topic, count]) => `${topic} ${count}`);
+      const counts = topics.flatMap((topic) => (partitions.has(topic) ? [`${topic} ${partitions.get(topic)}`] : []));
       const says = [
         ...(counts.length > 0 ? [`partitions: ${counts.join(', ')}`] : []),
         ...(missing.length > 0 && refused === undefined ? [`made at the first start: ${missing.join(', ')}`] : []),

@@ -77,7 +77,10 @@ function networkFault(error: unknown, what: string): Failure | undefined {
   const code = codeOf(error);
   if (code === undefined) return undefined;
   if (/CERT|SIGNED|ISSUER|VERIFY/.test(code))
-    return away(`${what}: its certificate is not trusted (${code}); check tlsOptions.caFile and the name of server`);
+    return away(
+      `${what}: its certificate is not trusted (${code}); check tlsOptions.caFile and the name of server`,
+      error,
+    );
   if (code === 'EPROTO' || code.startsWith('ERR_SSL'))
     return away(`${what}: it does not speak TLS as asked (${code}); check https and the port of server`, error);
   if (code.startsWith('ERR_') && !CUT_OFF.has(code)) return undefined;

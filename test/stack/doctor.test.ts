@@ -1,0 +1,202 @@
+// What `doctor` finds on the real servers: as configured, and each thing that is commonly wrong there. It leaves them as
+// they were.
+
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Channel, connect } from 'amqplib';
+import t from 'tap';
+import type { Check } from '../../bin/doctor/check.ts';
+import { databaseCheck } from '../../bin/doctor/database-check.ts';
+import { directoryCheck, explainEntry } from '../../bin/doctor/directory-check.ts';
+import { kafkaCheck } from '../../bin/doctor/kafka-check.ts';
+import { objectStoreCheck } from '../../bin/doctor/object-store-check.ts';
+import { rabbitCheck } from '../../bin/doctor/rabbit-check.ts';
+import { type Diagnosis, runChecks } from '../../bin/doctor/run-checks.ts';
+import type { Configuration } from '../../config/configuration.ts';
+import { LdapDirectory } from '../../engine/adapters/ldap-directory.ts';
+import type { RabbitOptions } from '../../engine/adapters/rabbit-session.ts';
+import { systemClock } from '../../engine/time.ts';
+import { KafkaCluster } from './kafka.ts';
+import { kafkaSettings } from './kafka-settings.ts';
+import { startRabbitMq } from './rabbitmq.ts';
+import { startRadosgw } from './radosgw.ts';
+import { BASE_DN, startSlapd } from './slapd.ts';
+
+const signal = new AbortController().signal;
+const dirOf = (name: string): Promise<string> => mkdtemp(join(tmpdir(), `longshore-doctor-${name}-`));
+const rabbitmq = await startRabbitMq(await dirOf('rabbitmq'));
+t.teardown(() => rabbitmq[Symbol.asyncDispose]());
+
+async function look(check: Check): Promise<Pick<Diagnosis, 'status' | 'says' | 'problems' | 'where'>> {
+  const [diagnosis] = await runChecks([check], systemClock, signal);
+  if (!diagnosis) throw new Error('a check gives a diagnosis');
+  const { status, where, says, problems } = diagnosis;
+  return { status, where, ...(says === undefined ? {} : { says }), problems };
+}
+
+const named = { durable: true, autoDelete: false, arguments: {} };
+const broker: RabbitOptions = {
+  ...{ name: 'doctor', host: '127.0.0.1', port: rabbitmq.port, username: 'guest', password: 'guest' },
+  timeoutMs: 10_000,
+  exchange: { ...named, name: 'changes-exchange', type: 'topic' },
+  queue: { ...named, name: 'changes-queue', exclusive: false },
+  routing: { key: '#', arguments: {} },
+};
+
+async function withChannel(work: (channel: Channel) => Promise<unknown>): Promise<void> {
+  const model = await connect(`amqp://127.0.0.1:${rabbitmq.port}`);
+  try {
+    await work(await model.createChannel());
+  } finally {
+    await model.close();
+  }
+}
+
+t.test('RabbitMQ: nothing declared, as configured, with other settings, refused', async (t) => {
+  const where = `127.0.0.1:${rabbitmq.port}`;
+  const nothing = 'made at the first start: exchange changes-exchange, queue changes-queue';
+  for (let times = 0; times < 2; times++)
+    t.strictSame(await look(rabbitCheck(broker, systemClock)), { status: 'ok', where, says: nothing, problems: [] });
+  await withChannel(async (channel) => {
+    await channel.assertExchange('changes-exchange', 'topic', { durable: true });
+    await channel.assertQueue('changes-queue', { durable: true });
+    channel.sendToQueue('changes-queue', Buffer.from('{}'));
+    await channel.checkQueue('changes-queue');
+  });
+  t.match(await look(rabbitCheck(broker, systemClock)), { status: 'ok', says: '1 messages wait', problems: [] });
+  const other: RabbitOptions = {
+    ...broker,
+    exchange: { ...broker.exchange, type: 'fanout' },
+    queue: { ...broker.queue, arguments: { 'x-queue-type': 'quorum' } },
+  };
+  t.strictSame((await look(rabbitCheck(other, systemClock))).problems, [
+    {
+      severity: 'fault',
+      wrong: 'exchange changes-exchange is there with other settings',
+      mend: 'make installer.queueBroker.global.exchange agree with the broker, or delete it there so that it is made anew',
+    },
+    {
+      severity: 'fault',
+      wrong: 'queue changes-queue is there with other settings',
+      mend: 'make installer.queueBroker.global.queue agree with the broker, or delete it there so that it is made anew',
+    },
+  ]);
+  const stranger = await look(rabbitCheck({ ...broker, password: 'planted-password' }, systemClock));
+  t.match(stranger, {
+    status: 'failed',
+    problems: [
+      { wrong: /ACCESS_REFUSED/, mend: /^correct installer\.queueBroker\.global\.connection\.username and password/ },
+    ],
+  });
+  t.notMatch(JSON.stringify(stranger), /planted-password/);
+  const untrusted = { ...broker, port: rabbitmq.tlsPort, tls: { rejectUnauthorized: true } };
+  t.match((await look(rabbitCheck(untrusted, systemClock))).problems, [
+    { mend: /authority that signed it into installer\.queueBroker\.global\.connection\.tlsOptions\.caFile$/ },
+  ]);
+});
+
+t.test(
+  'slapd: well, an entry that is missing, one that is there twice, a certificate that is not trusted',
+  async (t) => {
+    await using slapd = await startSlapd(await dirOf('slapd'));
+    const server = { host: '127.0.0.1', port: slapd.port };
+    const section = { servers: [server], baseDn: BASE_DN, tls: false, tlsOptions: { verify: true } };
+    const directory = new LdapDirectory({ servers: [server], baseDn: BASE_DN });
+    t.match(await look(directoryCheck(section, directory)), { status: 'ok', where: `127.0.0.1:${slapd.port}` });
+    const use = { name: 'target SiteA data', schema: 'rows', key: 'installer.installTargets[0].dataDb' };
+    const lookedUp = databaseCheck(
+      {
+        uses: [use],
+        where: 'cn=genes',
+        locate: async (until) => {
+          const at = await directory.find('genes', until);
+          const role = { user: 'dataset', password: 'password', schema: 'rows', applicationName: 'doctor' };
+          return { ...at, ...role, poolSize: 1, idleTimeoutMs: 1_000 };
+        },
+        explainLocate: explainEntry(section),
+      },
+      systemClock,
+    );
+    const mend = /^below cn=databases,dc=example,dc=test there must be exactly one entry of this cn/;
+    t.match((await look(lookedUp)).problems, [{ wrong: /cn=genes .*: there is none$/, mend }]);
+    const classes = ['PostgresServiceContext'];
+    // Port 9 of this machine: there is no database.
+    const attributes = { pgConnectionParam: ['host=127.0.0.1', 'port=9', 'dbname=genes'] };
+    slapd.put({ cn: 'genes', classes, attributes });
+    t.match(await look(lookedUp), {
+      problems: [{ wrong: /database genes at 127\.0\.0\.1:9: .*ECONNREFUSED/, mend: /^nothing listens there/ }],
+    });
+    slapd.put({ cn: 'other', classes: ['applicationProcess'], attributes: {} });
+    slapd.put({ cn: 'genes', classes, attributes, below: 'cn=other' });
+    t.match((await look(lookedUp)).problems, [{ wrong: /there are 2, and there must be one$/, mend }]);
+    const secure = { servers: [{ host: '127.0.0.1', port: slapd.tlsPort }], baseDn: BASE_DN };
+    const distrusting = new LdapDirectory({ ...secure, tls: { rejectUnauthorized: true } });
+    t.match((await look(directoryCheck({ ...section, ...secure }, distrusting))).problems, [
+      { mend: /authority that signed it into installer\.ldap\.tlsOptions\.caFile$/ },
+    ]);
+  },
+);
+
+t.test('Kafka: topics that are there, and topics that are not and cannot be made by us', async (t) => {
+  const cluster = await KafkaCluster.start(t, { topics: { 'import-triggers': 3, 'install-triggers': 2 } });
+  const settings = kafkaSettings(cluster);
+  t.match(await look(kafkaCheck(settings, ['import-triggers', 'install-triggers'])), {
+    status: 'ok',
+    says: 'partitions: import-triggers 3, install-triggers 2',
+    problems: [],
+  });
+  t.match((await look(kafkaCheck(settings, ['import-triggers', 'share-triggers']))).problems, [
+    {
+      wrong: /^topics are missing and may not be made by us \(.+\): share-triggers$/,
+      mend: /kafka-topics\.sh --bootstrap-server .+ --create --topic share-triggers --partitions 6$/,
+    },
+  ]);
+});
+
+t.test('radosgw: bucket, secret, notifications', async (t) => {
+  const radosgw = await startRadosgw(t);
+  const bucketName = await radosgw.makeBucket();
+  type Installer = Configuration['installer'];
+  const restService = { maxUploadSize: 1 } as Installer['restService'];
+  const of = (more: object) =>
+    look(
+      objectStoreCheck({
+        restService,
+        objectStore: {
+          ...{ driver: 's3', bucketName, server: { host: radosgw.host, port: radosgw.port }, https: false },
+          ...{
+            tlsOptions: { verify: true },
+            accessToken: radosgw.accessKey,
+            secretKey: radosgw.secretKey,
+            pathStyle: true,
+          },
+          ...more,
+        },
+      }),
+    );
+  t.strictSame((await of({})).problems, [
+    {
+      severity: 'fault',
+      wrong: 'the bucket announces nothing of ObjectCreated and ObjectRemoved',
+      mend: 'give it a notification of s3:ObjectCreated:* and s3:ObjectRemoved:* into the exchange of installer.queueBroker',
+    },
+  ]);
+  await withChannel((channel) => channel.assertExchange('notified', 'topic', { durable: true }));
+  await radosgw.notifyAmqp(bucketName, { amqpPort: rabbitmq.port, exchange: 'notified', topic: 'changes' });
+  t.match(await of({}), { status: 'ok', says: 'notifies arn:aws:sns:default::changes', problems: [] });
+  t.match((await of({ bucketName: 'missing-bucket' })).problems, [
+    { wrong: /NoSuchBucket/, mend: /^make the bucket \(aws s3 mb s3:\/\/missing-bucket, / },
+  ]);
+  const wrong = await of({ secretKey: 'planted-secret' });
+  t.match(wrong.problems, [
+    { wrong: /SignatureDoesNotMatch/, mend: /^correct installer\.objectStore\.accessToken and secretKey/ },
+  ]);
+  t.notMatch(JSON.stringify(wrong), /planted-secret/);
+  t.match((await of({ https: true, server: { host: radosgw.host, port: radosgw.tlsPort } })).problems, [
+    { mend: /authority that signed it into installer\.objectStore\.tlsOptions\.caFile$/ },
+  ]);
+  t.match((await of({ https: true })).problems, [
+    { mend: /^it does not speak TLS on this port: correct installer\.objectStore\.https/ },
+  ]);
+});
