@@ -1,7 +1,7 @@
 // Identifiers. Each is a branded string, so that a dataset id cannot be passed where a user id is meant.
 
 declare const brand: unique symbol;
-type Branded<Name extends string> = string & { readonly [brand]: Name };
+export type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /** 16 characters of `[0-9A-Za-z]`, time-ordered; a revision is `{root}_{n}`, n from 1 (contract 1, VdiId). */
 export type DatasetId = Branded<'DatasetId'>;

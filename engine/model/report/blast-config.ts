@@ -53,9 +53,9 @@ export function resolveConfig(config: BlastConfig): ResolvedConfig {
   };
 }
 
-/** An empty list is none. */
+/** An empty list is none, and a field that is named twice is printed once, where it was named first. */
 function fields(type: FormatType, asked: readonly FormatField[]): Pick<BlastConfig, 'formatFields'> {
-  if (asked.length > 0) return { formatFields: asked };
+  if (asked.length > 0) return { formatFields: [...new Set(asked)] };
   return fieldsOf(type).includes(STANDARD_FIELD) ? { formatFields: [STANDARD_FIELD] } : {};
 }
 

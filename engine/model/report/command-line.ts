@@ -1,0 +1,74 @@
+// The formatter's arguments for a configuration, and what it then writes.
+
+import type { ResolvedConfig } from './blast-config.ts';
+import { STANDARD_FIELD } from './format-fields.ts';
+import { type FormatType, formatNumber, formatRow } from './format-types.ts';
+import { cellOf, isText, OPTIONS, type OptionName, SORT_HITS, SORT_HSPS } from './options.ts';
+
+/** Holds every other file of a job. */
+export const REPORT_ARCHIVE = { name: 'report.zip', mediaType: 'application/zip' } as const;
+
+/** What the formatter writes in its working directory. */
+export interface ReportOutput {
+  /** For `-out`. */
+  readonly written: string;
+  /** The name that this file is to have: the formatter's index of several files names them right only by this detour. */
+  readonly file: string;
+  /** Of the files beside it, one for each query; undefined where there are none. */
+  readonly parts: RegExp | undefined;
+  /** Of all of them. */
+  readonly mediaType: string;
+}
+
+export function outputOf(type: FormatType): ReportOutput {
+  const { file, mediaType, several } = formatRow(type);
+  const [stem = '', extension = ''] = file.split('.');
+  if (!several) return { written: file, file, parts: undefined, mediaType };
+  return { written: stem, file, parts: new RegExp(`^${stem}_[1-9][0-9]*\\.${extension}$`), mediaType };
+}
+
+/** The media type of a file of a job of that type; undefined for what is none of its files. */
+export function mediaTypeOf(type: FormatType, file: string): string | undefined {
+  const output = outputOf(type);
+  if (file === REPORT_ARCHIVE.name) return REPORT_ARCHIVE.mediaType;
+  return file === output.file || output.parts?.test(file) ? output.mediaType : undefined;
+}
+
+/**
+ * The arguments of `blast_formatter`, each one whole: no shell may see them.
+ * @param archive name of the query's result in the working directory
+ */
+export function formatterArguments(config: ResolvedConfig, archive: string): readonly string[] {
+  const { formatType, sortHits, sortHSPs } = config;
+  const has = (option: OptionName): boolean => cellOf(option, formatType) === 'effective';
+  const flag = (option: OptionName, on: boolean): readonly string[] =>
+    on && has(option) ? [OPTIONS[option].flag] : [];
+  const value = (option: OptionName, given: number | undefined): readonly string[] =>
+    given !== undefined && has(option) ? [OPTIONS[option].flag, String(given)] : [];
+  return [
+    ...['-archive', archive, '-out', outputOf(formatType).written],
+    ...[OPTIONS.formatType.flag, outputFormat(config)],
+    ...flag('showGIs', config.showGIs),
+    ...value('numDescriptions', config.numDescriptions),
+    ...value('numAlignments', config.numAlignments),
+    ...value('lineLength', config.lineLength),
+    ...value('sortHits', sortHits && SORT_HITS.indexOf(sortHits)),
+    ...value('sortHSPs', sortHSPs && SORT_HSPS.indexOf(sortHSPs)),
+    ...most(config, value),
+    ...flag('parseDefLines', config.parseDefLines),
+  ];
+}
+
+/** In text the formatter heeds its own option only where the archive holds 500 hits or less for a query. */
+function most(
+  { formatType, maxTargetSequences }: ResolvedConfig,
+  value: (option: OptionName, given: number | undefined) => readonly string[],
+): readonly string[] {
+  if (!isText(formatType)) return value('maxTargetSequences', maxTargetSequences);
+  return [...value('numDescriptions', maxTargetSequences), ...value('numAlignments', maxTargetSequences)];
+}
+
+function outputFormat({ formatType, formatFields = [] }: ResolvedConfig): string {
+  const standard = formatFields.length === 1 && formatFields[0] === STANDARD_FIELD;
+  return [formatNumber(formatType), ...(standard ? [] : formatFields)].join(' ');
+}

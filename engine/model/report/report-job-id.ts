@@ -1,0 +1,28 @@
+// The id of a report job says what the report is: the same request about the same data has the same id, for everyone.
+
+import { createHash } from 'node:crypto';
+import type { Branded } from '../ids.ts';
+import type { ResolvedConfig } from './blast-config.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { parseQueryJobId, type QueryJob } from './query-job.ts';
+
+/** 32 hexadecimal digits, lower case. */
+export type ReportJobId = Branded<'ReportJobId'>;
+
+/** The text as the id of a report job, whatever its case; undefined when it is none. */
+export function parseReportJobId(text: string): ReportJobId | undefined {
+  // Both have the same form (contract 3, part A, Job ID).
+  return parseQueryJobId(text) as string | undefined as ReportJobId | undefined;
+}
+
+/** Raised when a resolved configuration comes to mean another output. */
+const VERSION = 1;
+
+/** The contract leaves room for 128 bits; whoever could find two requests of one id could ask for either anyway. */
+export function reportJobId(
+  config: ResolvedConfig,
+  { id, fingerprint }: Pick<QueryJob, 'id' | 'fingerprint'>,
+): ReportJobId {
+  const text = canonicalJson({ version: VERSION, config, queryJobID: id, fingerprint });
+  return createHash('md5').update(text).digest('hex') as ReportJobId;
+}
