@@ -5,6 +5,8 @@ import { SmtpMailer, type SmtpOptions } from '../../engine/adapters/smtp.ts';
 import { type Check, hostPort } from './check.ts';
 import { codeOf, networkMend } from './error-codes.ts';
 
+const TLS = { switch: 'mail.security', options: 'mail.tlsOptions' } as const;
+
 export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Check => ({
   name: 'mail server',
   where: hostPort(section.server),
@@ -14,17 +16,21 @@ export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Che
     await mailer.probe(signal);
     return { problems: [] };
   },
-  explain(error) {
-    if (codeOf(error) === 'EAUTH')
-      return 'correct mail.username and password; some providers want a password made for programs';
-    // The client's own word for whatever a socket said comes first; what the socket said stands in its text.
-    return (
-      networkMend(error, {
-        server: 'the mail server',
-        key: 'mail.server',
-        tls: { switch: 'mail.security', options: 'mail.tlsOptions' },
-      }) ??
-      'check mail.server (host and port), mail.security (starttls, tls or none) and mail.tlsOptions.caFile; firewalls often close port 25'
-    );
-  },
+  explain,
 });
+
+function explain(error: unknown): string {
+  switch (codeOf(error)) {
+    case 'EAUTH':
+      return 'correct mail.username and password; some providers want a password made for programs';
+    // What the client calls whatever goes wrong with a certificate or with beginning to encrypt.
+    case 'ESOCKET':
+    case 'ETLS':
+      return `if its certificate is not trusted, put the PEM file of its authority into ${TLS.options}.caFile; if it encrypts otherwise, correct ${TLS.switch} (starttls, tls or none)`;
+    default:
+      return (
+        networkMend(error, { server: 'the mail server', key: 'mail.server', tls: TLS }) ??
+        'check mail.server (host and port) and mail.security; firewalls often close port 25'
+      );
+  }
+}

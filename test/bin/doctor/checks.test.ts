@@ -9,17 +9,22 @@ import t from 'tap';
 import type { Check } from '../../../bin/doctor/check.ts';
 import { codeOf, networkMend } from '../../../bin/doctor/error-codes.ts';
 import { folderCheck, roomOf } from '../../../bin/doctor/folder-check.ts';
+import { keySetCheck } from '../../../bin/doctor/key-set-check.ts';
 import { filesProblems, machineCheck, nodeProblems, openFilesOf } from '../../../bin/doctor/machine-check.ts';
+import { mailCheck } from '../../../bin/doctor/mail-check.ts';
 import { pluginCheck } from '../../../bin/doctor/plugin-check.ts';
 import { programsCheck } from '../../../bin/doctor/programs-check.ts';
 import { isWell, reportJson, reportText } from '../../../bin/doctor/report.ts';
 import { type Diagnosis, runChecks } from '../../../bin/doctor/run-checks.ts';
 import { VERSION } from '../../../bin/version.ts';
 import type { PluginConfiguration } from '../../../config/configuration.ts';
+import type { MailConfiguration } from '../../../config/schema/mail.ts';
+import type { SmtpOptions } from '../../../engine/adapters/smtp.ts';
 import { aborted, transient } from '../../../engine/failure.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { freePort } from '../../support/ports.ts';
+import { smtpServer } from '../../support/smtp-server.ts';
 
 const signal = new AbortController().signal;
 const dir = await mkdtemp(join(tmpdir(), 'longshore-doctor-'));
@@ -262,4 +267,53 @@ t.test('a server that hangs up is no plugin server', async (t) => {
   t.teardown(() => server.close());
   const plugin = { server: { host: '127.0.0.1', port } } as PluginConfiguration;
   t.match((await look(pluginCheck('genes', plugin, 'site.yaml'))).problems, [{ mend: /^it closes the connection: / }]);
+});
+
+t.test(
+  'a mail server: well, away, refusing the login, with a certificate that is not trusted, without TLS',
+  async (t) => {
+    const plain = await smtpServer(t);
+    const tls = await smtpServer(t, 'tls');
+    const of = (more: Partial<SmtpOptions>) => {
+      const options: SmtpOptions = {
+        ...{
+          host: '127.0.0.1',
+          port: plain.port,
+          security: 'none',
+          tls: { rejectUnauthorized: true },
+          timeoutMs: 5_000,
+        },
+        ...{ login: undefined, ...more },
+      };
+      return look(mailCheck({ server: { host: options.host, port: options.port } } as MailConfiguration, options));
+    };
+    t.match(await of({}), { name: 'mail server', where: `127.0.0.1:${plain.port}`, tried: 'greeted it', status: 'ok' });
+    plain.answers.set('EHLO', '250-test\r\n250 AUTH PLAIN').set('AUTH', '535 no');
+    const refused = await of({ login: { user: 'longshore', pass: 'planted-password' } });
+    t.match(refused, { status: 'failed', problems: [{ mend: /^correct mail\.username and password/ }] });
+    t.notMatch(JSON.stringify(refused), /planted-password/);
+    t.match((await of({ port: await freePort() })).problems, [
+      { mend: /^nothing listens there: start the mail server/ },
+    ]);
+    t.match((await of({ port: tls.port, security: 'tls' })).problems, [{ mend: /mail\.tlsOptions\.caFile/ }]);
+    t.match((await of({ security: 'starttls' })).problems, [{ mend: /correct mail\.security/ }]);
+  },
+);
+
+t.test('the key set of the issuer', async (t) => {
+  let body = JSON.stringify({ keys: [{}, {}] });
+  const server = createServer((request, response) => {
+    if (request.url === '/moved') response.writeHead(302, { location: '/keys' }).end();
+    else response.writeHead(request.url === '/keys' ? 200 : 404).end(body);
+  });
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
+  });
+  t.teardown(() => server.close());
+  const of = (path: string) => look(keySetCheck(`http://127.0.0.1:${port}/${path}`));
+  t.match(await of('keys'), { where: `127.0.0.1:${port}`, status: 'ok', says: '2 keys' });
+  t.match(await of('moved'), { status: 'ok', says: '2 keys' });
+  t.match((await of('others')).problems, [{ wrong: 'it answers 404 and no key set' }]);
+  body = '{"keys":[]}';
+  t.match((await of('keys')).problems, [{ wrong: 'its key set is empty' }]);
 });
