@@ -47,6 +47,7 @@ interface SampleFile {
   installer: {
     plugins: Record<string, { installRoot?: string; scripts?: object }>;
     lanes: Record<string, object>;
+    daemons?: Readonly<Record<string, object>>;
   };
 }
 
@@ -55,8 +56,12 @@ export interface InstallationOptions {
   readonly lanes?: Readonly<Record<string, object>>;
   /** Instead of the sample plugin, which `longshore plugin` would serve. */
   readonly plugin?: { readonly port: number };
+  /** Of the sample, by daemon. */
+  readonly daemons?: Readonly<Record<string, object>>;
   /** The store's files outlive the store. */
   readonly durable?: boolean;
+  /** The store's gateway will be killed and started again. */
+  readonly killed?: boolean;
 }
 
 export async function installation(t: Teardown, options: InstallationOptions = {}): Promise<Installation> {
@@ -66,7 +71,7 @@ export async function installation(t: Teardown, options: InstallationOptions = {
   await Promise.all([createSchema(alpha, 'alpha_data'), createSchema(beta, 'beta_data')]);
   const [rabbit, store, directory] = await Promise.all([
     startRabbitMq(await mkdtemp(join(tmpdir(), 'longshore-rabbitmq-'))),
-    startRadosgw(t, { durable: options.durable ?? false }),
+    startRadosgw(t, { durable: options.durable ?? false, killed: options.killed ?? false }),
     startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-'))),
   ]);
   t.teardown(() => rabbit[Symbol.asyncDispose]());
@@ -129,7 +134,7 @@ export async function installation(t: Teardown, options: InstallationOptions = {
 }
 
 /** The sample, with the plugin's scripts and folder of this machine. */
-async function writeConfiguration(dir: string, { lanes }: InstallationOptions): Promise<string> {
+async function writeConfiguration(dir: string, { lanes, daemons }: InstallationOptions): Promise<string> {
   const sample = parse(await readFile(SAMPLE, 'utf8')) as SampleFile;
   const launchers = await writeSampleLaunchers(join(dir, 'scripts'), [process.execPath, ENTRY]);
   await mkdir(join(dir, 'installed'));
@@ -140,6 +145,7 @@ async function writeConfiguration(dir: string, { lanes }: InstallationOptions): 
     ),
   });
   if (lanes) sample.installer.lanes = lanes;
+  if (daemons) sample.installer.daemons = daemons;
   const file = join(dir, 'longshore.yaml');
   await writeFile(file, stringify(sample), { mode: 0o600 });
   return file;

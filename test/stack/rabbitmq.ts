@@ -17,6 +17,9 @@ export interface RabbitMq extends AsyncDisposable {
   continue(): void;
   /** Ends it and starts it anew with what it kept. */
   restart(): Promise<void>;
+  stop(): Promise<void>;
+  /** After {@link stop}, with what it kept. */
+  start(): Promise<void>;
 }
 
 /** @param dir made; everything of it goes there */
@@ -89,6 +92,10 @@ export async function startRabbitMq(dir: string): Promise<RabbitMq> {
     continue: () => server.continue(),
     async restart() {
       await server[Symbol.asyncDispose]();
+      server = await ServerProcess.start(command);
+    },
+    stop: () => server[Symbol.asyncDispose](),
+    async start() {
       server = await ServerProcess.start(command);
     },
     async [Symbol.asyncDispose]() {
