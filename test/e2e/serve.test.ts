@@ -96,6 +96,9 @@ t.test('migrate, serve and plugin work together from one file', async (t) => {
 
   const plugin = await running(t, ['plugin', '--config', file, '--id', 'genes']);
   const service = await running(t, ['serve', '--config', file]);
+  const checked = await longshore(['doctor', '--config', file]);
+  t.equal(checked.code, 0, checked.stdout);
+  t.match(checked.stdout, /^ok +plugin genes .* GET \/health: version /m);
   const token = (await longshore(['token', '--config', file, '--user', '8'])).stdout.trim();
   const api = new Api(installer, token);
   const id = await api.upload(detailsOf('genelist', { installTargets: ['SiteA'] }), [
