@@ -1,0 +1,41 @@
+// The field `blastConfig` of a request: each value by the schema, then what does not go together.
+
+import {
+  BLAST_CONFIG_SCHEMA,
+  type BlastConfig,
+  type ResolvedConfig,
+  resolveConfig,
+} from '../../engine/model/report/blast-config.ts';
+import { checkCombination, type FaultSink } from '../../engine/model/report/checks.ts';
+import { compileSchema } from '../installer/checks/json-schema.ts';
+
+const FIELD = 'blastConfig';
+
+/**
+ * What the value comes to; undefined when there are faults, which are added below `blastConfig`. A value that is null or
+ * absent is a pairwise report, and a field that is null is absent (contract 3, part A, Blast config).
+ */
+export type BlastConfigReader = (value: unknown, faults: FaultSink) => ResolvedConfig | undefined;
+
+export function blastConfigReader(): BlastConfigReader {
+  const check = compileSchema({ type: 'object', properties: { [FIELD]: BLAST_CONFIG_SCHEMA } });
+  return (value, faults) => {
+    const config = withoutNulls(value ?? {});
+    let sound = true;
+    const sink: FaultSink = {
+      add: (path, sentence) => {
+        sound = false;
+        faults.add(path, sentence);
+      },
+    };
+    check({ [FIELD]: config }, sink);
+    if (isObject(config)) checkCombination(config, sink);
+    return sound ? resolveConfig(config as BlastConfig) : undefined;
+  };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const withoutNulls = (value: unknown): unknown =>
+  isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) : value;
