@@ -1,0 +1,43 @@
+// Expiry of report jobs in PostgreSQL. The row expires first and its files go afterwards: from then on nobody is sent to
+// them, and a job that is queued again meanwhile writes below another attempt.
+
+import type { ReportJobId } from '../../model/report/report-job-id.ts';
+import type { ReportDebris, ReportExpiry } from '../../ports/report-queue.ts';
+import type { Postgres } from '../postgres.ts';
+
+// By arrays of ids: joined with as many rows as the planner expects, the tables would be read whole.
+const EXPIRE = `
+with idle as (
+  select id from report_job where status in ('complete', 'failed') and accessed_at <= $1 order by accessed_at, id limit $2
+  for update skip locked),
+files as (
+  delete from report_file where report_id = any (array(select id from idle)))
+update report_job set status = 'expired', ended_at = null, failure = null, stderr = null, debris_to = attempt
+where id = any (array(select id from idle)) returning id`;
+
+export class PostgresReportExpiry implements ReportExpiry {
+  readonly #db: Postgres;
+
+  constructor(db: Postgres) {
+    this.#db = db;
+  }
+
+  async expire(before: Date, limit: number, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    return (await this.#db.query(EXPIRE, [before, limit])).length;
+  }
+
+  async debris(after: ReportJobId | undefined, limit: number, signal: AbortSignal): Promise<readonly ReportDebris[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<{ id: ReportJobId; debris_to: number }>(
+      'select id, debris_to from report_job where debris_to is not null and id > $1 order by id limit $2',
+      [after ?? '', limit],
+    );
+    return rows.map((row) => ({ id: row.id, upTo: row.debris_to }));
+  }
+
+  async removed({ id, upTo }: ReportDebris, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query('update report_job set debris_to = null where id = $1 and debris_to = $2', [id, upTo]);
+  }
+}

@@ -1,0 +1,49 @@
+// A report job as its row.
+
+import type { ResolvedConfig } from '../../model/report/blast-config.ts';
+import type { QueryJobId } from '../../model/report/query-job.ts';
+import type { ReportJobId } from '../../model/report/report-job-id.ts';
+import type { ReportStatus } from '../../model/report-job.ts';
+import type { ReportJob } from '../../ports/report-jobs.ts';
+
+export interface JobRow {
+  readonly id: ReportJobId;
+  readonly query_id: QueryJobId;
+  readonly configuration: ResolvedConfig;
+  readonly fingerprint: string;
+  readonly status: ReportStatus;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly accessed_at: Date;
+  readonly attempt: number;
+  readonly failure: string | null;
+}
+
+/** Of `report_job j`: all but what the formatter said, which may be long. */
+export const JOB_COLUMNS = `j.id, j.query_id, j.configuration, j.fingerprint, j.status, j.created_at, j.started_at, j.ended_at,
+  j.accessed_at, j.attempt, j.failure`;
+
+export const jobOf = (row: JobRow): ReportJob => ({
+  id: row.id,
+  queryId: row.query_id,
+  configuration: row.configuration,
+  fingerprint: row.fingerprint,
+  status: row.status,
+  created: row.created_at,
+  started: row.started_at ?? undefined,
+  ended: row.ended_at ?? undefined,
+  accessed: row.accessed_at,
+  attempt: row.attempt,
+  failure: row.failure ?? undefined,
+});
+
+export interface MetaRow {
+  readonly summary: string | null;
+  readonly description: string | null;
+}
+
+export const metaOf = ({ summary, description }: MetaRow): { summary?: string; description?: string } => ({
+  ...(summary === null ? {} : { summary }),
+  ...(description === null ? {} : { description }),
+});

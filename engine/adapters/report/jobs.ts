@@ -1,0 +1,186 @@
+// Report jobs in PostgreSQL, as callers see them.
+
+import type { ReportJobId } from '../../model/report/report-job-id.ts';
+import type { ReportFile, ReportRequest } from '../../model/report-job.ts';
+import type {
+  ReportAccess,
+  ReportJobs,
+  ReportLink,
+  ReportReader,
+  Requeued,
+  Submission,
+  SubmitRules,
+} from '../../ports/report-jobs.ts';
+import type { Postgres, Sql } from '../postgres.ts';
+import { storableJson, storableText } from '../storable-text.ts';
+import { JOB_COLUMNS, type JobRow, jobOf, type MetaRow, metaOf } from './job-row.ts';
+import { putLink } from './links.ts';
+
+/** Heard when a job may be claimable. No payload. */
+export const REPORT_CHANNEL = 'longshore_report';
+const FILE_PAGE = 1_000;
+/** An access so soon after another one is not written: a caller may ask every second how far its job is. */
+const NOTED_AFTER = "interval '1 minute'";
+
+const READ = `
+with touched as (
+  update report_job set accessed_at = $2 where id = $1 and accessed_at < $2::timestamptz - ${NOTED_AFTER})
+select ${JOB_COLUMNS}, c.link_id is not null as linked, c.summary, c.description
+from report_job j left join collection c on c.user_id = $3 and c.report_id = j.id
+where j.id = $1`;
+
+const SAVE = `
+insert into collection (user_id, report_id, query_id) select $2, id, query_id from report_job where id = $1
+on conflict (user_id, report_id) do nothing`;
+
+const FILES = `
+select f.position, f.name, f.size from report_file f
+where f.report_id = $1 and f.position > $2 order by f.position limit ${FILE_PAGE}`;
+
+type AccessRow = JobRow & MetaRow & { readonly linked: boolean };
+
+export class PostgresReportJobs implements ReportJobs {
+  readonly #db: Postgres;
+
+  constructor(db: Postgres) {
+    this.#db = db;
+  }
+
+  submit(
+    request: ReportRequest,
+    link: ReportLink | undefined,
+    rules: SubmitRules,
+    signal: AbortSignal,
+  ): Promise<Submission> {
+    return this.#db.transaction(async (sql) => {
+      let answer: Submission = 'known';
+      if (await mayWait(sql, request.id, rules)) answer = await enqueue(sql, request, rules);
+      if (answer === 'full') return answer;
+      if (answer === 'known')
+        await sql.query('update report_job set accessed_at = $2 where id = $1 and accessed_at < $2', [
+          request.id,
+          rules.now,
+        ]);
+      if (link) await putLink(sql, request, link);
+      return answer;
+    }, signal);
+  }
+
+  requeue(
+    id: ReportJobId,
+    { now, maxQueued }: Pick<SubmitRules, 'now' | 'maxQueued'>,
+    signal: AbortSignal,
+  ): Promise<Requeued> {
+    return this.#db.transaction(async (sql) => {
+      await lockQueue(sql);
+      const [job] = await sql.query<{ expired: boolean }>(
+        `select status = 'expired' as expired from report_job where id = $1 for update`,
+        [id],
+      );
+      if (!job) return 'absent';
+      if (!job.expired) return 'refused';
+      if (await isFull(sql, maxQueued)) return 'full';
+      await queueAgain(sql, id, now);
+      return 'queued';
+    }, signal);
+  }
+
+  async read(
+    id: ReportJobId,
+    reader: ReportReader | undefined,
+    now: Date,
+    signal: AbortSignal,
+  ): Promise<ReportAccess | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<AccessRow>(READ, [id, now, reader?.user ?? null]);
+    if (!row) return undefined;
+    const saves = reader?.save === true && !row.linked;
+    if (saves) await this.#db.query(SAVE, [id, reader.user]);
+    return { job: jobOf(row), meta: row.linked || saves ? metaOf(row) : undefined };
+  }
+
+  async *files(id: ReportJobId, signal: AbortSignal): AsyncGenerator<ReportFile> {
+    for (let after = -1; ; ) {
+      signal.throwIfAborted();
+      const rows = await this.#db.query<ReportFile & { position: number }>(FILES, [id, after]);
+      for (const { name, size } of rows) yield { name, size };
+      const last = rows.at(-1);
+      if (!last || rows.length < FILE_PAGE) return;
+      after = last.position;
+    }
+  }
+
+  async file(id: ReportJobId, name: string, signal: AbortSignal): Promise<ReportFile | undefined> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<ReportFile>(
+      'select name, size from report_file where report_id = $1 and name = $2',
+      [id, storableText(name)],
+    );
+    return rows[0];
+  }
+
+  async stderr(id: ReportJobId, signal: AbortSignal): Promise<string | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ stderr: string | null }>('select stderr from report_job where id = $1', [id]);
+    return row?.stderr ?? undefined;
+  }
+}
+
+/** As it looks now; whoever acts on it looks again under the lock. */
+async function mayWait(sql: Sql, id: ReportJobId, { failedBefore }: SubmitRules): Promise<boolean> {
+  const [job] = await sql.query<{ waits: boolean }>(
+    `select status = 'expired' or (status = 'failed' and ended_at <= $2) as waits from report_job where id = $1`,
+    [id, failedBefore],
+  );
+  return job?.waits ?? true;
+}
+
+async function enqueue(sql: Sql, request: ReportRequest, rules: SubmitRules): Promise<Submission> {
+  await lockQueue(sql);
+  const [job] = await sql.query<{ waits: boolean }>(
+    `select status = 'expired' or (status = 'failed' and ended_at <= $2) as waits from report_job where id = $1 for update`,
+    [request.id, rules.failedBefore],
+  );
+  if (job && !job.waits) return 'known';
+  if (await isFull(sql, rules.maxQueued)) return 'full';
+  if (job) await queueAgain(sql, request.id, rules.now);
+  else {
+    await sql.query(
+      `insert into report_job (id, query_id, configuration, fingerprint, created_at, run_at, accessed_at)
+       values ($1, $2, $3, $4, $5, $5, $5)`,
+      [
+        request.id,
+        request.queryId,
+        storableJson(JSON.stringify(request.configuration)),
+        request.fingerprint,
+        rules.now,
+      ],
+    );
+    await wakeLanes(sql);
+  }
+  return 'queued';
+}
+
+/** Whoever lets a job wait takes turns: the limit is exact, and two that submit one job do not both insert it. */
+const lockQueue = (sql: Sql): Promise<unknown> =>
+  sql.query(`select pg_advisory_xact_lock(hashtextextended('report queue', 0))`);
+
+async function isFull(sql: Sql, maxQueued: number): Promise<boolean> {
+  // The first too many, in the order of the index: no more of it is read than that.
+  const rows = await sql.query(`select from report_job where status = 'queued' order by run_at, id limit 1 offset $1`, [
+    maxQueued - 1,
+  ]);
+  return rows.length > 0;
+}
+
+async function queueAgain(sql: Sql, id: ReportJobId, now: Date): Promise<void> {
+  await sql.query(
+    `update report_job set status = 'queued', run_at = $2, accessed_at = $2, tries = 0, started_at = null, ended_at = null,
+       failure = null, stderr = null
+     where id = $1`,
+    [id, now],
+  );
+  await wakeLanes(sql);
+}
+
+const wakeLanes = (sql: Sql): Promise<unknown> => sql.query(`select pg_notify('${REPORT_CHANNEL}', '')`);

@@ -1,0 +1,148 @@
+// The queue of report jobs in PostgreSQL. A lease is a part of the job's row; its time is the database's.
+
+import type { ResolvedConfig } from '../../model/report/blast-config.ts';
+import type { QueryJobId } from '../../model/report/query-job.ts';
+import type { ReportJobId } from '../../model/report/report-job-id.ts';
+import type { ReportFile } from '../../model/report-job.ts';
+import type { ReportClaim, ReportCompletion, ReportQueue } from '../../ports/report-queue.ts';
+import type { Postgres, Sql } from '../postgres.ts';
+import type { PostgresInstance } from '../postgres-instance.ts';
+import { storableText } from '../storable-text.ts';
+import { REPORT_CHANNEL } from './jobs.ts';
+
+/** Three renewals fit into it. */
+const LEASE_TIME = "interval '30 seconds'";
+
+const HOLDS = `id = $1 and attempt = $2 and holder = $3 and status = 'in-progress'`;
+
+const END = `
+update report_job set status = $4, holder = null, lease_until = null, ended_at = $5, accessed_at = greatest(accessed_at, $5),
+  failure = $6, stderr = $7, debris_to = case $4 when 'failed' then attempt else debris_to end
+where ${HOLDS} returning id`;
+
+const AGAIN = `
+update report_job set status = 'queued', holder = null, lease_until = null, run_at = $4, tries = tries + $5,
+  debris_to = attempt
+where ${HOLDS}`;
+
+const FILES = `
+insert into report_file (report_id, position, name, size)
+select $1, n - 1, name, size from unnest($2::text[], $3::bigint[]) with ordinality as f (name, size, n)`;
+
+/** What somebody claimed who is gone, or who has let his time pass. */
+const FREE_LOST = `
+with lost as (
+  select id from report_job
+  where status = 'in-progress' and (lease_until <= now() or (holder <> $1 and not instance_alive(holder)))
+  order by id for update skip locked)
+update report_job set status = 'queued', holder = null, lease_until = null where id = any (array(select id from lost))`;
+
+const CLAIM = `
+with due as (
+  select id from report_job where status = 'queued' and run_at <= $2 order by run_at, id limit $3
+  for update skip locked),
+claimed as (
+  update report_job j set status = 'in-progress', holder = $1, lease_until = now() + ${LEASE_TIME}, started_at = $2,
+    attempt = j.attempt + 1, debris_to = nullif(j.attempt, 0)
+  where j.id = any (array(select id from due))
+  returning j.id, j.query_id, j.configuration, j.fingerprint, j.attempt, j.tries, j.run_at)
+select * from claimed order by run_at, id`;
+
+const RENEW = `
+with ours as (
+  select j.id from report_job j join unnest($2::text[], $3::integer[]) as g (id, attempt) on j.id = g.id and j.attempt = g.attempt
+  where j.holder = $1 and j.status = 'in-progress' order by j.id for update of j)
+update report_job j set lease_until = now() + ${LEASE_TIME}
+where j.id = any (array(select id from ours)) returning j.id, j.attempt`;
+
+interface ClaimRow {
+  readonly id: ReportJobId;
+  readonly query_id: QueryJobId;
+  readonly configuration: ResolvedConfig;
+  readonly fingerprint: string;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly run_at: Date;
+}
+
+type Held = Pick<ReportClaim, 'id' | 'attempt'>;
+
+export class PostgresReportQueue implements ReportQueue {
+  readonly #db: Postgres;
+  readonly #instance: Pick<PostgresInstance, 'id' | 'connected' | 'listen'>;
+
+  /** @param instance of the schema that holds the jobs */
+  constructor(db: Postgres, instance: Pick<PostgresInstance, 'id' | 'connected' | 'listen'>) {
+    this.#db = db;
+    this.#instance = instance;
+  }
+
+  exchange(
+    done: readonly ReportCompletion[],
+    limit: number,
+    now: Date,
+    signal: AbortSignal,
+  ): Promise<readonly ReportClaim[]> {
+    return this.#db.transaction(async (sql) => {
+      // In the order of ids, as everywhere: two that lock several rows never wait for each other in a ring.
+      for (const one of [...done].sort((a, b) => (a.claim.id < b.claim.id ? -1 : 1))) await this.#write(sql, one);
+      // Without our session lock everybody would take the jobs for free the moment we got them.
+      if (limit <= 0 || !this.#instance.connected) return [];
+      await sql.query(FREE_LOST, [this.#instance.id]);
+      const rows = await sql.query<ClaimRow>(CLAIM, [this.#instance.id, now, limit]);
+      return rows.map((row) => claimOf(row, now));
+    }, signal);
+  }
+
+  async renew(claims: readonly Held[], signal: AbortSignal): Promise<readonly Held[]> {
+    signal.throwIfAborted();
+    if (claims.length === 0) return [];
+    const rows = await this.#db.query<Held>(RENEW, [
+      this.#instance.id,
+      claims.map(({ id }) => id),
+      claims.map(({ attempt }) => attempt),
+    ]);
+    const ours = new Set(rows.map(({ id, attempt }) => `${id} ${attempt}`));
+    return claims.filter(({ id, attempt }) => !ours.has(`${id} ${attempt}`));
+  }
+
+  watch(wake: () => void): () => void {
+    return this.#instance.listen(REPORT_CHANNEL, wake);
+  }
+
+  async #write(sql: Sql, { claim, outcome }: ReportCompletion): Promise<void> {
+    const held = [claim.id, claim.attempt, this.#instance.id];
+    switch (outcome.kind) {
+      case 'complete': {
+        const rows = await sql.query(END, [...held, 'complete', outcome.ended, null, storableText(outcome.stderr)]);
+        if (rows.length > 0) await insertFiles(sql, claim.id, outcome.files);
+        return;
+      }
+      case 'failed': {
+        const { ended, failure, stderr } = outcome;
+        await sql.query(END, [...held, 'failed', ended, storableText(failure), storableText(stderr)]);
+        return;
+      }
+      case 'again':
+        await sql.query(AGAIN, [...held, outcome.from, outcome.countTry ? 1 : 0]);
+        await sql.query(`select pg_notify('${REPORT_CHANNEL}', '')`);
+        return;
+      default:
+        return outcome satisfies never;
+    }
+  }
+}
+
+async function insertFiles(sql: Sql, id: ReportJobId, files: readonly ReportFile[]): Promise<void> {
+  await sql.query(FILES, [id, files.map(({ name }) => name), files.map(({ size }) => size)]);
+}
+
+const claimOf = (row: ClaimRow, now: Date): ReportClaim => ({
+  id: row.id,
+  queryId: row.query_id,
+  configuration: row.configuration,
+  fingerprint: row.fingerprint,
+  attempt: row.attempt,
+  tries: row.tries,
+  waitedMs: now.getTime() - row.run_at.getTime(),
+});

@@ -1,0 +1,118 @@
+// What every ReportCollections does.
+
+import type { Test } from 'tap';
+import type { UserId } from '../../engine/model/ids.ts';
+import type { QueryJobId } from '../../engine/model/report/query-job.ts';
+import {
+  all,
+  at,
+  claim,
+  complete,
+  idOf,
+  QUERY,
+  queryOf,
+  type ReportWorld,
+  requestOf,
+  rulesAt,
+  signal,
+} from './report-world.ts';
+
+const ADA = '9223372036854775807' as UserId;
+const BOB = '2' as UserId;
+const OTHER_QUERY = queryOf(0xbeef);
+
+export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
+  const link = ({ first }: ReportWorld, user: UserId, n: number, meta = {}, queryId = QUERY) =>
+    first.jobs.submit(requestOf(n, queryId), { user, meta }, rulesAt(0), signal);
+  const idsOf = async ({ second }: ReportWorld, user: UserId, queryId?: QueryJobId) =>
+    (await all(second.collections.list(user, { queryId }, signal))).map(({ id }) => Number.parseInt(id, 16));
+
+  t.test('a user sees the own jobs, the newest first, in whatever state they are', async (t) => {
+    const world = await setup(t);
+    await link(world, ADA, 3);
+    await link(world, BOB, 2, { description: 'of Bob' });
+    await link(world, ADA, 2);
+    await link(world, ADA, 1, { summary: 'one' }, OTHER_QUERY);
+    const claims = await claim(world.first, 0);
+    const done = claims.slice(0, 1).map((one) => ({ claim: one, outcome: complete(0) }));
+    await world.first.queue.exchange(done, 0, at(0), signal);
+    t.strictSame(await all(world.second.collections.list(ADA, {}, signal)), [
+      { id: idOf(1), queryId: OTHER_QUERY, status: 'complete', meta: { summary: 'one' } },
+      { id: idOf(2), queryId: QUERY, status: 'in-progress', meta: {} },
+      { id: idOf(3), queryId: QUERY, status: 'in-progress', meta: {} },
+    ]);
+    t.strictSame(await all(world.second.collections.list(BOB, {}, signal)), [
+      { id: idOf(2), queryId: QUERY, status: 'in-progress', meta: { description: 'of Bob' } },
+    ]);
+    t.strictSame(await idsOf(world, '3' as UserId), []);
+  });
+
+  t.test('the list of one query leaves the others out', async (t) => {
+    const world = await setup(t);
+    await link(world, ADA, 1);
+    await link(world, ADA, 2, {}, OTHER_QUERY);
+    await link(world, ADA, 3);
+    t.strictSame(await idsOf(world, ADA, QUERY), [3, 1]);
+    t.strictSame(await idsOf(world, ADA, OTHER_QUERY), [2]);
+    t.strictSame(await idsOf(world, ADA, queryOf(0xdead)), []);
+    t.strictSame(await idsOf(world, BOB, QUERY), []);
+  });
+
+  t.test('a long list is whole and in order', async (t) => {
+    const world = await setup(t);
+    const numbers = Array.from({ length: 1_234 }, (_, n) => n + 1);
+    const rules = { ...rulesAt(0), maxQueued: 10_000 };
+    for (const n of numbers) await world.first.jobs.submit(requestOf(n), { user: ADA, meta: {} }, rules, signal);
+    t.strictSame(await idsOf(world, ADA), numbers.toReversed());
+    t.strictSame(await idsOf(world, ADA, QUERY), numbers.toReversed());
+  });
+
+  t.test('a job that is submitted again keeps its place, and changes only in what is given', async (t) => {
+    const world = await setup(t);
+    const meta = async () => (await all(world.first.collections.list(ADA, {}, signal))).map((one) => one.meta);
+    await link(world, ADA, 1, { summary: 'first', description: 'long' });
+    await link(world, ADA, 2);
+    await link(world, ADA, 1, { summary: 'second' });
+    t.strictSame(await meta(), [{}, { summary: 'second', description: 'long' }]);
+    await link(world, ADA, 1);
+    t.strictSame(await meta(), [{}, { summary: 'second', description: 'long' }]);
+    await link(world, ADA, 1, { description: '' });
+    t.strictSame(await meta(), [{}, { summary: 'second', description: '' }]);
+  });
+
+  t.test('notes are changed, and cleared with null', async (t) => {
+    const world = await setup(t);
+    const annotate = (user: UserId, n: number, change: object) =>
+      world.second.collections.annotate(user, idOf(n), change, signal);
+    const meta = async () => (await world.first.jobs.read(idOf(1), { user: ADA, save: false }, at(0), signal))?.meta;
+    await link(world, ADA, 1, { summary: 's', description: 'd' });
+    t.equal(await annotate(ADA, 1, {}), true);
+    t.strictSame(await meta(), { summary: 's', description: 'd' });
+    t.equal(await annotate(ADA, 1, { summary: 'ß'.repeat(512) }), true);
+    t.strictSame(await meta(), { summary: 'ß'.repeat(512), description: 'd' });
+    t.equal(await annotate(ADA, 1, { summary: null }), true);
+    t.strictSame(await meta(), { description: 'd' });
+    t.equal(await annotate(ADA, 1, { summary: 'x', description: null }), true);
+    t.strictSame(await meta(), { summary: 'x' });
+    for (const change of [{}, { summary: 'no' }]) {
+      t.equal(await annotate(BOB, 1, change), false);
+      t.equal(await annotate(ADA, 2, change), false);
+    }
+    t.strictSame(await meta(), { summary: 'x' });
+  });
+
+  t.test('a job that is taken out of a collection stays for everybody else', async (t) => {
+    const world = await setup(t);
+    await link(world, ADA, 1, { summary: 'mine' });
+    await link(world, BOB, 1);
+    const remove = (user: UserId) => world.second.collections.remove(user, idOf(1), signal);
+    t.equal(await remove(ADA), true);
+    t.equal(await remove(ADA), false);
+    t.strictSame(await idsOf(world, ADA), []);
+    t.strictSame(await idsOf(world, BOB), [1]);
+    t.match(await world.first.jobs.read(idOf(1), { user: ADA, save: true }, at(0), signal), {
+      job: { status: 'queued' },
+      meta: {},
+    });
+  });
+}

@@ -1,0 +1,220 @@
+// What every ReportJobs does.
+
+import type { Test } from 'tap';
+import type { UserId } from '../../engine/model/ids.ts';
+import {
+  all,
+  at,
+  claim,
+  complete,
+  FAILURE,
+  FILES,
+  failed,
+  idOf,
+  QUERY,
+  type ReportWorld,
+  requestOf,
+  rulesAt,
+  run,
+  signal,
+  submit,
+} from './report-world.ts';
+
+const ADA = '9223372036854775807' as UserId;
+const BOB = '2' as UserId;
+
+export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
+  const statusOf = async ({ first }: ReportWorld, n: number, seconds = 0) =>
+    (await first.jobs.read(idOf(n), undefined, at(seconds), signal))?.job.status;
+
+  t.test('a submitted job is there with all that it is made of', async (t) => {
+    const { first, second } = await setup(t);
+    await submit(first, 1, 5);
+    t.strictSame(await second.jobs.read(idOf(1), undefined, at(6), signal), {
+      job: {
+        ...requestOf(1),
+        status: 'queued',
+        created: at(5),
+        started: undefined,
+        ended: undefined,
+        accessed: at(5),
+        attempt: 0,
+        failure: undefined,
+      },
+      meta: undefined,
+    });
+    t.equal(await first.jobs.read(idOf(2), undefined, at(6), signal), undefined);
+  });
+
+  t.test('fifty submissions of one job at once are one job', async (t) => {
+    const { first, second } = await setup(t);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => {
+        const link = { user: String(i + 1) as UserId, meta: {} };
+        return (i % 2 ? first : second).jobs.submit(requestOf(1), link, rulesAt(0), signal);
+      }),
+    );
+    t.equal(answers.filter((answer) => answer === 'queued').length, 1);
+    t.equal(answers.filter((answer) => answer === 'known').length, 49);
+    const claims = await Promise.all([claim(first, 0), claim(second, 0)]);
+    t.equal(claims.flat().length, 1);
+    for (const user of ['1', '50'] as UserId[])
+      t.equal((await all(first.collections.list(user, {}, signal))).length, 1);
+  });
+
+  t.test('a job that waits, runs or is complete stays as it is when it is submitted again', async (t) => {
+    const { first } = await setup(t);
+    const again = (seconds: number) => first.jobs.submit(requestOf(1), undefined, rulesAt(seconds), signal);
+    await submit(first, 1);
+    t.equal(await again(1), 'known');
+    const claims = await claim(first, 2);
+    t.equal(await again(3), 'known');
+    const [one] = claims;
+    if (!one) throw new Error('not claimed');
+    await first.queue.exchange([{ claim: one, outcome: complete(4) }], 0, at(4), signal);
+    t.equal(await again(1_000), 'known');
+    t.match((await first.jobs.read(idOf(1), undefined, at(1_001), signal))?.job, {
+      status: 'complete',
+      attempt: 1,
+      started: at(2),
+      ended: at(4),
+      accessed: at(1_000),
+      failure: undefined,
+    });
+  });
+
+  t.test('a failed job runs again once it failed long enough ago', async (t) => {
+    const world = await setup(t);
+    const { first } = world;
+    await run(first, 1, failed(10), 10);
+    t.equal(await first.jobs.submit(requestOf(1), undefined, rulesAt(69), signal), 'known');
+    t.match((await first.jobs.read(idOf(1), undefined, at(69), signal))?.job, { status: 'failed', failure: FAILURE });
+    t.equal(await first.jobs.submit(requestOf(1), undefined, rulesAt(70), signal), 'queued');
+    t.match((await first.jobs.read(idOf(1), undefined, at(70), signal))?.job, {
+      status: 'queued',
+      failure: undefined,
+      ended: undefined,
+      started: undefined,
+      attempt: 1,
+      created: at(10),
+    });
+    t.equal(await first.jobs.stderr(idOf(1), signal), undefined);
+    t.match(await claim(first, 70), [{ id: idOf(1), attempt: 2, tries: 0 }]);
+  });
+
+  t.test('one too many is refused, and leaves nothing behind', async (t) => {
+    const world = await setup(t);
+    const { first, second } = world;
+    const link = { user: ADA, meta: { summary: 'mine' } };
+    const rules = rulesAt(0, { maxQueued: 3 });
+    const answers = await Promise.all(
+      [1, 2, 3, 4, 5].map((n) => (n % 2 ? first : second).jobs.submit(requestOf(n), link, rules, signal)),
+    );
+    t.strictSame(answers.toSorted(), ['full', 'full', 'queued', 'queued', 'queued']);
+    const refused = answers.indexOf('full') + 1;
+    t.equal(await first.jobs.read(idOf(refused), undefined, at(0), signal), undefined);
+    t.equal((await all(first.collections.list(ADA, {}, signal))).length, 3);
+    // One that waits already needs no place.
+    const waiting = answers.indexOf('queued') + 1;
+    t.equal(await first.jobs.submit(requestOf(waiting), link, rules, signal), 'known');
+    t.equal((await claim(first, 1, 1)).length, 1);
+    t.equal(await second.jobs.submit(requestOf(refused), link, rules, signal), 'queued', 'running ones do not count');
+    t.equal(await statusOf(world, refused), 'queued');
+  });
+
+  t.test('only an expired job is queued on request', async (t) => {
+    const world = await setup(t);
+    const { first } = world;
+    const requeue = (n: number, maxQueued = 100) => first.jobs.requeue(idOf(n), { now: at(500), maxQueued }, signal);
+    t.equal(await requeue(1), 'absent');
+    await run(first, 1, complete(0));
+    t.equal(await requeue(1), 'refused');
+    await run(first, 2, failed(0));
+    t.equal(await requeue(2), 'refused');
+    t.equal(await first.expiry.expire(at(0), 10, signal), 2);
+    await submit(first, 3);
+    t.equal(await requeue(3), 'refused');
+    t.equal(await requeue(1, 1), 'full');
+    t.equal(await statusOf(world, 1), 'expired');
+    const answers = await Promise.all([requeue(1), requeue(1), requeue(1)]);
+    t.strictSame(answers.toSorted(), ['queued', 'refused', 'refused']);
+    t.equal(await first.jobs.submit(requestOf(2), undefined, rulesAt(501), signal), 'queued', 'by a submission, too');
+    t.match(await claim(first, 501), [{ id: idOf(3) }, { id: idOf(1), attempt: 2 }, { id: idOf(2), attempt: 2 }]);
+  });
+
+  t.test('a reader who saves has the job in the collection from then on', async (t) => {
+    const { first, second } = await setup(t);
+    await submit(first, 1);
+    const read = (user: UserId, save: boolean) => second.jobs.read(idOf(1), { user, save }, at(1), signal);
+    t.equal((await read(BOB, false))?.meta, undefined);
+    t.strictSame(await all(first.collections.list(BOB, {}, signal)), []);
+    const saved = await Promise.all([read(BOB, true), read(BOB, true)]);
+    t.strictSame(
+      saved.map((one) => one?.meta),
+      [{}, {}],
+    );
+    t.strictSame(await all(first.collections.list(BOB, {}, signal)), [
+      { id: idOf(1), queryId: QUERY, status: 'queued', meta: {} },
+    ]);
+    await first.collections.annotate(BOB, idOf(1), { summary: 's', description: 'd' }, signal);
+    for (const save of [true, false]) t.strictSame((await read(BOB, save))?.meta, { summary: 's', description: 'd' });
+    t.equal((await read(ADA, false))?.meta, undefined, "another one's notes are nobody else's");
+    t.equal(await first.jobs.read(idOf(2), { user: ADA, save: true }, at(1), signal), undefined);
+  });
+
+  t.test('accesses are noted to the minute', async (t) => {
+    const { first } = await setup(t);
+    await submit(first, 1);
+    const accessed = async (seconds: number) =>
+      (await first.jobs.read(idOf(1), undefined, at(seconds), signal))?.job.accessed;
+    t.strictSame(await accessed(60), at(0));
+    t.strictSame(await accessed(60), at(0));
+    await accessed(61);
+    t.strictSame(await accessed(61), at(61));
+    await accessed(5);
+    t.strictSame(await accessed(61), at(61), 'a late reader does not turn time back');
+  });
+
+  t.test('the files of a complete job are told one by one, those of others not', async (t) => {
+    const { first, second } = await setup(t);
+    t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);
+    await run(first, 1, complete(1), 0);
+    await run(first, 2, failed(1), 1);
+    t.strictSame(await all(second.jobs.files(idOf(1), signal)), FILES);
+    t.strictSame(await second.jobs.file(idOf(1), 'report.zip', signal), FILES[1]);
+    for (const name of ['', 'report', 'Report.zip', '../report.zip', 'report.zip\0', '%'])
+      t.equal(await second.jobs.file(idOf(1), name, signal), undefined, name);
+    t.strictSame(await all(first.jobs.files(idOf(2), signal)), []);
+    t.equal(await first.jobs.file(idOf(2), 'report.zip', signal), undefined);
+    await first.expiry.expire(at(100), 10, signal);
+    t.strictSame(await all(second.jobs.files(idOf(1), signal)), []);
+    t.equal(await second.jobs.file(idOf(1), 'report.zip', signal), undefined);
+  });
+
+  t.test('thousands of files keep their order', async (t) => {
+    const { first } = await setup(t);
+    const files = Array.from({ length: 2_500 }, (_, n) => ({ name: `report_${2_500 - n}.json`, size: n }));
+    await run(first, 1, complete(1, files));
+    t.strictSame(await all(first.jobs.files(idOf(1), signal)), files);
+  });
+
+  t.test('what the formatter said is kept until the job expires', async (t) => {
+    const { first } = await setup(t);
+    t.equal(await first.jobs.stderr(idOf(1), signal), undefined);
+    await run(first, 1, complete(0));
+    await run(first, 2, failed(0));
+    t.match(await first.jobs.stderr(idOf(1), signal), /^Warning: .$/);
+    t.equal(await first.jobs.stderr(idOf(2), signal), `BLAST Database error\n${FAILURE}\n`);
+    await first.expiry.expire(at(1), 10, signal);
+    for (const n of [1, 2]) t.equal(await first.jobs.stderr(idOf(n), signal), undefined);
+  });
+
+  t.test('an aborted signal is heeded', async (t) => {
+    const { first } = await setup(t);
+    const over = AbortSignal.abort(new Error('over'));
+    await t.rejects(first.jobs.read(idOf(1), undefined, at(0), over), { message: 'over' });
+    await t.rejects(first.jobs.submit(requestOf(1), undefined, rulesAt(0), over), { message: 'over' });
+    await t.rejects(first.queue.exchange([], 1, at(0), over), { message: 'over' });
+    await t.rejects(all(first.jobs.files(idOf(1), over)), { message: 'over' });
+  });
+}

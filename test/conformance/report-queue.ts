@@ -1,0 +1,199 @@
+// What every ReportQueue and ReportExpiry does.
+
+import type { Test } from 'tap';
+import {
+  all,
+  at,
+  claim,
+  complete,
+  failed,
+  idOf,
+  type ReportWorld,
+  requestOf,
+  run,
+  signal,
+  submit,
+} from './report-world.ts';
+
+export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
+  const jobOf = async ({ first }: ReportWorld, n: number) =>
+    (await first.jobs.read(idOf(n), undefined, at(0), signal))?.job;
+
+  t.test('jobs are claimed once, those that waited longest first', async (t) => {
+    const world = await setup(t);
+    await submit(world.first, 3, 1);
+    await submit(world.first, 2, 1);
+    await submit(world.first, 1, 2);
+    t.strictSame(await world.second.queue.exchange([], 2, at(5), signal), [
+      { ...requestOf(2), attempt: 1, tries: 0, waitedMs: 4_000 },
+      { ...requestOf(3), attempt: 1, tries: 0, waitedMs: 4_000 },
+    ]);
+    t.strictSame(await claim(world.first, 5, 0), []);
+    t.match(await claim(world.first, 5), [{ id: idOf(1), waitedMs: 3_000 }]);
+    t.strictSame(await claim(world.first, 5), []);
+    t.match(await jobOf(world, 3), { status: 'in-progress', started: at(5), attempt: 1 });
+  });
+
+  t.test('processes that claim at once get different jobs', async (t) => {
+    const { first, second } = await setup(t);
+    for (let n = 1; n <= 20; n++) await submit(first, n);
+    const claims = await Promise.all([first, second, first, second].map((process) => claim(process, 0, 5)));
+    const ids = claims.flat().map(({ id }) => id);
+    t.equal(new Set(ids).size, ids.length);
+    // One that was passed over because another had it in hand waits for the next look.
+    ids.push(...(await claim(first, 0, 20)).map(({ id }) => id));
+    t.equal(new Set(ids).size, 20);
+  });
+
+  t.test('a job that comes again does so from its time, with its tries', async (t) => {
+    const world = await setup(t);
+    const { first } = world;
+    await submit(first, 1);
+    const again = async (seconds: number, countTry: boolean) => {
+      const [one] = await claim(first, seconds);
+      if (!one) throw new Error('not claimed');
+      const outcome = { kind: 'again', from: at(seconds + 10), countTry } as const;
+      t.strictSame(await first.queue.exchange([{ claim: one, outcome }], 5, at(seconds), signal), []);
+      t.match(await jobOf(world, 1), { status: 'queued', ended: undefined, failure: undefined });
+      return one;
+    };
+    t.match(await again(0, true), { attempt: 1, tries: 0 });
+    t.strictSame(await claim(first, 9), []);
+    t.match(await again(10, false), { attempt: 2, tries: 1 });
+    t.match(await again(20, true), { attempt: 3, tries: 1 });
+    t.match(await claim(first, 30), [{ attempt: 4, tries: 2, waitedMs: 0 }]);
+  });
+
+  t.test('the job of a process that died is queued in its old place', async (t) => {
+    const world = await setup(t);
+    await submit(world.first, 1, 0);
+    const [lost] = await claim(world.second, 1);
+    await submit(world.first, 2, 1);
+    t.match(await claim(world.first, 2, 1), [{ id: idOf(2) }]);
+    await submit(world.first, 3, 1);
+    t.strictSame(await claim(world.first, 3, 0), []);
+    t.equal((await jobOf(world, 1))?.status, 'in-progress');
+    await world.killSecond();
+    t.match(await claim(world.first, 3, 1), [{ id: idOf(1), attempt: 2, tries: 0, waitedMs: 3_000 }]);
+    t.equal(lost?.attempt, 1);
+    t.match(await claim(world.first, 3), [{ id: idOf(3) }]);
+  });
+
+  t.test('whoever lets the lease pass has lost the job', async (t) => {
+    const world = await setup(t);
+    const { first, second } = world;
+    await submit(first, 1);
+    const [late] = await claim(first, 0);
+    if (!late) throw new Error('not claimed');
+    t.strictSame(await first.queue.renew([late], signal), []);
+    t.strictSame(await second.queue.renew([late], signal), [late], "another's");
+    await world.lapse();
+    t.strictSame(await first.queue.renew([late], signal), [], 'nobody took it');
+    t.strictSame(await claim(second, 1), []);
+    await world.lapse();
+    const [next] = await claim(second, 1);
+    if (!next) throw new Error('not claimed');
+    t.equal(next.attempt, 2);
+    t.strictSame(await first.queue.renew([late], signal), [late]);
+    for (const outcome of [complete(2), failed(2), { kind: 'again', from: at(0), countTry: true } as const]) {
+      t.strictSame(await first.queue.exchange([{ claim: late, outcome }], 5, at(2), signal), []);
+      t.match(await jobOf(world, 1), { status: 'in-progress', attempt: 2 });
+    }
+    t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);
+    await second.queue.exchange([{ claim: next, outcome: complete(3) }], 0, at(3), signal);
+    t.match(await jobOf(world, 1), { status: 'complete', ended: at(3) });
+  });
+
+  t.test('an outcome that is written twice counts once', async (t) => {
+    const world = await setup(t);
+    const { first } = world;
+    const one = await run(first, 1, complete(1));
+    await first.queue.exchange([{ claim: one, outcome: failed(2) }], 0, at(2), signal);
+    t.match(await jobOf(world, 1), { status: 'complete', ended: at(1) });
+    t.strictSame(await first.queue.renew([one], signal), [one]);
+  });
+
+  t.test('a lane is woken by what may be claimed', async (t) => {
+    const { first, second } = await setup(t);
+    const woken = Promise.withResolvers<void>();
+    t.teardown(second.queue.watch(() => woken.resolve()));
+    await submit(first, 1);
+    await woken.promise;
+    const [one] = await claim(first, 0);
+    if (!one) throw new Error('not claimed');
+    const again = Promise.withResolvers<void>();
+    const stop = second.queue.watch(() => again.resolve());
+    await first.queue.exchange(
+      [{ claim: one, outcome: { kind: 'again', from: at(0), countTry: false } }],
+      0,
+      at(0),
+      signal,
+    );
+    await again.promise;
+    stop();
+  });
+
+  t.test('what nobody has accessed for long expires, the longest first', async (t) => {
+    const world = await setup(t);
+    const { first } = world;
+    const expire = (seconds: number, limit = 10) => first.expiry.expire(at(seconds), limit, signal);
+    await run(first, 1, complete(10), 1);
+    await run(first, 2, failed(20), 11);
+    await run(first, 3, complete(30), 21);
+    await submit(first, 4);
+    t.equal(await expire(9), 0);
+    await first.jobs.read(idOf(1), undefined, at(200), signal);
+    t.equal(await expire(100, 1), 1);
+    t.match(await jobOf(world, 2), { status: 'expired', ended: undefined, failure: undefined });
+    t.equal((await jobOf(world, 3))?.status, 'complete');
+    t.equal(await expire(199), 1);
+    t.equal(await expire(199), 0);
+    t.match(await jobOf(world, 3), { ...requestOf(3), status: 'expired', attempt: 1 });
+    t.equal((await jobOf(world, 1))?.status, 'complete');
+    t.equal(await expire(10 ** 9), 1);
+    t.equal((await jobOf(world, 4))?.status, 'queued');
+  });
+
+  t.test('what ended attempts left is told until it was removed', async (t) => {
+    const world = await setup(t);
+    const { first, second } = world;
+    const debris = () => second.expiry.debris(undefined, 10, signal);
+    await run(first, 1, complete(1));
+    t.strictSame(await debris(), []);
+    await run(first, 2, failed(1), 1);
+    t.strictSame(await debris(), [{ id: idOf(2), upTo: 1 }]);
+    await first.expiry.expire(at(1), 10, signal);
+    t.strictSame(await debris(), [
+      { id: idOf(1), upTo: 1 },
+      { id: idOf(2), upTo: 1 },
+    ]);
+    t.strictSame(await second.expiry.debris(undefined, 1, signal), [{ id: idOf(1), upTo: 1 }]);
+    t.strictSame(await second.expiry.debris(idOf(1), 9, signal), [{ id: idOf(2), upTo: 1 }]);
+    await second.expiry.removed({ id: idOf(2), upTo: 1 }, signal);
+    t.strictSame(await debris(), [{ id: idOf(1), upTo: 1 }]);
+    // Queued again while its files are being removed: those of the new attempt are not meant.
+    t.equal(await first.jobs.requeue(idOf(1), { now: at(2), maxQueued: 9 }, signal), 'queued');
+    const [one] = await claim(first, 2);
+    if (!one) throw new Error('not claimed');
+    t.strictSame(await debris(), [{ id: idOf(1), upTo: 1 }]);
+    await first.queue.exchange(
+      [{ claim: one, outcome: { kind: 'again', from: at(2), countTry: false } }],
+      0,
+      at(2),
+      signal,
+    );
+    await second.expiry.removed({ id: idOf(1), upTo: 1 }, signal);
+    t.strictSame(await debris(), [{ id: idOf(1), upTo: 2 }]);
+    await second.expiry.removed({ id: idOf(1), upTo: 2 }, signal);
+    const [cut] = await claim(second, 3);
+    t.equal(cut?.attempt, 3);
+    await second.expiry.removed({ id: idOf(1), upTo: 2 }, signal);
+    await world.killSecond();
+    t.match(await claim(first, 4), [{ attempt: 4 }]);
+    t.strictSame(
+      await first.expiry.debris(undefined, 10, signal),
+      [{ id: idOf(1), upTo: 3 }],
+      'of a process that died',
+    );
+  });
+}

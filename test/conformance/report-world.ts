@@ -1,0 +1,96 @@
+// What the suites of report jobs are set up with, and the jobs they begin with.
+
+import type { QueryJobId } from '../../engine/model/report/query-job.ts';
+import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
+import type { ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
+import type { ReportCollections } from '../../engine/ports/report-collections.ts';
+import type { ReportJobs, SubmitRules } from '../../engine/ports/report-jobs.ts';
+import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
+
+export interface ReportProcess {
+  readonly jobs: ReportJobs;
+  readonly collections: ReportCollections;
+  readonly queue: ReportQueue;
+  readonly expiry: ReportExpiry;
+}
+
+export interface ReportWorld {
+  readonly first: ReportProcess;
+  /** Of another process on the same records. */
+  readonly second: ReportProcess;
+  killSecond(): Promise<void>;
+  /** The time of all leases passes. */
+  lapse(): Promise<void>;
+}
+
+export const signal = new AbortController().signal;
+/** Seconds after some instant. */
+export const at = (seconds: number): Date => new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
+const hex = (n: number): string => n.toString(16).padStart(32, '0');
+/** The n-th ids. */
+export const idOf = (n: number): ReportJobId => hex(n) as ReportJobId;
+export const queryOf = (n: number): QueryJobId => hex(n) as QueryJobId;
+export const QUERY = queryOf(0xfeed);
+export const FILES: readonly ReportFile[] = [
+  { name: 'report.tsv', size: 0 },
+  { name: 'report.zip', size: 2 ** 40 },
+];
+
+export const requestOf = (n: number, queryId = QUERY): ReportRequest => ({
+  id: idOf(n),
+  queryId,
+  configuration: { formatType: 'tabular', formatFields: ['std', 'qlen'], showGIs: false, parseDefLines: true },
+  fingerprint: 'f'.repeat(64),
+});
+
+export const rulesAt = (seconds: number, more: Partial<SubmitRules> = {}): SubmitRules => ({
+  now: at(seconds),
+  maxQueued: 100,
+  failedBefore: at(seconds - 60),
+  ...more,
+});
+
+export async function submit({ jobs }: ReportProcess, n: number, seconds = 0): Promise<ReportJobId> {
+  const answer = await jobs.submit(requestOf(n), undefined, rulesAt(seconds), signal);
+  if (answer !== 'queued') throw new Error(`not queued: ${answer}`);
+  return idOf(n);
+}
+
+/** Claims what can be claimed. */
+export const claim = ({ queue }: ReportProcess, seconds: number, limit = 10): Promise<readonly ReportClaim[]> =>
+  queue.exchange([], limit, at(seconds), signal);
+
+export const complete = (seconds: number, files = FILES): ReportOutcome => ({
+  kind: 'complete',
+  ended: at(seconds),
+  files,
+  stderr: 'Warning: \0',
+});
+
+export const FAILURE = 'the formatter ended with exit code 255';
+export const failed = (seconds: number): ReportOutcome => ({
+  kind: 'failed',
+  ended: at(seconds),
+  failure: FAILURE,
+  stderr: `BLAST Database error\n${FAILURE}\n`,
+});
+
+/** Submits, claims and ends the n-th job, all at that second. */
+export async function run(
+  process: ReportProcess,
+  n: number,
+  outcome: ReportOutcome,
+  seconds = 0,
+): Promise<ReportClaim> {
+  await submit(process, n, seconds);
+  const [claimed] = await claim(process, seconds, 1);
+  if (claimed?.id !== idOf(n)) throw new Error('another job was claimed');
+  await process.queue.exchange([{ claim: claimed, outcome }], 0, at(seconds), signal);
+  return claimed;
+}
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}

@@ -1,0 +1,342 @@
+// Report jobs in memory, shared by several "processes".
+
+import type { UserId } from '../../engine/model/ids.ts';
+import type { QueryJobId } from '../../engine/model/report/query-job.ts';
+import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
+import type { ReportFile, ReportRequest, UserMeta, UserMetaChange } from '../../engine/model/report-job.ts';
+import type { CollectedReport, ReportCollections } from '../../engine/ports/report-collections.ts';
+import type {
+  ReportAccess,
+  ReportJob,
+  ReportJobs,
+  ReportLink,
+  ReportReader,
+  Requeued,
+  Submission,
+  SubmitRules,
+} from '../../engine/ports/report-jobs.ts';
+import type {
+  ReportClaim,
+  ReportCompletion,
+  ReportDebris,
+  ReportExpiry,
+  ReportOutcome,
+  ReportQueue,
+} from '../../engine/ports/report-queue.ts';
+
+interface Row {
+  job: ReportJob;
+  /** From when it may be claimed. */
+  from: Date;
+  tries: number;
+  holder: number | undefined;
+  lapsed: boolean;
+  files: readonly ReportFile[];
+  stderr: string | undefined;
+  debrisTo: number | undefined;
+}
+
+interface Link {
+  readonly user: UserId;
+  readonly id: ReportJobId;
+  meta: UserMeta;
+}
+
+const NOTED_AFTER_MS = 60_000;
+
+/** What all processes see. */
+export class ReportTable {
+  readonly rows = new Map<ReportJobId, Row>();
+  links: Link[] = [];
+  readonly dead = new Set<number>();
+  readonly wakes = new Set<() => void>();
+
+  link(user: UserId, id: ReportJobId): Link | undefined {
+    return this.links.find((one) => one.user === user && one.id === id);
+  }
+
+  put(user: UserId, id: ReportJobId, change: UserMetaChange): void {
+    const link = this.link(user, id);
+    if (link) link.meta = changed(link.meta, change);
+    else this.links.push({ user, id, meta: changed({}, change) });
+  }
+
+  isFull(maxQueued: number): boolean {
+    return [...this.rows.values()].filter(({ job }) => job.status === 'queued').length >= maxQueued;
+  }
+
+  wake(): void {
+    for (const wake of this.wakes) wake();
+  }
+}
+
+export class FakeReportJobs implements ReportJobs {
+  readonly #table: ReportTable;
+
+  constructor(table = new ReportTable()) {
+    this.#table = table;
+  }
+
+  async submit(
+    request: ReportRequest,
+    link: ReportLink | undefined,
+    rules: SubmitRules,
+    signal: AbortSignal,
+  ): Promise<Submission> {
+    signal.throwIfAborted();
+    const { now, failedBefore, maxQueued } = rules;
+    const row = this.#table.rows.get(request.id);
+    const failedLongAgo = row?.job.status === 'failed' && row.job.ended !== undefined && row.job.ended <= failedBefore;
+    const waits = !row || row.job.status === 'expired' || failedLongAgo;
+    if (waits && this.#table.isFull(maxQueued)) return 'full';
+    if (!row) this.#table.rows.set(request.id, newRow(request, now));
+    else if (waits) queueAgain(row, now);
+    else if (row.job.accessed < now) row.job = { ...row.job, accessed: now };
+    if (link) this.#table.put(link.user, request.id, link.meta);
+    if (waits) this.#table.wake();
+    return waits ? 'queued' : 'known';
+  }
+
+  async requeue(
+    id: ReportJobId,
+    rules: Pick<SubmitRules, 'now' | 'maxQueued'>,
+    signal: AbortSignal,
+  ): Promise<Requeued> {
+    signal.throwIfAborted();
+    const row = this.#table.rows.get(id);
+    if (!row) return 'absent';
+    if (row.job.status !== 'expired') return 'refused';
+    if (this.#table.isFull(rules.maxQueued)) return 'full';
+    queueAgain(row, rules.now);
+    this.#table.wake();
+    return 'queued';
+  }
+
+  async read(
+    id: ReportJobId,
+    reader: ReportReader | undefined,
+    now: Date,
+    signal: AbortSignal,
+  ): Promise<ReportAccess | undefined> {
+    signal.throwIfAborted();
+    const row = this.#table.rows.get(id);
+    if (!row) return undefined;
+    const { job } = row;
+    if (now.getTime() - job.accessed.getTime() > NOTED_AFTER_MS) row.job = { ...job, accessed: now };
+    if (reader?.save && !this.#table.link(reader.user, id)) this.#table.put(reader.user, id, {});
+    return { job, meta: reader && this.#table.link(reader.user, id)?.meta };
+  }
+
+  async *files(id: ReportJobId, signal: AbortSignal): AsyncGenerator<ReportFile> {
+    signal.throwIfAborted();
+    yield* this.#table.rows.get(id)?.files ?? [];
+  }
+
+  async file(id: ReportJobId, name: string, signal: AbortSignal): Promise<ReportFile | undefined> {
+    signal.throwIfAborted();
+    return this.#table.rows.get(id)?.files.find((file) => file.name === name);
+  }
+
+  async stderr(id: ReportJobId, signal: AbortSignal): Promise<string | undefined> {
+    signal.throwIfAborted();
+    return this.#table.rows.get(id)?.stderr;
+  }
+}
+
+export class FakeReportCollections implements ReportCollections {
+  readonly #table: ReportTable;
+
+  constructor(table: ReportTable) {
+    this.#table = table;
+  }
+
+  async *list(
+    user: UserId,
+    filter: { readonly queryId?: QueryJobId | undefined },
+    signal: AbortSignal,
+  ): AsyncGenerator<CollectedReport> {
+    signal.throwIfAborted();
+    for (const link of this.#table.links.filter((one) => one.user === user).reverse()) {
+      const job = this.#table.rows.get(link.id)?.job;
+      if (!job || (filter.queryId !== undefined && job.queryId !== filter.queryId)) continue;
+      yield { id: job.id, queryId: job.queryId, status: job.status, meta: link.meta };
+    }
+  }
+
+  async annotate(user: UserId, id: ReportJobId, change: UserMetaChange, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    if (!this.#table.link(user, id)) return false;
+    this.#table.put(user, id, change);
+    return true;
+  }
+
+  async remove(user: UserId, id: ReportJobId, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const before = this.#table.links.length;
+    this.#table.links = this.#table.links.filter((one) => one.user !== user || one.id !== id);
+    return this.#table.links.length < before;
+  }
+}
+
+export class FakeReportQueue implements ReportQueue {
+  readonly #table: ReportTable;
+  readonly #process: number;
+
+  constructor(table: ReportTable, process = 1) {
+    this.#table = table;
+    this.#process = process;
+  }
+
+  async exchange(
+    done: readonly ReportCompletion[],
+    limit: number,
+    now: Date,
+    signal: AbortSignal,
+  ): Promise<readonly ReportClaim[]> {
+    signal.throwIfAborted();
+    for (const { claim, outcome } of done) {
+      const row = this.#held(claim);
+      if (row) end(row, outcome);
+      if (row && outcome.kind === 'again') this.#table.wake();
+    }
+    if (limit <= 0) return [];
+    for (const row of this.#table.rows.values())
+      if (row.holder !== undefined && (row.lapsed || this.#table.dead.has(row.holder))) {
+        row.holder = undefined;
+        row.job = { ...row.job, status: 'queued' };
+      }
+    const due = [...this.#table.rows.values()].filter(({ job, from }) => job.status === 'queued' && from <= now);
+    due.sort((a, b) => a.from.getTime() - b.from.getTime() || (a.job.id < b.job.id ? -1 : 1));
+    return due.slice(0, limit).map((row) => this.#claim(row, now));
+  }
+
+  async renew(
+    claims: readonly Pick<ReportClaim, 'id' | 'attempt'>[],
+    signal: AbortSignal,
+  ): Promise<readonly Pick<ReportClaim, 'id' | 'attempt'>[]> {
+    signal.throwIfAborted();
+    return claims.filter((claim) => {
+      const row = this.#held(claim);
+      if (row) row.lapsed = false;
+      return row === undefined;
+    });
+  }
+
+  watch(wake: () => void): () => void {
+    this.#table.wakes.add(wake);
+    return () => this.#table.wakes.delete(wake);
+  }
+
+  #held({ id, attempt }: Pick<ReportClaim, 'id' | 'attempt'>): Row | undefined {
+    const row = this.#table.rows.get(id);
+    return row?.holder === this.#process && row.job.attempt === attempt ? row : undefined;
+  }
+
+  #claim(row: Row, now: Date): ReportClaim {
+    const { job } = row;
+    if (job.attempt > 0) row.debrisTo = job.attempt;
+    row.holder = this.#process;
+    row.lapsed = false;
+    row.job = { ...job, status: 'in-progress', started: now, attempt: job.attempt + 1 };
+    const { id, queryId, configuration, fingerprint } = job;
+    const waitedMs = now.getTime() - row.from.getTime();
+    return { id, queryId, configuration, fingerprint, attempt: job.attempt + 1, tries: row.tries, waitedMs };
+  }
+}
+
+export class FakeReportExpiry implements ReportExpiry {
+  readonly #table: ReportTable;
+
+  constructor(table: ReportTable) {
+    this.#table = table;
+  }
+
+  async expire(before: Date, limit: number, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const idle = [...this.#table.rows.values()].filter(
+      ({ job }) => (job.status === 'complete' || job.status === 'failed') && job.accessed <= before,
+    );
+    idle.sort((a, b) => a.job.accessed.getTime() - b.job.accessed.getTime());
+    for (const row of idle.slice(0, limit)) {
+      row.job = { ...row.job, status: 'expired', ended: undefined, failure: undefined };
+      row.files = [];
+      row.stderr = undefined;
+      row.debrisTo = row.job.attempt;
+    }
+    return Math.min(idle.length, limit);
+  }
+
+  async debris(after: ReportJobId | undefined, limit: number, signal: AbortSignal): Promise<readonly ReportDebris[]> {
+    signal.throwIfAborted();
+    const found = [...this.#table.rows].flatMap(([id, { debrisTo }]) =>
+      debrisTo !== undefined && (after === undefined || id > after) ? [{ id, upTo: debrisTo }] : [],
+    );
+    return found.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+  }
+
+  async removed({ id, upTo }: ReportDebris, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const row = this.#table.rows.get(id);
+    if (row?.debrisTo === upTo) row.debrisTo = undefined;
+  }
+}
+
+const newRow = (request: ReportRequest, now: Date): Row => ({
+  job: {
+    id: request.id,
+    queryId: request.queryId,
+    configuration: structuredClone(request.configuration),
+    fingerprint: request.fingerprint,
+    status: 'queued',
+    created: now,
+    started: undefined,
+    ended: undefined,
+    accessed: now,
+    attempt: 0,
+    failure: undefined,
+  },
+  from: now,
+  tries: 0,
+  holder: undefined,
+  lapsed: false,
+  files: [],
+  stderr: undefined,
+  debrisTo: undefined,
+});
+
+function queueAgain(row: Row, now: Date): void {
+  const ended = { started: undefined, ended: undefined, failure: undefined };
+  row.job = { ...row.job, status: 'queued', accessed: now, ...ended };
+  row.from = now;
+  row.tries = 0;
+  row.stderr = undefined;
+}
+
+function end(row: Row, outcome: ReportOutcome): void {
+  const { job } = row;
+  row.holder = undefined;
+  if (outcome.kind === 'again') {
+    row.job = { ...job, status: 'queued' };
+    row.from = outcome.from;
+    row.tries += outcome.countTry ? 1 : 0;
+    row.debrisTo = job.attempt;
+    return;
+  }
+  const accessed = outcome.ended > job.accessed ? outcome.ended : job.accessed;
+  const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
+  row.job = { ...job, status: outcome.kind, ended: outcome.ended, accessed, failure };
+  row.stderr = outcome.stderr;
+  if (outcome.kind === 'complete') row.files = outcome.files;
+  else row.debrisTo = job.attempt;
+}
+
+function changed(meta: UserMeta, { summary, description }: UserMetaChange): UserMeta {
+  const next = {
+    summary: summary === undefined ? meta.summary : (summary ?? undefined),
+    description: description === undefined ? meta.description : (description ?? undefined),
+  };
+  return {
+    ...(next.summary === undefined ? {} : { summary: next.summary }),
+    ...(next.description === undefined ? {} : { description: next.description }),
+  };
+}
