@@ -2,8 +2,9 @@
 //   upload    what was received          files/   the unpacked dataset, in which the commands run
 //   tmp/      TMPDIR of the commands     package/ what we add to a result, and the result
 
-import { mkdir, opendir, rm } from 'node:fs/promises';
+import { mkdir, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../remove-tree.ts';
 
 const PREFIX = 'job-';
 
@@ -30,8 +31,7 @@ export class JobFolder implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // A command may still be writing for a moment after it was killed.
-    await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
+    await removeTree(this.#root);
   }
 }
 
@@ -39,5 +39,5 @@ export class JobFolder implements AsyncDisposable {
 export async function sweepJobFolders(under: string): Promise<void> {
   await mkdir(under, { recursive: true, mode: 0o700 });
   for await (const entry of await opendir(under))
-    if (entry.name.startsWith(PREFIX)) await rm(join(under, entry.name), { recursive: true, force: true });
+    if (entry.name.startsWith(PREFIX)) await removeTree(join(under, entry.name));
 }

@@ -113,6 +113,11 @@ row('ours/ranges and 304', async (t) => {
     const known = await owner.get(files(open) + path, { 'if-none-match': whole.headers.get('etag') ?? '' });
     t.same([known.status, known.bytes.length], [304, 0], path);
   }
+  for (const path of ['/datasets', '/datasets/community', '/users/self/share-offers']) {
+    const { headers } = await owner.get(path);
+    const known = await owner.get(path, { 'if-none-match': headers.get('etag') ?? '' });
+    t.same([known.status, known.bytes.length], [304, 0], path);
+  }
 });
 row('ours/stored documents', async (t) => {
   const path = `${files(open)}/vdi-meta.json`;
