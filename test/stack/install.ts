@@ -17,6 +17,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/gcc': 'gcc',
   '/usr/include/stdlib.h': 'libc6-dev',
   '/usr/bin/openssl': 'openssl',
+  '/usr/bin/blast_formatter': 'ncbi-blast+',
 };
 
 const missing = [
