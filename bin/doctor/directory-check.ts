@@ -13,6 +13,8 @@ const PLACE = {
   tls: { switch: 'installer.ldap.tls', options: 'installer.ldap.tlsOptions' },
 } as const;
 
+const SILENT = 'see that it answers, and lets anonymous clients read its root entry; look into its log';
+
 export const directoryCheck = (section: Ldap, directory: Directory): Check => ({
   name: 'directory',
   where: section.servers.map(hostPort).join(', '),
@@ -21,7 +23,7 @@ export const directoryCheck = (section: Ldap, directory: Directory): Check => ({
     await directory.probe(signal);
     return { problems: [] };
   },
-  explain: (error) => networkMend(error, PLACE) ?? 'let anonymous clients read the root entry; look into its log',
+  explain: (error) => networkMend(error, PLACE) ?? SILENT,
 });
 
 /** What to do when an entry could not be found, or names no database. */
@@ -29,5 +31,7 @@ export function explainEntry(section: Ldap | undefined): (error: unknown) => str
   const below = section?.baseDn ?? '(installer.ldap.baseDn)';
   return (error) =>
     networkMend(error, PLACE) ??
+    // Whatever is the matter with an entry is found out by us, and has no cause.
+    (error instanceof Error && error.cause !== undefined ? SILENT : undefined) ??
     `below ${below} there must be exactly one entry of this cn that anonymous clients may read: a PostgresServiceContext with pgConnectionParam host=.., port=.., dbname=.., or labeledURI postgresql://host:port/name`;
 }

@@ -5,6 +5,7 @@ import { SmtpMailer, type SmtpOptions } from '../../engine/adapters/smtp.ts';
 import { type Check, hostPort } from './check.ts';
 import { codeOf, networkMend } from './error-codes.ts';
 
+const PATIENCE_MS = 8_000;
 const TLS = { switch: 'mail.security', options: 'mail.tlsOptions' } as const;
 
 export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Check => ({
@@ -12,7 +13,8 @@ export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Che
   where: hostPort(section.server),
   tried: section.username === undefined ? 'greeted it' : 'greeted it, logged in',
   async look(signal) {
-    using mailer = new SmtpMailer(options);
+    // Its client is not cut off by a signal: it must have given up before the check is.
+    using mailer = new SmtpMailer({ ...options, timeoutMs: Math.min(options.timeoutMs, PATIENCE_MS) });
     await mailer.probe(signal);
     return { problems: [] };
   },
@@ -21,6 +23,8 @@ export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Che
 
 function explain(error: unknown): string {
   switch (codeOf(error)) {
+    case 'ETIMEDOUT':
+      return 'it is slow, hangs, or a firewall on the way drops packets; a server that encrypts at once (mail.security tls) says nothing to one that waits for a greeting';
     case 'EAUTH':
       return 'correct mail.username and password; some providers want a password made for programs';
     // What the client calls whatever goes wrong with a certificate or with beginning to encrypt.
