@@ -1,13 +1,13 @@
-// The import lane: has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip (its
-// change event starts the install), then one transaction with status, messages, files and version. Until that
-// transaction the status is in-progress, and a crash runs the import again.
+// The import lane: has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip, the job
+// that installs it (which waits for this one to end), then one transaction with status, messages, files and version. Until
+// that transaction the status is in-progress, and a crash runs the import again.
 
 import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
-import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
 import { versionOf } from '../dataset/dataset-versions.ts';
@@ -21,6 +21,7 @@ import { allMessages, type TaskRunner } from '../tasks/task-map.ts';
 
 export interface ImportLanePorts {
   readonly catalog: Catalog;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly store: ObjectStore;
   readonly tasks: TaskRunner;
 }
@@ -123,7 +124,7 @@ export class ImportLane implements JobHandler {
     reply: { readonly manifest: Manifest; readonly validation: Validation; readonly dataFile: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const { catalog, store } = this.#ports;
+    const { catalog, jobs, store } = this.#ports;
     const before = await readManifest(store, record, signal);
     // What the user sent is what the upload lane wrote down. Where that is lost, the plugin's list of what it was given
     // is the best there is.
@@ -131,6 +132,10 @@ export class ImportLane implements JobHandler {
     const manifest = { rawUploads, installReady: reply.manifest.installReady };
     await writeManifest(store, record, manifest, signal);
     const data = await store.put(objectKey(record, 'install-ready.zip'), { file: reply.dataFile }, {}, signal);
+    // The store announces the archive too. Were that lost, only a full reconciliation would see that nothing is installed:
+    // the cache and the store are in step.
+    const { owner, dataset, eventId } = job;
+    await jobs.enqueue([{ lane: 'install', owner, dataset, eventId, source: 'import-lane' }], signal);
     await catalog.write(
       job.dataset,
       job.lease,

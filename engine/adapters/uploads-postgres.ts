@@ -1,9 +1,9 @@
 // Uploads in the cache DB: reservations against the owner's quota, and the transaction behind the 202.
 //
 // A row is `receiving` from begin, `accepted` from accept or resume, `stored` from settle; abandon removes it; one that
-// was given up is held by nobody. What an owner uses is one counter row that triggers keep exact (0002-catalog.sql);
-// begin and grow lock it, so of two uploads at once that do not both fit the second sees the first. Locks are taken in
-// the order upload, dataset, counter.
+// was given up, or listed as an orphan, is held by nobody. What an owner uses is one counter row that triggers keep exact
+// (0002-catalog.sql); begin and grow lock it, so of two uploads at once that do not both fit the second sees the first.
+// Locks are taken in the order upload, dataset, counter.
 
 import { rejected, transient } from '../failure.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -151,10 +151,7 @@ export class PostgresUploads implements Uploads {
 
   async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
     signal.throwIfAborted();
-    return await this.#db.query<{ owner: UserId; dataset: DatasetId }>(
-      `select owner_id::text as owner, dataset_id as dataset from upload
-       where state = 'receiving' and not instance_alive(holder) order by created, dataset_id`,
-    );
+    return await this.#db.query<{ owner: UserId; dataset: DatasetId }>(ORPHANS, [NOBODY]);
   }
 
   async usage(owner: UserId, signal: AbortSignal): Promise<number> {
@@ -181,6 +178,16 @@ const BEGIN = `
 
 /** No process has this id: what it holds is an orphan. */
 const NOBODY = 0;
+
+/**
+ * Taken from their processes in the same statement: one that only seemed dead (its connection was lost for a moment) comes
+ * back under its number, and what it accepted then would be swept.
+ */
+const ORPHANS = `
+  with taken as (
+    update upload set holder = $1 where state = 'receiving' and not instance_alive(holder)
+    returning owner_id, dataset_id, created)
+  select owner_id::text as owner, dataset_id as dataset from taken order by created, dataset_id`;
 
 const REOPEN = `
   insert into upload (dataset_id, owner_id, state, holder, reserved_bytes)

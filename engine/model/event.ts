@@ -32,6 +32,7 @@ export const EVENT_SOURCES = [
   'reconciliation-lane',
   'pruner',
   'upload-lane',
+  'import-lane',
   'api',
   'admin',
 ] as const;

@@ -59,7 +59,10 @@ export interface Uploads {
   fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void>;
   /** Marks the upload `stored` with the bytes that count against the quota. Guarded by the lease. */
   settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
-  /** `receiving` rows whose process is dead or that were given up, for the sweep: remove their objects, then {@link abandon}. */
+  /**
+   * `receiving` rows whose process is dead or that were given up, for the sweep: remove their objects, then {@link abandon}.
+   * None of them can be accepted any more, not even by a process that was only thought to be dead.
+   */
   orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
   /** Bytes that count against the owner's quota: raw bytes of datasets that are not deleted, and reservations. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;

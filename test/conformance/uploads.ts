@@ -360,8 +360,19 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.same(await orphans(), []);
     await die();
     t.strictSame(await orphans(), [receiving]);
+    t.strictSame(await orphans(), [receiving], 'until it is abandoned');
     await uploads.abandon(receiving.dataset, signal);
     t.same(await orphans(), []);
+  });
+
+  t.test('what was listed as an orphan cannot be accepted by a process that lives after all', async (t) => {
+    const { uploads, catalog, die, begin, accept } = await open(t);
+    const at = newAddress();
+    await begin(at, 1);
+    await die();
+    t.ok((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+    await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
+    t.equal(await catalog.find(at.dataset, signal), undefined);
   });
 }
 

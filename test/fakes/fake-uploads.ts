@@ -145,6 +145,7 @@ export class FakeUploads implements Uploads {
     const receiving = [...this.#uploads.values()].filter(
       (upload) => upload.state === 'receiving' && (upload.givenUp || !this.receives(upload.dataset)),
     );
+    for (const upload of receiving) this.#put({ ...upload, givenUp: true });
     return receiving.map(({ owner, dataset }) => ({ owner, dataset }));
   }
 

@@ -30,6 +30,17 @@ t.test('an import stores what the plugin made of the upload, with its warnings',
   t.same(world.plugin.calls, [{ kind: 'import', eventId: 3, dataset: at.dataset }]);
 });
 
+t.test('what was imported is installed although the store never announced it', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  await world.before('import');
+  const process = world.process();
+  const job = await process.claim('import');
+  t.ok(job);
+  // None of the changes is delivered.
+  if (job) await process.complete(job, await process.perform(job));
+  t.same(world.jobRows(), ['install queued', 'updateMeta queued']);
+});
+
 t.test('what the user sent stays in the manifest as the upload lane wrote it down', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = await world.before('import');
