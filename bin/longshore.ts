@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reconcile: async () => (await import('./commands/reconcile.ts')).reconcile,
   prune: async () => (await import('./commands/prune.ts')).prune,
   access: async () => (await import('./commands/access.ts')).access,
+  query: async () => (await import('./commands/query.ts')).query,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   config: async () => (await import('./commands/config.ts')).config,
 };

@@ -1,0 +1,59 @@
+// `longshore query run`: searches for sequences in databases, as a query job that reports can be made of.
+
+import { formatFault } from '../../config/fault.ts';
+import { loadConfiguration } from '../../config/load.ts';
+import type { ReportConfiguration } from '../../config/schema/report.ts';
+import { QUERY_PROGRAMS, type QueryProgram } from '../../engine/model/report/query-job.ts';
+import { parse, wholeNumber } from '../arguments.ts';
+import { type Command, type CommandIo, EXIT } from '../command.ts';
+import { ConfigurationError } from '../configuration-error.ts';
+import { dataDir, defaultDataPath } from '../data-dir.ts';
+import { runQuery } from '../query-run.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = {
+  data: { type: 'string' },
+  config: { type: 'string' },
+  program: { type: 'string' },
+  db: { type: 'string', multiple: true },
+  query: { type: 'string' },
+  'max-target-seqs': { type: 'string' },
+} as const;
+
+const PROGRAMS = Object.keys(QUERY_PROGRAMS) as readonly QueryProgram[];
+const MAX_NUMBER = 2_147_483_647;
+
+export const query: Command = {
+  name: 'query',
+  summary: 'search with BLAST+, for reports of the result',
+  usage:
+    `longshore query run [--data DIR | --config FILE] --program ${PROGRAMS.join('|')} --db NAME|PATH.. --query FILE ` +
+    '[--max-target-seqs N]',
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    if (positionals.join(' ') !== 'run') throw new UsageError("'run' is needed, and no other word");
+    const { data, config, db: databases, query } = values;
+    const program = PROGRAMS.find((known) => known === values.program);
+    if (!program) throw new UsageError(`--program '${values.program ?? ''}': one of ${PROGRAMS.join(', ')} is needed`);
+    if (!databases || databases.includes('')) throw new UsageError('--db NAME or PATH is needed, once or more');
+    if (query === undefined) throw new UsageError('--query FILE is needed');
+    if (data !== undefined && config !== undefined)
+      throw new UsageError('only one of --data and --config may be given');
+    const most = values['max-target-seqs'];
+    const maxTargetSequences = most === undefined ? undefined : wholeNumber('max-target-seqs', most, 1, MAX_NUMBER);
+    const section = await reportSection(config ?? dataDir(data ?? defaultDataPath(process.getuid?.())).config, io);
+    const run = { program, databases, query, maxTargetSequences, path: io.env.PATH ?? '' };
+    const id = await runQuery(section, { ...run, onStderr: (line) => io.err(`${line}\n`) }, io.signal);
+    io.out(`${id}\n`);
+    return EXIT.ok;
+  },
+};
+
+/** A machine that only searches needs no more of the configuration. */
+async function reportSection(file: string, { env }: Pick<CommandIo, 'env'>): Promise<ReportConfiguration> {
+  const loaded = await loadConfiguration(file, { env, sections: ['report'] });
+  if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
+  const { report } = loaded.configuration;
+  if (!report) throw new ConfigurationError(`${file}: there is no section 'report', which says where query jobs are`);
+  return report;
+}
