@@ -29,6 +29,8 @@ export interface UploadsOptions {
 export class PostgresUploads implements Uploads {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
   readonly #options: UploadsOptions;
+  /** To be given up; the database has not said yet whether they are. */
+  readonly #undecided = new Set<DatasetId>();
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>, options: UploadsOptions) {
     this.#db = db;
@@ -71,16 +73,18 @@ export class PostgresUploads implements Uploads {
   }
 
   async giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    if (this.#undecided.size < UNDECIDED) this.#undecided.add(dataset);
     signal.throwIfAborted();
     const given = await this.#db.query(
       `update upload set holder = $2 where dataset_id = $1 and state = 'receiving' returning dataset_id`,
       [dataset, NOBODY],
     );
-    if (given.length > 0) return true;
     // A statement of its own, which sees the acceptance that the one before may have waited for.
-    const accepted = await this.#db.query(`select from upload where dataset_id = $1 and state <> 'receiving'`, [
-      dataset,
-    ]);
+    const accepted =
+      given.length > 0
+        ? []
+        : await this.#db.query(`select from upload where dataset_id = $1 and state <> 'receiving'`, [dataset]);
+    this.#undecided.delete(dataset);
     return accepted.length === 0;
   }
 
@@ -151,7 +155,10 @@ export class PostgresUploads implements Uploads {
 
   async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
     signal.throwIfAborted();
-    return await this.#db.query<{ owner: UserId; dataset: DatasetId }>(ORPHANS, [NOBODY]);
+    const undecided = [...this.#undecided];
+    const found = await this.#db.query<{ owner: UserId; dataset: DatasetId }>(ORPHANS, [NOBODY, undecided]);
+    for (const dataset of undecided) this.#undecided.delete(dataset);
+    return found;
   }
 
   async usage(owner: UserId, signal: AbortSignal): Promise<number> {
@@ -178,6 +185,8 @@ const BEGIN = `
 
 /** No process has this id: what it holds is an orphan. */
 const NOBODY = 0;
+/** More than so many, while the database is away, are left until this process ends. */
+const UNDECIDED = 10_000;
 
 /**
  * Taken from their processes in the same statement: one that only seemed dead (its connection was lost for a moment) comes
@@ -185,7 +194,7 @@ const NOBODY = 0;
  */
 const ORPHANS = `
   with taken as (
-    update upload set holder = $1 where state = 'receiving' and not instance_alive(holder)
+    update upload set holder = $1 where state = 'receiving' and (not instance_alive(holder) or dataset_id = any($2::text[]))
     returning owner_id, dataset_id, created)
   select owner_id::text as owner, dataset_id as dataset from taken order by created, dataset_id`;
 

@@ -46,7 +46,8 @@ export interface Uploads {
   resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>;
   /**
    * Decides an acceptance whose outcome is unknown. False: it has happened. True: it has not and cannot any more; the row
-   * stays, an orphan from now on, until its objects are removed and it is abandoned or swept.
+   * stays, an orphan from now on, until its objects are removed and it is abandoned or swept. When it fails, the next
+   * {@link orphans} that succeeds gives the upload up.
    */
   giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean>;
   /** Forgets a `receiving` row and its reservation; the caller has removed its objects. */

@@ -295,6 +295,22 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await uploads.giveUp(at.dataset, signal), true, 'nothing was accepted');
   });
 
+  t.test('an upload whose giving up has failed is given up by the next look for orphans', async (t) => {
+    const { uploads, begin, accept } = await open(t);
+    const [receiving, accepted] = [newAddress(), newAddress()];
+    for (const at of [receiving, accepted]) {
+      await begin(at, 100);
+      await t.rejects(uploads.giveUp(at.dataset, AbortSignal.abort()));
+    }
+    await accept(accepted);
+    const orphans = (await uploads.orphans(signal)).map(({ dataset }) => dataset);
+    t.same(
+      [receiving, accepted].map(({ dataset }) => orphans.includes(dataset)),
+      [true, false],
+    );
+    await t.rejects(accept(receiving), { kind: 'transient', message: /given up/ });
+  });
+
   t.test('an upload that was accepted cannot be given up', async (t) => {
     const { uploads, begin, accept, catalog } = await open(t);
     const at = newAddress();

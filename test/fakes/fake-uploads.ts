@@ -32,6 +32,7 @@ export class FakeUploads implements Uploads {
   readonly #catalog: FakeCatalog;
   readonly #options: FakeUploadsOptions;
   readonly #uploads = new Map<DatasetId, FakeUpload>();
+  readonly #undecided = new Set<DatasetId>();
 
   constructor(catalog: FakeCatalog, options: FakeUploadsOptions) {
     this.#catalog = catalog;
@@ -100,6 +101,7 @@ export class FakeUploads implements Uploads {
   }
 
   async giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) this.#undecided.add(dataset);
     signal.throwIfAborted();
     const upload = this.#uploads.get(dataset);
     if (upload?.state === 'receiving') this.#put({ ...upload, givenUp: true });
@@ -143,8 +145,10 @@ export class FakeUploads implements Uploads {
   async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
     signal.throwIfAborted();
     const receiving = [...this.#uploads.values()].filter(
-      (upload) => upload.state === 'receiving' && (upload.givenUp || !this.receives(upload.dataset)),
+      ({ state, givenUp, dataset }) =>
+        state === 'receiving' && (givenUp || this.#undecided.has(dataset) || !this.receives(dataset)),
     );
+    this.#undecided.clear();
     for (const upload of receiving) this.#put({ ...upload, givenUp: true });
     return receiving.map(({ owner, dataset }) => ({ owner, dataset }));
   }

@@ -135,6 +135,8 @@ export class UploadSession {
         if (!last) continue;
         const { dataset, owner } = this.address;
         this.#ports.log.warn({ err, dataset, owner }, 'an upload was given up, but its parts could not be removed');
+        // The sweep spares what a living process holds. Were this to fail too, it would find out by itself.
+        await this.#ports.uploads.giveUp(dataset, patience.signal).catch(() => undefined);
         return;
       }
     }

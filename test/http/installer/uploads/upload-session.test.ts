@@ -156,6 +156,19 @@ t.test('abandoning tries again when the store is away for a moment', async (t) =
   t.strictSame([store.keys(), catalog.receiving.size], [[], 0]);
 });
 
+t.test('what cannot be removed while the store is away is left to the sweep, although its process lives', async (t) => {
+  const { session, store, uploads, clock, put } = setup(t);
+  await put('a', 10);
+  store.onCall = () => {
+    throw transient('store is away');
+  };
+  const abandoned = session.abandon();
+  await clock.advanceToNext();
+  await clock.advanceToNext();
+  await abandoned;
+  t.strictSame(await uploads.orphans(signal), [{ owner, dataset }]);
+});
+
 t.test('a part that fails to be stored can be abandoned', async (t) => {
   const { session, store, catalog, put } = setup(t);
   store.onCall = (method) => {
