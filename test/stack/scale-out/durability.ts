@@ -19,8 +19,16 @@ export interface DurabilityOptions extends StormOptions {
   readonly datasets: number;
 }
 
-export async function durability(options: DurabilityOptions, findings: Findings): Promise<void> {
+export async function durability(
+  options: DurabilityOptions,
+  stopped: Promise<never>,
+  findings: Findings,
+): Promise<void> {
   await using t = new Teardowns();
+  await Promise.race([inAStorm(t, options, findings), stopped]);
+}
+
+async function inAStorm(t: Teardowns, options: DurabilityOptions, findings: Findings): Promise<void> {
   const site = await openSite(t, {
     processes: PROCESSES,
     plugin: { importMs: 100, installMs: 100 },

@@ -30,6 +30,11 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 });
+/** Ended before its end, it leaves nothing running: what is awaited fails, and everything is taken down. */
+const stopped = Promise.withResolvers<never>();
+for (const name of ['SIGINT', 'SIGTERM'] as const)
+  process.once(name, () => stopped.reject(new Error(`ended by ${name}`)));
+stopped.promise.catch(() => undefined);
 process.exitCode = await main();
 
 async function main(): Promise<number> {
@@ -47,7 +52,7 @@ async function main(): Promise<number> {
       LONGSHORE_TEST_PASSWORD: PASSWORD,
     });
     const measured = wholeNumber('throughput');
-    if (measured > 0) await throughput(measured, findings);
+    if (measured > 0) await throughput(measured, stopped.promise, findings);
     const datasets = wholeNumber('datasets');
     if (datasets > 0)
       await durability(
@@ -59,6 +64,7 @@ async function main(): Promise<number> {
           away: wholeNumber('away') * 1000,
           random: seeded(wholeNumber('seed')),
         },
+        stopped.promise,
         findings,
       );
   } catch (error) {
@@ -70,6 +76,8 @@ async function main(): Promise<number> {
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
+  // Whatever is still under way belongs to a run that was ended.
+  setImmediate(() => process.exit());
   console.log(`${findings.passed} passed, ${findings.failed} failed`);
   return findings.failed === 0 && findings.passed > 0 ? 0 : 1;
 }

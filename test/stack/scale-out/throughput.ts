@@ -16,9 +16,9 @@ const PROCESSES = 3;
 const PATIENCE_MS = 120_000;
 const LEAST_RATIO = 2;
 
-export async function throughput(datasets: number, findings: Findings): Promise<void> {
-  const one = await rate(1, datasets);
-  const several = await rate(PROCESSES, datasets);
+export async function throughput(datasets: number, stopped: Promise<never>, findings: Findings): Promise<void> {
+  const one = await rate(1, datasets, stopped);
+  const several = await rate(PROCESSES, datasets, stopped);
   const ratio = several / one;
   const said = `1 process ${one.toFixed(2)}/s, ${PROCESSES} processes ${several.toFixed(2)}/s, ratio ${ratio.toFixed(2)}`;
   console.log(`         throughput: ${said}`);
@@ -26,8 +26,12 @@ export async function throughput(datasets: number, findings: Findings): Promise<
 }
 
 /** Installed datasets a second. */
-async function rate(processes: number, datasets: number): Promise<number> {
+async function rate(processes: number, datasets: number, stopped: Promise<never>): Promise<number> {
   await using t = new Teardowns();
+  return await Promise.race([measured(t, processes, datasets), stopped]);
+}
+
+async function measured(t: Teardowns, processes: number, datasets: number): Promise<number> {
   const site = await openSite(t, {
     processes,
     plugin: { importMs: PLUGIN_MS, installMs: 0 },
