@@ -22,7 +22,7 @@ const COUNTS = `
   from installer.dataset d`;
 
 const JOBS = `
-  select lane || ' ' || state as job, count(*)::int as n, max(tries) as tries, max(message) as message
+  select lane || ' ' || state as job, count(*)::int as n, max(tries) as tries, left(max(message), 60) as message
   from installer.job group by 1 order by 1`;
 
 export class Progress {
