@@ -24,8 +24,8 @@ export type ReportOutcome =
       readonly files: readonly ReportFile[];
       readonly stderr: string;
     }
-  /** `failure` says why, and is the last line of `stderr`. */
-  | { readonly kind: 'failed'; readonly ended: Date; readonly failure: string; readonly stderr: string }
+  /** `reason` says why, and is the last line of `stderr`. */
+  | { readonly kind: 'failed'; readonly ended: Date; readonly reason: string; readonly stderr: string }
   /** Back to the queue: cut short, or something that the run needs is away. */
   | { readonly kind: 'again'; readonly from: Date; readonly countTry: boolean };
 

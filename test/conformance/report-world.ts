@@ -71,7 +71,7 @@ export const FAILURE = 'the formatter ended with exit code 255';
 export const failed = (seconds: number): ReportOutcome => ({
   kind: 'failed',
   ended: at(seconds),
-  failure: FAILURE,
+  reason: FAILURE,
   stderr: `BLAST Database error\n${FAILURE}\n`,
 });
 

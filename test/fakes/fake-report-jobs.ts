@@ -323,7 +323,7 @@ function end(row: Row, outcome: ReportOutcome): void {
     return;
   }
   const accessed = outcome.ended > job.accessed ? outcome.ended : job.accessed;
-  const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
+  const failure = outcome.kind === 'failed' ? outcome.reason : undefined;
   row.job = { ...job, status: outcome.kind, ended: outcome.ended, accessed, failure };
   row.stderr = outcome.stderr;
   if (outcome.kind === 'complete') row.files = outcome.files;

@@ -119,8 +119,8 @@ export class PostgresReportQueue implements ReportQueue {
         return;
       }
       case 'failed': {
-        const { ended, failure, stderr } = outcome;
-        await sql.query(END, [...held, 'failed', ended, storableText(failure), storableText(stderr)]);
+        const { ended, reason, stderr } = outcome;
+        await sql.query(END, [...held, 'failed', ended, storableText(reason), storableText(stderr)]);
         return;
       }
       case 'again':

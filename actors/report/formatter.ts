@@ -1,0 +1,117 @@
+// One run of the formatter of BLAST+ in a folder, with nothing of our own environment, for a limited time and with a
+// limited output.
+
+import { join } from 'node:path';
+import { aborted } from '../../engine/failure.ts';
+import { JoinedSignal } from '../../engine/joined-signal.ts';
+import { toolEnvironment } from '../../engine/model/report/tool-environment.ts';
+import type { ScriptEnd, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
+import type { Clock } from '../../engine/time.ts';
+import { growsBeyond } from './output-limit.ts';
+import { ReportFailure } from './report-failure.ts';
+
+export const FORMATTER = 'blast_formatter';
+/** Of what is said before a run is ended for its output. */
+const SAID_LINES = 100;
+
+export interface FormatterOptions {
+  /** Directory of the programs; on the path when absent. */
+  readonly blastBin?: string | undefined;
+  /** The child's PATH. */
+  readonly path: string;
+  /** Where databases are looked for (BLASTDB). */
+  readonly searchPath: readonly string[];
+  readonly maxDurationMs: number;
+  /** Of all files together. */
+  readonly maxOutputBytes: number;
+}
+
+export interface FormatterRun {
+  /** Unique. */
+  readonly runId: string;
+  readonly args: readonly string[];
+  /** Holds what is read, and gets what is written. */
+  readonly work: string;
+  /** What is read: none of its output. */
+  readonly archive: string;
+  readonly home: string;
+}
+
+export class Formatter {
+  readonly #options: FormatterOptions;
+  readonly #runner: ScriptRunner;
+  readonly #clock: Clock;
+
+  constructor(options: FormatterOptions, runner: ScriptRunner, clock: Clock) {
+    this.#options = options;
+    this.#runner = runner;
+    this.#clock = clock;
+  }
+
+  /** The end of what it said; its output is whole then. Any other end is a {@link ReportFailure}. */
+  async run(run: FormatterRun, signal: AbortSignal): Promise<string> {
+    const { maxOutputBytes: maxBytes } = this.#options;
+    const said: string[] = [];
+    const onStderr = (line: string): void => {
+      if (said.push(line) > SAID_LINES) said.shift();
+    };
+    using limited = new JoinedSignal(signal);
+    const over = new AbortController();
+    let large = false;
+    const watch = growsBeyond({ dir: run.work, except: run.archive, maxBytes }, this.#clock, over.signal).then(
+      (beyond) => {
+        large = beyond;
+        if (beyond) limited.abort(aborted(`more than ${maxBytes} bytes`));
+      },
+    );
+    // Its fault is seen below.
+    watch.catch(() => undefined);
+    try {
+      const { end, stderrTail } = await this.#runner.run(this.#spec(run, onStderr), limited.signal);
+      if (end.kind === 'exited' && end.code === 0) return stderrTail;
+      throw new ReportFailure(this.#reason(end), stderrTail);
+    } catch (error) {
+      if (!large || signal.aborted) throw error;
+      throw new ReportFailure(tooLarge(maxBytes), said.map((line) => `${line}\n`).join(''));
+    } finally {
+      over.abort();
+      await watch;
+    }
+  }
+
+  #spec({ runId, args, work, home }: FormatterRun, onStderr: (line: string) => void): ScriptSpec {
+    const { blastBin, path, searchPath, maxDurationMs, maxOutputBytes } = this.#options;
+    return {
+      program: blastBin === undefined ? FORMATTER : join(blastBin, FORMATTER),
+      args,
+      cwd: work,
+      env: toolEnvironment({ path, home, searchPath }),
+      maxDurationMs,
+      runId,
+      onStderr,
+      limits: { fileSizeBytes: maxOutputBytes },
+    };
+  }
+
+  #reason(end: ScriptEnd): string {
+    switch (end.kind) {
+      case 'exited':
+        return `${FORMATTER} ended with exit code ${end.code}`;
+      case 'killed':
+        return end.signal === 'SIGXFSZ'
+          ? tooLarge(this.#options.maxOutputBytes)
+          : `${FORMATTER} was killed by ${end.signal}`;
+      case 'timed-out':
+        return `${FORMATTER} took longer than the ${end.afterMs / 1000} s that it may take`;
+      case 'not-found':
+        return `${FORMATTER} is not installed here`;
+      case 'not-executable':
+        return `${FORMATTER} may not be run here`;
+      default:
+        return end satisfies never;
+    }
+  }
+}
+
+export const tooLarge = (maxBytes: number): string =>
+  `the report is larger than the ${maxBytes} bytes that it may have`;

@@ -1,0 +1,114 @@
+// Report jobs on the engine's lane, with their queue as its source. Each job's end is logged once, with its id.
+
+import { aborted, Failure, kindOf } from '../../engine/failure.ts';
+import { Lane } from '../../engine/lane.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
+import { afterFailure, type Random, type RetryPolicy } from '../../engine/retry.ts';
+import type { Clock } from '../../engine/time.ts';
+import { oneLine, ReportFailure, withReason } from './report-failure.ts';
+import type { ReportRun } from './report-run.ts';
+
+export interface ReportLaneOptions {
+  readonly queue: ReportQueue;
+  readonly run: Pick<ReportRun, 'run'>;
+  /** Jobs that wait in memory, and jobs worked on at once. */
+  readonly queueSize: number;
+  readonly workerCount: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: Random;
+}
+
+export type ReportLane = Lane<ReportClaim, ReportOutcome>;
+
+export const REPORT_LANE = 'report';
+/** While the store or a database is away for a moment; one that is not reached at all is waited for. */
+export const REPORT_RETRY: RetryPolicy = { tries: 5, baseMs: 1_000, maxMs: 60_000 };
+/** The net under LISTEN, and how soon the job of a process that died is seen. */
+const POLL_MS = 5_000;
+
+export function reportLane(options: ReportLaneOptions): ReportLane {
+  const { queue, clock, log, metrics, queueSize, workerCount } = options;
+  return new Lane<ReportClaim, ReportOutcome>({
+    name: REPORT_LANE,
+    ...{ clock, log, metrics, queueSize, workerCount },
+    pollMs: POLL_MS,
+    source: {
+      exchange: (done, limit, signal) =>
+        queue.exchange(
+          done.map(({ job, outcome }) => ({ claim: job, outcome })),
+          limit,
+          new Date(clock.now()),
+          signal,
+        ),
+      watch: (wake) => queue.watch(wake),
+    },
+    run: (claim, signal) => runReport(claim, options, signal),
+    settle: (error, claim) => outcomeOf(error, claim, options),
+    abandon: () => again(options.clock, 0, false),
+    idOf: ({ id }) => id,
+    waitedMs: ({ waitedMs }) => waitedMs,
+  });
+}
+
+/** How the job ended, whatever happened. Never rejects. */
+export async function runReport(
+  claim: ReportClaim,
+  options: Pick<ReportLaneOptions, 'run' | 'clock' | 'log' | 'random'>,
+  signal: AbortSignal,
+): Promise<ReportOutcome> {
+  const { run, clock } = options;
+  const log = options.log.child({ lane: REPORT_LANE, report: claim.id, query: claim.queryId, attempt: claim.attempt });
+  const begun = clock.now();
+  try {
+    const outcome = await run.run(claim, signal);
+    log.info({ ms: clock.now() - begun, outcome: outcome.kind }, 'report made');
+    return outcome;
+  } catch (thrown) {
+    // Whatever the work turned our abort into, the abort is the reason.
+    const error: unknown = signal.aborted ? signal.reason : thrown;
+    const outcome = outcomeOf(error, claim, options);
+    const level = kindOf(error) === 'defect' ? 'error' : outcome.kind === 'failed' ? 'warn' : 'info';
+    log[level]({ ms: clock.now() - begun, outcome: outcome.kind, tries: claim.tries, err: error }, 'no report made');
+    return outcome;
+  }
+}
+
+/** What becomes of a job whose run threw. */
+export function outcomeOf(
+  error: unknown,
+  claim: Pick<ReportClaim, 'tries'>,
+  { clock, random }: Pick<ReportLaneOptions, 'clock' | 'random'>,
+): ReportOutcome {
+  if (kindOf(error) === 'aborted') return again(clock, 0, false);
+  const next = afterFailure(REPORT_RETRY, claim.tries, error, random);
+  if (next.kind === 'again') return again(clock, next.delayMs, next.countTry);
+  // Foreign errors may name paths and addresses; ours are written to be read.
+  const reason = oneLine(error instanceof Failure ? error.message : 'an internal error; the log says more');
+  const stderr = withReason(error instanceof ReportFailure ? error.stderr : '', reason);
+  return { kind: 'failed', ended: new Date(clock.now()), reason, stderr };
+}
+
+const again = (clock: Clock, delayMs: number, countTry: boolean): ReportOutcome => ({
+  kind: 'again',
+  from: new Date(clock.now() + delayMs),
+  countTry,
+});
+
+/** Extends the leases of what the lane holds, and stops the runs whose lease is over. Call every 10 s. */
+export async function renewReports(
+  lane: Pick<ReportLane, 'held' | 'abortJob'>,
+  queue: Pick<ReportQueue, 'renew'>,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { id, attempt } of await queue.renew(lane.held(), signal)) {
+    // Its outcome may have been written meanwhile, and the lease ended by that.
+    if (!lane.held().some((one) => one.id === id && one.attempt === attempt)) continue;
+    log.warn({ report: id, attempt }, 'lease of a running report lost');
+    lane.abortJob(id, aborted(`lease of report ${id} lost`));
+  }
+}

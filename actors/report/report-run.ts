@@ -1,0 +1,128 @@
+// One run of a claimed report job: is the data still the same, format it, keep the files. Whoever reads a report is sent to
+// the files of a complete job only, which are those of one attempt: until its outcome is written they are nobody's, so a
+// run that ends anywhere has published nothing.
+
+import { kindOf, messageOf, transient } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import { formatterArguments, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
+import { QUERY_PROGRAMS, type QueryJob } from '../../engine/model/report/query-job.ts';
+import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
+import type { BlastDatabases } from '../../engine/ports/blast-databases.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
+import type { ReportClaim, ReportOutcome } from '../../engine/ports/report-queue.ts';
+import { type Clock, deadline } from '../../engine/time.ts';
+import type { Formatter } from './formatter.ts';
+import { removeObjects } from './remove-attempts.ts';
+import { ReportFailure } from './report-failure.ts';
+import type { ReportFolder, ReportFolders } from './report-folder.ts';
+import { collectOutput, type OutputFile } from './report-output.ts';
+
+/** The query's result in the formatter's folder: no report is called so. */
+const QUERY_ARCHIVE = 'query-result';
+const ZIP_LEVEL = 1;
+/** For taking back what a run that did not end well has put into the store. */
+const TAKE_BACK_MS = 5_000;
+
+/** Writes a zip; equal files make equal zips. It blocks while it writes: for a worker thread. */
+export type WriteZip = (
+  target: string,
+  files: readonly { readonly path: string; readonly file: string; readonly size: number }[],
+  options: { readonly level: number },
+  signal: AbortSignal,
+) => Promise<{ readonly bytes: number }>;
+
+export interface ReportRunParts {
+  readonly queries: QueryJobs;
+  readonly databases: BlastDatabases;
+  readonly formatter: Formatter;
+  readonly folders: ReportFolders;
+  readonly zip: WriteZip;
+  readonly store: Pick<ObjectStore, 'put' | 'list' | 'remove'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class ReportRun {
+  readonly #maxOutputBytes: number;
+  readonly #parts: ReportRunParts;
+
+  constructor(options: { readonly maxOutputBytes: number }, parts: ReportRunParts) {
+    this.#maxOutputBytes = options.maxOutputBytes;
+    this.#parts = parts;
+  }
+
+  /** Rejects with a {@link ReportFailure} when there can be no report, and with other failures when something is away. */
+  run(claim: ReportClaim, signal: AbortSignal): Promise<ReportOutcome> {
+    return this.#parts.folders.using(claim, async (folder) => {
+      const query = await this.#query(claim, signal);
+      await this.#compare(claim, query, signal);
+      const stderr = await this.#format(claim, folder, signal);
+      const limits = { maxBytes: this.#maxOutputBytes, stderr };
+      const output = await collectOutput(folder.work, claim.configuration.formatType, limits);
+      // Made anew while it was read, it would have given an answer from both.
+      await this.#compare(claim, query, signal);
+      const files = await this.#keep(claim, output, folder, signal);
+      return { kind: 'complete', ended: new Date(this.#parts.clock.now()), files, stderr };
+    });
+  }
+
+  async #query({ queryId, fingerprint }: ReportClaim, signal: AbortSignal): Promise<QueryJob> {
+    const query = await this.#parts.queries.find(queryId, signal);
+    if (!query) throw new ReportFailure(`the query job ${queryId} is no longer there`);
+    if (query.status !== 'complete') throw new ReportFailure(`the query job ${queryId} is ${query.status}`);
+    if (query.fingerprint !== fingerprint)
+      throw new ReportFailure(`the query job ${queryId} searched other databases than this report was asked for`);
+    return query;
+  }
+
+  /** A result names sequences by their place: with another database it would be read wrong, and nobody would tell. */
+  async #compare({ queryId, fingerprint }: ReportClaim, query: QueryJob, signal: AbortSignal): Promise<void> {
+    const { databases } = this.#parts;
+    const found = await databases
+      .fingerprint(query.databases, QUERY_PROGRAMS[query.program], signal)
+      .catch((error: unknown) => {
+        throw kindOf(error) === 'rejected' ? new ReportFailure(messageOf(error), '', error) : error;
+      });
+    if (found !== fingerprint)
+      throw new ReportFailure(`a database was made anew since the query job ${queryId} searched it`);
+  }
+
+  async #format(claim: ReportClaim, { work, home }: ReportFolder, signal: AbortSignal): Promise<string> {
+    const { queries, formatter } = this.#parts;
+    const { id, attempt, queryId, configuration } = claim;
+    if (!(await queries.putArchive(queryId, `${work}/${QUERY_ARCHIVE}`, signal)))
+      throw new ReportFailure(`the result of the query job ${queryId} is no longer there`);
+    const args = formatterArguments(configuration, QUERY_ARCHIVE);
+    return formatter.run({ runId: `report-${id}-${attempt}`, args, work, home, archive: QUERY_ARCHIVE }, signal);
+  }
+
+  async #keep(
+    claim: ReportClaim,
+    output: readonly OutputFile[],
+    folder: ReportFolder,
+    signal: AbortSignal,
+  ): Promise<readonly ReportFile[]> {
+    const { zip, store } = this.#parts;
+    const packed = output.map(({ name, file, size }) => ({ path: name, file, size }));
+    const { bytes } = await zip(folder.zip, packed, { level: ZIP_LEVEL }, signal);
+    const all = [...output, { name: REPORT_ARCHIVE.name, file: folder.zip, size: bytes }];
+    try {
+      for (const { name, file } of all)
+        await store.put(reportFileKey(claim.id, claim.attempt, name), { file }, {}, signal);
+    } catch (error) {
+      await this.#takeBack(claim);
+      throw error;
+    }
+    return all.map(({ name, size }) => ({ name, size }));
+  }
+
+  /** What stays is removed with the debris of the attempt. */
+  async #takeBack({ id, attempt }: ReportClaim): Promise<void> {
+    const { store, clock, log } = this.#parts;
+    using late = deadline(clock, TAKE_BACK_MS, undefined, () => transient('the object store did not answer in time'));
+    await removeObjects(store, attemptPrefix(id, attempt), () => true, late.signal).catch((error: unknown) =>
+      log.debug({ err: messageOf(error), report: id }, 'files of a report that was not finished stay for now'),
+    );
+  }
+}

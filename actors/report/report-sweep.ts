@@ -1,0 +1,53 @@
+// What has to go: reports that nobody has asked for, and what ended attempts have left in the store. Every process may run
+// it at any time: each step can be done twice.
+
+import type { Logger } from '../../engine/log.ts';
+import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-queue.ts';
+import type { Clock } from '../../engine/time.ts';
+import { removeAttempts } from './remove-attempts.ts';
+
+const BATCH = 100;
+
+export interface ReportSweepParts {
+  readonly expiry: ReportExpiry;
+  readonly store: Pick<ObjectStore, 'list' | 'remove'>;
+  /** After the last access. */
+  readonly retentionMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface ReportSweepResult {
+  readonly expired: number;
+  /** Jobs whose leftovers were removed. */
+  readonly cleaned: number;
+}
+
+/** One job that cannot be cleaned up does not keep the others; the first failure is thrown at the end. */
+export async function sweepReports(parts: ReportSweepParts, signal: AbortSignal): Promise<ReportSweepResult> {
+  const { expiry, store, retentionMs, clock, log } = parts;
+  const before = new Date(clock.now() - retentionMs);
+  let expired = 0;
+  for (let batch = BATCH; batch === BATCH; expired += batch) batch = await expiry.expire(before, BATCH, signal);
+  let cleaned = 0;
+  const faults: unknown[] = [];
+  const clean = async (debris: ReportDebris): Promise<void> => {
+    await removeAttempts(store, debris, signal);
+    await expiry.removed(debris, signal);
+    cleaned++;
+  };
+  for (let after: ReportJobId | undefined; ; ) {
+    const batch = await expiry.debris(after, BATCH, signal);
+    for (const debris of batch)
+      await clean(debris).catch((error: unknown) => {
+        faults.push(error);
+      });
+    after = batch.at(-1)?.id;
+    if (batch.length < BATCH) break;
+  }
+  if (expired + cleaned > 0) log.info({ expired, cleaned }, 'reports swept');
+  if (faults.length > 0) throw faults[0];
+  return { expired, cleaned };
+}

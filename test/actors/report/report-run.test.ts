@@ -1,0 +1,327 @@
+// What one run of a report job does, and how it ends whatever goes wrong.
+
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { ReportFolders } from '../../../actors/report/report-folder.ts';
+import { renewReports } from '../../../actors/report/report-lane.ts';
+import { aborted, defect, rejected, transient } from '../../../engine/failure.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { all, at, idOf, QUERY, signal } from '../../conformance/report-world.ts';
+import type { FakeScript } from '../../fakes/fake-script-runner.ts';
+import { unzip } from '../../support/unzip.ts';
+import { ARCHIVE, away, CONTENT, hang, MAX_BYTES, MAX_MS, QUERY_JOB, reportWorld, write } from './report-world.ts';
+
+/** The job has failed with that reason, and nothing of it is anywhere. */
+async function hasFailed(t: Test, world: Awaited<ReturnType<typeof reportWorld>>, reason: string, stderr = '') {
+  const outcome = await world.make();
+  t.strictSame(outcome, { kind: 'failed', ended: new Date(world.clock.now()), reason, stderr: `${stderr}${reason}\n` });
+  t.match(await world.job(), { status: 'failed', failure: reason });
+  t.equal(await world.jobs.stderr(idOf(1), signal), `${stderr}${reason}\n`);
+  t.strictSame(world.store.keys(), []);
+  t.strictSame(await readdir(join(world.root, 'process-1')), [], 'its folder is gone');
+}
+
+t.test('the formatter gets the result, its options and an environment of its own', async (t) => {
+  let seen: unknown;
+  const world = await reportWorld(t, async (call) => {
+    const files = await readdir(call.spec.cwd);
+    seen = { files, content: await readFile(join(call.spec.cwd, files[0] ?? ''), 'utf8') };
+    await write(call, 'report.tsv');
+    call.err('Warning: [blast_formatter] beware\n');
+    return 0;
+  });
+  const outcome = await world.make();
+  t.strictSame(seen, { files: ['query-result'], content: ARCHIVE });
+  const [spec] = world.runner.calls;
+  const folder = join(world.root, 'process-1', `${idOf(1)}-1`);
+  t.strictSame(spec && { ...spec, onStderr: undefined }, {
+    program: 'blast_formatter',
+    args: ['-archive', 'query-result', '-out', 'report.tsv', '-outfmt', '6 std qlen', '-parse_deflines'],
+    cwd: join(folder, 'work'),
+    env: {
+      PATH: '/usr/bin',
+      HOME: join(folder, 'home'),
+      BLASTDB: '/blastdb:/more',
+      LANG: 'C.UTF-8',
+      BLAST_USAGE_REPORT: 'false',
+    },
+    maxDurationMs: MAX_MS,
+    runId: `report-${idOf(1)}-1`,
+    onStderr: undefined,
+    limits: { fileSizeBytes: MAX_BYTES },
+  });
+  t.match(outcome, { kind: 'complete', stderr: 'Warning: [blast_formatter] beware\n' });
+  t.match(await world.job(), { status: 'complete', attempt: 1 });
+  t.equal(await world.jobs.stderr(idOf(1), signal), 'Warning: [blast_formatter] beware\n');
+  t.strictSame(await readdir(join(world.root, 'process-1')), []);
+});
+
+t.test('the archive of a report holds its files, and is the same for the same files', async (t) => {
+  const world = await reportWorld(t);
+  const zipOf = async (attempt: number): Promise<Buffer> => {
+    const opened = await world.store.get(`reports/${idOf(1)}/${attempt}/report.zip`, undefined, signal);
+    return Buffer.concat(opened ? await opened.body.toArray() : []);
+  };
+  const outcome = await world.make();
+  const first = await zipOf(1);
+  t.match(outcome, {
+    files: [
+      { name: 'report.tsv', size: CONTENT.length },
+      { name: 'report.zip', size: first.length },
+    ],
+  });
+  t.equal(world.text(1, 'report.tsv'), CONTENT);
+  t.strictSame([...(await unzip(first))], [['report.tsv', Buffer.from(CONTENT)]]);
+  await world.clock.advance(31 * 86_400_000);
+  t.strictSame(await world.sweep(), { expired: 1, cleaned: 1 });
+  t.strictSame(world.store.keys(), []);
+  t.match(await world.make(), { kind: 'complete' });
+  t.strictSame(await zipOf(2), first);
+});
+
+t.test('a format of several files has its index first and the others in their order', async (t) => {
+  const world = await reportWorld(t, async (call) => {
+    for (const name of ['report', 'report_10.json', 'report_2.json', 'report_1.json', 'core', 'report_0.json'])
+      await write(call, name, name);
+    return 0;
+  });
+  t.match(await world.make({ formatType: 'multi-file-blast-json', showGIs: false, parseDefLines: false }), {
+    kind: 'complete',
+  });
+  const names = ['report.json', 'report_1.json', 'report_2.json', 'report_10.json', 'report.zip'];
+  t.strictSame(
+    (await all(world.jobs.files(idOf(1), signal))).map(({ name }) => name),
+    names,
+  );
+  t.equal(world.text(1, 'report.json'), 'report');
+  t.equal(world.store.keys().length, names.length);
+});
+
+t.test('an empty report is a report', async (t) => {
+  const world = await reportWorld(t, async (call) => write(call, 'report.tsv', '').then(() => 0));
+  t.match(await world.make(), { kind: 'complete', files: [{ name: 'report.tsv', size: 0 }, { name: 'report.zip' }] });
+});
+
+const ENDS: readonly (readonly [string, FakeScript, string, string?])[] = [
+  [
+    'an exit code other than 0',
+    async (call) => {
+      await write(call, 'report.tsv');
+      call.err('BLAST engine error: no\n');
+      return 255;
+    },
+    'blast_formatter ended with exit code 255',
+    'BLAST engine error: no\n',
+  ],
+  [
+    'a last line without an end',
+    async ({ err }) => err('no end') ?? 1,
+    'blast_formatter ended with exit code 1',
+    'no end\n',
+  ],
+  ['a signal', async () => 'SIGKILL', 'blast_formatter was killed by SIGKILL'],
+  ['a file over the limit', async () => 'SIGXFSZ', 'the report is larger than the 1000 bytes that it may have'],
+  ['no output', async () => 0, 'the formatter wrote no report.tsv'],
+  [
+    'an output of another name',
+    async (call) => write(call, 'report.txt').then(() => 0),
+    'the formatter wrote no report.tsv',
+  ],
+  [
+    'a link as its output',
+    async ({ spec }) => symlink('/etc/passwd', join(spec.cwd, 'report.tsv')).then(() => 0),
+    'the formatter wrote no report.tsv',
+  ],
+  [
+    'more output than it may have',
+    async (call) => write(call, 'report.tsv', 'x'.repeat(MAX_BYTES + 1)).then(() => 0),
+    'the report is larger than the 1000 bytes that it may have',
+  ],
+];
+for (const [what, script, reason, stderr] of ENDS)
+  t.test(`a run that ends with ${what} fails, and is told so`, async (t) => {
+    await hasFailed(t, await reportWorld(t, script), reason, stderr);
+  });
+
+t.test('as much output as there may be is a report', async (t) => {
+  const world = await reportWorld(t, async (call) => write(call, 'report.tsv', 'x'.repeat(MAX_BYTES)).then(() => 0));
+  t.match(await world.make(), { kind: 'complete' });
+});
+
+t.test('a formatter whose files are too large together is ended while it runs', async (t) => {
+  const world = await reportWorld(t, async (call) => {
+    call.err('so far so good\n');
+    for (let n = 1; n <= 3; n++) await write(call, `report_${n}.json`, 'x'.repeat(400));
+    return hang(world.clock, call);
+  });
+  await hasFailed(t, world, 'the report is larger than the 1000 bytes that it may have', 'so far so good\n');
+  t.ok(world.clock.now() < at(MAX_MS / 1000).getTime(), 'before its time is over');
+});
+
+t.test('a formatter that takes too long is ended, and the job fails', async (t) => {
+  const world = await reportWorld(t, async (call) => {
+    await write(call, 'report.tsv');
+    return hang(world.clock, call, MAX_MS / 2);
+  });
+  await hasFailed(t, world, 'blast_formatter took longer than the 3600 s that it may take');
+});
+
+t.test('a formatter that is missing or may not be run fails the job', async (t) => {
+  const world = await reportWorld(t);
+  for (const [program, reason] of [
+    [undefined, 'blast_formatter is not installed here'],
+    ['not-executable', 'blast_formatter may not be run here'],
+  ] as const) {
+    world.program(program);
+    await hasFailed(t, world, reason);
+    await world.clock.advance(100_000);
+  }
+});
+
+t.test('a query that is not what it was fails the job', async (t) => {
+  for (const [change, reason] of [
+    [({ queries }) => queries.jobs.clear(), `the query job ${QUERY} is no longer there`],
+    [({ queries }) => queries.put({ ...QUERY_JOB, status: 'expired' }, ARCHIVE), `the query job ${QUERY} is expired`],
+    [
+      ({ queries }) => queries.put({ ...QUERY_JOB, fingerprint: 'e'.repeat(64) }, ARCHIVE),
+      `the query job ${QUERY} searched other databases than this report was asked for`,
+    ],
+    [({ queries }) => queries.put(QUERY_JOB), `the result of the query job ${QUERY} is no longer there`],
+  ] satisfies [(world: Awaited<ReturnType<typeof reportWorld>>) => void, string][]) {
+    const world = await reportWorld(t);
+    change(world);
+    await hasFailed(t, world, reason);
+    t.strictSame(world.runner.calls, []);
+  }
+});
+
+t.test('a database that is gone or was made anew fails the job before anything is formatted', async (t) => {
+  const gone = await reportWorld(t);
+  gone.world.fingerprint = async () => {
+    throw rejected("the nucleotide database 'flies' cannot be used:\n there is none");
+  };
+  await hasFailed(t, gone, "the nucleotide database 'flies' cannot be used: there is none");
+  const anew = await reportWorld(t);
+  anew.world.fingerprint = async () => 'e'.repeat(64);
+  await hasFailed(t, anew, `a database was made anew since the query job ${QUERY} searched it`);
+  for (const { runner } of [gone, anew]) t.strictSame(runner.calls, []);
+});
+
+t.test('a database that is made anew while it is read fails the job', async (t) => {
+  const world = await reportWorld(t);
+  world.world.script = async (call) => {
+    world.world.fingerprint = async () => 'e'.repeat(64);
+    return write(call, 'report.tsv').then(() => 0);
+  };
+  await hasFailed(t, world, `a database was made anew since the query job ${QUERY} searched it`);
+});
+
+t.test('what is not reached is waited for, and what only fails is tried a few times', async (t) => {
+  for (const [fault, countTry] of [
+    [away(), false],
+    [transient('the store has no room'), true],
+  ] as const) {
+    const world = await reportWorld(t);
+    world.store.onCall = (method, key) => {
+      if (method === 'put' && key.endsWith('.zip')) throw fault;
+    };
+    const ended = at(0);
+    t.match(await world.make(), { kind: 'again', countTry });
+    t.ok(world.clock.now() >= ended.getTime());
+    t.match(await world.job(), { status: 'queued', attempt: 1 });
+    t.strictSame(world.store.keys(), [], 'what was put was taken back');
+    for (let n = 2; n <= 4; n++) {
+      await world.clock.advance(60_000);
+      const one = await world.claim();
+      await world.settle(one, await world.first.run(one));
+    }
+    await world.clock.advance(60_000);
+    if (!countTry) world.store.onCall = () => {};
+    const last = await world.claim();
+    t.match(last, { attempt: 5, tries: countTry ? 4 : 0 });
+    await world.settle(last, await world.first.run(last));
+    const end = countTry ? { status: 'failed', failure: 'the store has no room' } : { status: 'complete' };
+    t.match(await world.job(), { ...end, attempt: 5 });
+  }
+});
+
+t.test('a bug says nothing of itself to those who read the reason', async (t) => {
+  const world = await reportWorld(t);
+  world.world.fingerprint = async () => {
+    throw new TypeError('cannot read /secret');
+  };
+  await hasFailed(t, world, 'an internal error; the log says more');
+  const named = await reportWorld(t);
+  named.world.fingerprint = async () => {
+    throw defect('this was foreseen');
+  };
+  await hasFailed(t, named, 'this was foreseen');
+});
+
+t.test('a run that is cut short comes again at once, and nothing of it stays', async (t) => {
+  const world = await reportWorld(t);
+  const started = Promise.withResolvers<void>();
+  world.world.script = async (call) => {
+    await write(call, 'report.tsv');
+    started.resolve();
+    return new Promise(() => {});
+  };
+  await world.submit();
+  const claim = await world.claim();
+  const stop = new AbortController();
+  const run = world.first.run(claim, stop.signal);
+  await started.promise;
+  stop.abort(aborted('shutdown'));
+  const outcome = await run;
+  t.strictSame(outcome, { kind: 'again', from: new Date(world.clock.now()), countTry: false });
+  t.strictSame(await readdir(join(world.root, 'process-1')), []);
+  t.strictSame(world.store.keys(), []);
+});
+
+t.test('a run whose lease is lost is stopped, and what it says does not count', async (t) => {
+  const world = await reportWorld(t);
+  await world.submit();
+  const claim = await world.claim();
+  const stop = new AbortController();
+  const lane = {
+    held: () => [claim],
+    abortJob: (id: unknown, reason: Error) => {
+      t.equal(id, claim.id);
+      stop.abort(reason);
+      return true;
+    },
+  };
+  const renew = () => renewReports(lane, world.first.queue, silentLogger(), signal);
+  await renew();
+  t.equal(stop.signal.aborted, false);
+  for (const row of world.table.rows.values()) row.lapsed = true;
+  const second = world.process(2);
+  const taken = await world.claim(second);
+  await renew();
+  t.equal(stop.signal.aborted, true);
+  const late = await world.first.run(claim, stop.signal);
+  t.match(late, { kind: 'again' });
+  await world.settle(taken, await second.run(taken), second);
+  // One that noticed nothing has put its files elsewhere.
+  const unaware = await world.first.run(claim);
+  t.match(unaware, { kind: 'complete' });
+  await world.settle(claim, unaware);
+  t.match(await world.job(), { status: 'complete', attempt: 2 });
+  t.equal(world.store.keys().length, 4);
+  t.strictSame(await world.sweep(), { expired: 0, cleaned: 1 });
+  t.strictSame(
+    world.store.keys(),
+    ['report.tsv', 'report.zip'].map((name) => `reports/${idOf(1)}/2/${name}`),
+  );
+  t.equal(world.text(2, 'report.tsv'), CONTENT);
+});
+
+t.test('the folders of a process that was killed are removed', async (t) => {
+  const dir = t.testdir({ 'some-run': { work: { 'report.tsv': 'x' } } });
+  const folders = new ReportFolders(dir);
+  await folders.clear();
+  t.strictSame(await readdir(dir), []);
+  await folders.using({ id: idOf(1), attempt: 1 }, async ({ work }) => writeFile(join(work, 'a'), ''));
+  t.strictSame(await readdir(dir), []);
+});
