@@ -1,8 +1,8 @@
 // How a report is formatted: what a caller asks for, and what that comes to with the defaults of the formatter.
 
 import { type FormatField, fieldsOf, STANDARD_FIELD } from './format-fields.ts';
-import { DEFAULT_FORMAT_TYPE, type FormatType } from './format-types.ts';
-import { isText, OPTIONS, type SortHits, type SortHsps } from './options.ts';
+import { DEFAULT_FORMAT_TYPE, FORMAT_TYPE_NAMES, type FormatType } from './format-types.ts';
+import { cellOf, isText, OPTION_NAMES, OPTIONS, type OptionName, type SortHits, type SortHsps } from './options.ts';
 
 /** As asked (contract 3, part A, Blast config). */
 export interface BlastConfig {
@@ -30,12 +30,28 @@ export const DEFAULT_DESCRIPTIONS = 500;
 export const DEFAULT_ALIGNMENTS = 250;
 export const DEFAULT_LINE_LENGTH = 60;
 
-/** JSON Schema of what a caller may ask for; what does not go together is told by `checkCombination`. */
+/**
+ * JSON Schema of what a caller may ask for, which says of each option what it counts for; what does not go together is
+ * told by `checkCombination`.
+ */
 export const BLAST_CONFIG_SCHEMA = {
   type: 'object',
-  properties: Object.fromEntries(Object.entries(OPTIONS).map(([name, { schema }]) => [name, schema])),
+  properties: Object.fromEntries(
+    OPTION_NAMES.map((name) => {
+      const { schema } = OPTIONS[name];
+      return [name, { ...schema, description: `${schema.description}${extentOf(name)}` }];
+    }),
+  ),
   additionalProperties: false,
 } as const;
+
+/** As a sentence, for options that do not count for every format type. */
+function extentOf(option: OptionName): string {
+  const others = FORMAT_TYPE_NAMES.map((type) => cellOf(option, type)).find((cell) => cell !== 'effective');
+  if (others === undefined) return '';
+  const counts = FORMAT_TYPE_NAMES.filter((type) => cellOf(option, type) === 'effective').join(', ');
+  return `. Counts for ${counts}; ${others === 'refused' ? 'refused for' : 'without effect on'} other types`;
+}
 
 /** The configuration must be one that is accepted. */
 export function resolveConfig(config: BlastConfig): ResolvedConfig {

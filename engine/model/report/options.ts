@@ -57,7 +57,7 @@ export const OPTIONS = {
   formatFields: {
     schema: {
       ...{ type: 'array', maxItems: MAX_FIELDS, items: { type: 'string', enum: FORMAT_FIELDS } },
-      description: 'Fields in the order in which they are printed',
+      description: 'Fields in the order in which they are printed; SQ and SR are those of sam, the others of tables',
     },
     flag: '-outfmt',
     cell: (type) => when(fieldsOf(type).length > 0, 'refused'),

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { BLAST_CONFIG_SCHEMA } from '../../../../engine/model/report/blast-config.ts';
 import { FORMAT_FIELDS, TABLE_FIELDS } from '../../../../engine/model/report/format-fields.ts';
 import { FORMAT_TYPE_NAMES, formatNumber, formatRow } from '../../../../engine/model/report/format-types.ts';
 import { type Cell, cellOf, OPTION_NAMES } from '../../../../engine/model/report/options.ts';
@@ -21,6 +22,20 @@ t.test('each option with each format type has the effect that the formatter was 
     sortHSPs: 'Exxxxxxxxxxxxxxxxxx',
     maxTargetSequences: 'EEEEEEEEEEEEEEEEE..',
     parseDefLines: 'EEEEE.EE..E.......E',
+  });
+});
+
+t.test('the documentation says what each option counts for', async (t) => {
+  const described = Object.entries(BLAST_CONFIG_SCHEMA.properties).map(([name, { description }]) => [
+    name,
+    description,
+  ]);
+  t.strictSame(Object.keys(BLAST_CONFIG_SCHEMA.properties), OPTION_NAMES);
+  t.match(Object.fromEntries(described), {
+    formatType: /^What the report is written as$/,
+    formatFields: /\. Counts for tabular, tabular-with-comments, csv, sam; refused for other types$/,
+    sortHSPs: /\. Counts for pairwise; refused for other types$/,
+    parseDefLines: /, tabular, tabular-with-comments, csv, organism-report; without effect on other types$/,
   });
 });
 
