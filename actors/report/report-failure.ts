@@ -18,3 +18,12 @@ export const withReason = (stderr: string, reason: string): string =>
   `${stderr === '' || stderr.endsWith('\n') ? stderr : `${stderr}\n`}${reason}\n`;
 
 export const oneLine = (text: string): string => text.trim().replace(/\s*[\r\n]+\s*/g, ' ');
+
+/** Where things lie on this machine is nobody's business who reads a report. */
+export function withoutPaths(text: string, names: Readonly<Record<string, string>>): string {
+  const longestFirst = Object.keys(names).sort((a, b) => b.length - a.length);
+  return longestFirst.reduce(
+    (rest, path) => (path.length > 1 ? rest.replaceAll(path, `[${names[path]}]`) : rest),
+    text,
+  );
+}

@@ -12,9 +12,9 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
 import type { ReportClaim, ReportOutcome } from '../../engine/ports/report-queue.ts';
 import { type Clock, deadline } from '../../engine/time.ts';
-import type { Formatter } from './formatter.ts';
+import type { Formatter, FormatterOptions } from './formatter.ts';
 import { removeObjects } from './remove-attempts.ts';
-import { ReportFailure } from './report-failure.ts';
+import { ReportFailure, withoutPaths } from './report-failure.ts';
 import type { ReportFolder, ReportFolders } from './report-folder.ts';
 import { collectOutput, type OutputFile } from './report-output.ts';
 
@@ -45,26 +45,43 @@ export interface ReportRunParts {
 
 export class ReportRun {
   readonly #maxOutputBytes: number;
+  readonly #databaseDirectories: Readonly<Record<string, string>>;
   readonly #parts: ReportRunParts;
 
-  constructor(options: { readonly maxOutputBytes: number }, parts: ReportRunParts) {
+  constructor(options: Pick<FormatterOptions, 'maxOutputBytes' | 'searchPath'>, parts: ReportRunParts) {
     this.#maxOutputBytes = options.maxOutputBytes;
+    this.#databaseDirectories = Object.fromEntries(options.searchPath.map((dir) => [dir, 'databases']));
     this.#parts = parts;
   }
 
   /** Rejects with a {@link ReportFailure} when there can be no report, and with other failures when something is away. */
   run(claim: ReportClaim, signal: AbortSignal): Promise<ReportOutcome> {
     return this.#parts.folders.using(claim, async (folder) => {
-      const query = await this.#query(claim, signal);
-      await this.#compare(claim, query, signal);
-      const stderr = await this.#format(claim, folder, signal);
-      const limits = { maxBytes: this.#maxOutputBytes, stderr };
-      const output = await collectOutput(folder.work, claim.configuration.formatType, limits);
-      // Made anew while it was read, it would have given an answer from both.
-      await this.#compare(claim, query, signal);
-      const files = await this.#keep(claim, output, folder, signal);
-      return { kind: 'complete', ended: new Date(this.#parts.clock.now()), files, stderr };
+      const hidden = { [folder.work]: 'work', [folder.home]: 'home', ...this.#databaseDirectories };
+      try {
+        const { files, stderr } = await this.#make(claim, folder, signal);
+        const ended = new Date(this.#parts.clock.now());
+        return { kind: 'complete', ended, files, stderr: withoutPaths(stderr, hidden) };
+      } catch (error) {
+        if (!(error instanceof ReportFailure)) throw error;
+        throw new ReportFailure(withoutPaths(error.message, hidden), withoutPaths(error.stderr, hidden), error);
+      }
     });
+  }
+
+  async #make(
+    claim: ReportClaim,
+    folder: ReportFolder,
+    signal: AbortSignal,
+  ): Promise<{ readonly files: readonly ReportFile[]; readonly stderr: string }> {
+    const query = await this.#query(claim, signal);
+    await this.#compare(claim, query, signal);
+    const stderr = await this.#format(claim, folder, signal);
+    const limits = { maxBytes: this.#maxOutputBytes, stderr };
+    const output = await collectOutput(folder.work, claim.configuration.formatType, limits);
+    // Made anew while it was read, it would have given an answer from both.
+    await this.#compare(claim, query, signal);
+    return { files: await this.#keep(claim, output, folder, signal), stderr };
   }
 
   async #query({ queryId, fingerprint }: ReportClaim, signal: AbortSignal): Promise<QueryJob> {

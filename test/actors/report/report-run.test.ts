@@ -259,6 +259,25 @@ t.test('a bug says nothing of itself to those who read the reason', async (t) =>
   await hasFailed(t, named, 'this was foreseen');
 });
 
+t.test('nobody reads where things lie on this machine', async (t) => {
+  const lost = await reportWorld(t, async ({ spec, err }) => {
+    err(`no index in [${spec.cwd}:/blastdb:/more/flies], see ${spec.env.HOME}/.ncbirc\n`);
+    return 2;
+  });
+  const said = 'no index in [[work]:[databases]:[databases]/flies], see [home]/.ncbirc\n';
+  await hasFailed(t, lost, 'blast_formatter ended with exit code 2', said);
+  const absent = await reportWorld(t);
+  absent.world.fingerprint = async () => {
+    throw rejected("there is no 'flies.nin' in /blastdb:/more");
+  };
+  await hasFailed(t, absent, "there is no 'flies.nin' in [databases]:[databases]");
+  const warned = await reportWorld(t, async (call) => {
+    call.err(`Warning: ${call.spec.cwd}/query-result is old`);
+    return write(call, 'report.tsv').then(() => 0);
+  });
+  t.match(await warned.make(), { kind: 'complete', stderr: 'Warning: [work]/query-result is old' });
+});
+
 t.test('a run that is cut short comes again at once, and nothing of it stays', async (t) => {
   const world = await reportWorld(t);
   const started = Promise.withResolvers<void>();

@@ -76,7 +76,7 @@ export async function reportWorld(
       clock,
     );
     const run = new ReportRun(
-      { maxOutputBytes: MAX_BYTES },
+      { maxOutputBytes: MAX_BYTES, searchPath: ['/blastdb', '/more'] },
       {
         queries: gate.wrap('queries', queries),
         databases: gate.wrap('databases', databases),
