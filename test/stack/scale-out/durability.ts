@@ -2,7 +2,7 @@
 // and nothing doubled.
 
 import { rm } from 'node:fs/promises';
-import { checkDatasets, checkQueues } from './end-state.ts';
+import { checkDatasets, checkQueues, waitForReaders } from './end-state.ts';
 import type { Findings } from './findings.ts';
 import { Progress } from './progress.ts';
 import { openSite } from './site.ts';
@@ -53,6 +53,7 @@ async function inAStorm(t: Teardowns, options: DurabilityOptions, findings: Find
   const { datasets, installed } = await progress.counts();
   progress.say(`${installed} of ${datasets} installed; uploads were answered ${answers(uploads)}`);
   findings.holds('everything comes to an end', finished, await progress.jobs());
+  await waitForReaders(site);
   await checkDatasets(site, uploads, findings);
   const codes = await Promise.all(site.processes.map((serve) => serve.stop()));
   findings.none('every process stops in good order', codes.filter((code) => code !== 0).map(String));

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connect } from 'amqplib';
 import pg from 'pg';
+import { systemClock } from '../../../engine/time.ts';
 import { TARGETS } from '../installation.ts';
 import type { Findings } from './findings.ts';
 import { partitionsBehind } from './kafka-group.ts';
@@ -32,6 +33,10 @@ interface DataRow {
   readonly genes: readonly string[];
 }
 
+/** Several times the interval at which offsets are committed. */
+const READERS_MS = 60_000;
+const LOOK_MS = 1_000;
+const never = new AbortController().signal;
 const OBJECTS = ['import-ready.zip', 'install-ready.zip', 'vdi-manifest.json', 'vdi-meta.json'];
 const CACHE = `
   select d.dataset_id as id, d.owner_id::text as owner, d.name,
@@ -80,6 +85,17 @@ export async function checkDatasets(site: Site, uploads: Uploads, findings: Find
     'no upload is under way',
     uploading.map(({ id }) => id),
   );
+}
+
+/**
+ * While the processes run: what is removed last (parts of uploads that were given up) is announced, and read, after
+ * everything else has ended. Resolves when all of it is committed, or when there has been time enough.
+ */
+export async function waitForReaders(site: Site): Promise<void> {
+  for (const begun = systemClock.now(); systemClock.now() - begun < READERS_MS; ) {
+    if ((await waitingChanges(site)) === 0 && (await partitionsBehind(site.at)).length === 0) return;
+    await systemClock.sleep(LOOK_MS, never);
+  }
 }
 
 /** After they were stopped: what was handed to them and not acknowledged would be back in the queue. */
