@@ -1,6 +1,7 @@
 // Datasets a second that one process and several of them import and install, when a plugin takes half a second for each and
 // every lane has two workers: the lanes are the limit, not the machine. Measured on a backlog, uploaded before.
 
+import { rm } from 'node:fs/promises';
 import { systemClock } from '../../../engine/time.ts';
 import type { Findings } from './findings.ts';
 import { Progress } from './progress.ts';
@@ -53,6 +54,7 @@ async function measured(t: Teardowns, processes: number, datasets: number): Prom
   if (!(await progress.finished(() => true, PATIENCE_MS))) throw new Error(`it does not end: ${await progress.jobs()}`);
   const seconds = (systemClock.now() - begun) / 1000;
   for (const serve of site.processes) await serve.stop();
+  await rm(site.logDir, { recursive: true });
   progress.say(`${processes} of them: ${datasets} datasets in ${seconds.toFixed(1)} s`);
   return datasets / seconds;
 }
