@@ -1,12 +1,12 @@
 // Who delivers the mails of the dataset access service: the mail server of the configuration, or, for `up`, files.
 
-import { readFileSync } from 'node:fs';
 import type { AccessMailOptions } from '../actors/daemons/access-mail.ts';
 import type { Configuration } from '../config/configuration.ts';
 import type { MailConfiguration } from '../config/schema/mail.ts';
 import { MailDirectory } from '../engine/adapters/mail-directory.ts';
 import { SmtpMailer, type SmtpOptions } from '../engine/adapters/smtp.ts';
 import type { Scope } from '../engine/scope.ts';
+import { verification } from './verification.ts';
 
 export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
   /** Whether health tells about it. */
@@ -20,10 +20,9 @@ const LOCAL_RETRY = { tries: 10, baseMs: 1_000, maxMs: 60_000 };
 /** Of the section `mail`. */
 export function smtpOptions(mail: MailConfiguration): SmtpOptions {
   const { server, security, tlsOptions, username, password, timeoutMs } = mail;
-  const { caFile, verify } = tlsOptions;
   return {
     ...{ host: server.host, port: server.port, security, timeoutMs },
-    tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) },
+    tls: verification(tlsOptions),
     login: username === undefined ? undefined : { user: username, pass: password ?? '' },
   };
 }

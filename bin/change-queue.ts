@@ -1,6 +1,5 @@
 // Where the object store's changes come from, as the configuration names it.
 
-import { readFileSync } from 'node:fs';
 import type { Configuration } from '../config/configuration.ts';
 import type { ChangeJournal } from '../engine/adapters/change-journal.ts';
 import type { Postgres } from '../engine/adapters/postgres.ts';
@@ -13,6 +12,7 @@ import type { ChangeQueue } from '../engine/ports/change-queue.ts';
 import type { Clock } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import { tls } from './verification.ts';
 
 interface ChangeQueueParts {
   readonly db: Postgres;
@@ -59,16 +59,13 @@ export function rabbitOptions({
   queue,
   routing,
 }: Broker): Omit<RabbitQueueOptions, 'bucket' | 'onIgnored' | 'onMalformed'> {
-  const { caFile, verify } = connection.tlsOptions;
   return {
     name: connection.name,
     host: connection.server.host,
     port: connection.server.port,
     username: connection.username,
     password: connection.password,
-    tls: connection.tls
-      ? { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) }
-      : undefined,
+    ...tls(connection),
     timeoutMs: connection.timeoutMs,
     exchange: { ...exchange, arguments: exchange.arguments ?? {} },
     queue: { ...queue, arguments: queue.arguments ?? {} },

@@ -1,12 +1,11 @@
 // Connections to the databases that the configuration names.
 
-import { readFileSync } from 'node:fs';
 import type { Configuration, DatabaseConnection } from '../config/configuration.ts';
-import type { TlsOptions } from '../config/schema/tls.ts';
 import type { PostgresOptions } from '../engine/adapters/postgres.ts';
 import type { TargetId } from '../engine/model/ids.ts';
 import type { DatabaseAddress, Directory } from '../engine/ports/directory.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import { tls } from './verification.ts';
 
 /** Schema of the cache DB's tables. */
 export const CACHE_SCHEMA = 'installer';
@@ -74,13 +73,4 @@ export async function targetConnection(
 export function demandDirectory(directory: Directory | undefined): Directory {
   if (!directory) throw new ConfigurationError('installer.ldap: missing, and a database is to be looked up there');
   return directory;
-}
-
-/** As every client of ours takes it; nothing when the connection is not encrypted. */
-export function tls({ tls, tlsOptions }: { readonly tls: boolean; readonly tlsOptions: TlsOptions }): {
-  readonly tls?: { readonly rejectUnauthorized: boolean; readonly ca?: string };
-} {
-  if (!tls) return {};
-  const { caFile, verify } = tlsOptions;
-  return { tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) } };
 }

@@ -5,7 +5,7 @@ import { LdapDirectory } from '../engine/adapters/ldap-directory.ts';
 import { RememberingDirectory } from '../engine/adapters/remembering-directory.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Directory } from '../engine/ports/directory.ts';
-import { tls } from './databases.ts';
+import { tls } from './verification.ts';
 
 /** Undefined where none is configured. */
 export function openDirectory(section: Configuration['installer']['ldap'], log: Logger): Directory | undefined {

@@ -1,6 +1,5 @@
 // The event log that the configuration names.
 
-import { readFileSync } from 'node:fs';
 import type { Configuration } from '../config/configuration.ts';
 import { EventIds } from '../engine/adapters/event-ids.ts';
 import { KafkaEventLog, type KafkaLogObserver } from '../engine/adapters/kafka-log.ts';
@@ -14,6 +13,7 @@ import type { EventLog } from '../engine/ports/event-log.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { Clock } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
+import { tls } from './verification.ts';
 
 interface EventLogParts {
   readonly db: Postgres;
@@ -47,16 +47,13 @@ export function openEventLog(installer: Installer, parts: EventLogParts, scope: 
 
 /** Exported for its test. */
 export function kafkaSettings(section: Kafka, producerId: string): KafkaSettings {
-  const { servers, tls, tlsOptions, consumers, producers } = section;
-  const { caFile, verify } = tlsOptions;
+  const { servers, consumers, producers } = section;
   return {
     servers,
     consumers,
     producers,
     producerId,
-    ...(tls
-      ? { tls: { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) } }
-      : {}),
+    ...tls(section),
   };
 }
 

@@ -1,12 +1,12 @@
 // The reading half of the object store that the configuration names, as every worker thread opens its own.
 
-import { readFileSync } from 'node:fs';
 import type { Configuration } from '../config/configuration.ts';
 import { openDirectoryReader } from '../engine/adapters/directory-store-reader.ts';
 import type { S3Options } from '../engine/adapters/s3-connection.ts';
 import { openS3Reader } from '../engine/adapters/s3-reader.ts';
 import type { ObjectReader } from '../engine/ports/object-store.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import { verification } from './verification.ts';
 
 /** What a thread needs to open its reader: plain data, which crosses the thread boundary. */
 export type StoreData =
@@ -35,15 +35,13 @@ function s3Options(section: Extract<Section, { readonly driver: 's3' }>): S3Opti
     throw new ConfigurationError(
       `installer.objectStore.bucketName: '${bucketName}' is no name of a bucket: 3 to 63 small letters, digits, '-' and '.'`,
     );
-  const { caFile, verify } = tlsOptions;
-  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') };
   return {
     host: server.host,
     port: server.port,
     bucket: bucketName,
     accessKey: accessToken,
     secretKey,
-    tls: https ? { rejectUnauthorized: verify, ...ca } : undefined,
+    tls: https ? verification(tlsOptions) : undefined,
     region,
     pathStyle,
   };
