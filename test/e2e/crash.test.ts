@@ -93,7 +93,10 @@ for (const [what, key] of [
     const app = await up(t, dir, ['--port-base', base]);
     const began = open(fifo.began, 'r');
     const id = await install(app);
-    await (await began).close();
+    // To its end: a reader that leaves before would end the script that writes.
+    const told = await began;
+    await told.readFile();
+    await told.close();
     const scripts = processesBelow(dir).filter((pid) => pid !== app.child.pid);
     await app.crash();
 

@@ -59,7 +59,10 @@ for (const staging of [true, false])
     const api = new Api(app.endpoints.installer, await app.token(USER));
     const began = open(fifo.began, 'r');
     const id = await api.upload(detailsOf('genelist'), [{ name: 'genes.txt', content: geneList(GENES) }]);
-    await (await began).close();
+    // To its end: a reader that leaves before would end the script that writes.
+    const told = await began;
+    await told.readFile();
+    await told.close();
     t.equal(await countRows(dir, WAITING, 'appended', id), GENES, 'its rows are there');
     const left = staging ? [`.owner-${id}`, `.staging-${id}`] : [`.owner-${id}`, id];
     t.strictSame((await readdir(join(dir, 'sites', WAITING))).sort(), left.sort(), 'and its files');

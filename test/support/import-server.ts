@@ -46,6 +46,11 @@ export class ImportServer {
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url !== '/import') {
+      // At start we ask whether it is there.
+      if (this.answers) response.end();
+      return;
+    }
     const dataset = /"vdi-id":"([^"]+)"/.exec(await text(request))?.[1] ?? '';
     this.calls.set(dataset, (this.calls.get(dataset) ?? 0) + 1);
     if (this.answers) response.end(this.#reply);
