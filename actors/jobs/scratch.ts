@@ -19,14 +19,20 @@ export class Scratch {
   }
 
   /** Runs `work` with an empty folder of the job's own; its name carries the lease token, so no two runs share one. */
-  async using<Result>(job: ClaimedJob, work: (folder: string) => Promise<Result>): Promise<Result> {
-    const folder = join(this.#root, `${job.lane}-${job.dataset}-${job.lease.token}`);
+  using<Result>(job: ClaimedJob, work: (folder: string) => Promise<Result>): Promise<Result> {
+    return this.named(`${job.lane}-${job.dataset}-${job.lease.token}`, work);
+  }
+
+  /** @param name of this run alone */
+  async named<Result>(name: string, work: (folder: string) => Promise<Result>): Promise<Result> {
+    const folder = join(this.#root, name);
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     try {
       return await work(folder);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      // What a run started may still be writing for a moment after it was killed.
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
   }
 }

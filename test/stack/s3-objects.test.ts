@@ -24,15 +24,15 @@ const radosgw = await startRadosgw(t);
 
 async function setup(t: Test) {
   const options = s3OptionsOf(radosgw, await radosgw.makeBucket());
-  let skippedMs = 0;
-  const clock = { ...systemClock, now: () => systemClock.now() + skippedMs };
+  let laterMs = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + laterMs };
   const store = new S3Store(options, { log: silentLogger(), clock });
   t.teardown(() => store[Symbol.dispose]());
   const unfinished = () => Array.fromAsync(radosgw.client().listIncompleteUploads(options.bucket, '', true));
-  const skip = (ms: number): void => {
-    skippedMs += ms;
+  const later = (ms: number): void => {
+    laterMs += ms;
   };
-  return { store, options, unfinished, skip };
+  return { store, options, unfinished, later };
 }
 
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -107,15 +107,15 @@ t.test('a source that fails before the store is connected', async (t) => {
 });
 
 t.test('parts of dead processes are removed after a day', async (t) => {
-  const { store, options, unfinished, skip } = await setup(t);
+  const { store, options, unfinished, later } = await setup(t);
   const client = radosgw.client();
   for (const key of ['1/a/dead', '1/a/ +%ä&<"']) await client.initiateNewMultipartUpload(options.bucket, key, {});
   await store.sweep(signal);
   t.equal((await unfinished()).length, 2, 'they may belong to somebody');
-  skip(23 * HOUR);
+  later(23 * HOUR);
   await store.sweep(signal);
   t.equal((await unfinished()).length, 2);
-  skip(2 * HOUR);
+  later(2 * HOUR);
   await store.sweep(signal);
   t.strictSame(await unfinished(), []);
 });
