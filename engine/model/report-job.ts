@@ -9,12 +9,19 @@
 // Each claim is an attempt with a number of its own; what an attempt writes lies below that number, so that one which
 // was taken for dead writes nowhere that another one does.
 
+import type { UserId } from './ids.ts';
 import type { ResolvedConfig } from './report/blast-config.ts';
 import type { QueryJobId } from './report/query-job.ts';
 import type { ReportJobId } from './report/report-job-id.ts';
 
 export const REPORT_STATUSES = ['queued', 'in-progress', 'complete', 'failed', 'expired'] as const;
 export type ReportStatus = (typeof REPORT_STATUSES)[number];
+
+/** Whose collection. The number of a guest may be that of a user. */
+export interface Collector {
+  readonly id: UserId;
+  readonly guest: boolean;
+}
 
 /** What a user notes about a job of the own collection. */
 export interface UserMeta {

@@ -1,12 +1,18 @@
 // Report jobs as callers see them. Times are the caller's. Ids are those of model/report-job.ts, checked before.
 
-import type { UserId } from '../model/ids.ts';
 import type { ReportJobId } from '../model/report/report-job-id.ts';
-import type { ReportFile, ReportRequest, ReportStatus, UserMeta, UserMetaChange } from '../model/report-job.ts';
+import type {
+  Collector,
+  ReportFile,
+  ReportRequest,
+  ReportStatus,
+  UserMeta,
+  UserMetaChange,
+} from '../model/report-job.ts';
 
 /** Into whose collection a job goes. */
 export interface ReportLink {
-  readonly user: UserId;
+  readonly user: Collector;
   /** Of a link that is there already, only what is given changes. */
   readonly meta: UserMetaChange;
 }
@@ -41,7 +47,7 @@ export interface ReportJob extends ReportRequest {
 }
 
 export interface ReportReader {
-  readonly user: UserId;
+  readonly user: Collector;
   /** Puts the job into the user's collection when it is not there. */
   readonly save: boolean;
 }
@@ -50,6 +56,12 @@ export interface ReportAccess {
   readonly job: ReportJob;
   /** Of the reader's link; undefined when there is none. */
   readonly meta: UserMeta | undefined;
+}
+
+export interface FailedReport extends ReportRequest {
+  readonly created: Date;
+  readonly ended: Date;
+  readonly failure: string;
 }
 
 export interface ReportJobs {
@@ -78,4 +90,8 @@ export interface ReportJobs {
   file(id: ReportJobId, name: string, signal: AbortSignal): Promise<ReportFile | undefined>;
   /** What the formatter said, and why it failed in the last line; of a complete or failed job. */
   stderr(id: ReportJobId, signal: AbortSignal): Promise<string | undefined>;
+  /** Of those that there are; no access. */
+  statuses(ids: readonly ReportJobId[], signal: AbortSignal): Promise<ReadonlyMap<ReportJobId, ReportStatus>>;
+  /** Jobs that failed, in the order of ids. In bounded memory. */
+  failed(signal: AbortSignal): AsyncIterable<FailedReport>;
 }

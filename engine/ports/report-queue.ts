@@ -63,6 +63,8 @@ export interface ReportQueue {
 export interface ReportExpiry {
   /** Complete and failed jobs that nobody has accessed since that time expire, at most `limit`; how many did. */
   expire(before: Date, limit: number, signal: AbortSignal): Promise<number>;
+  /** One job expires, whenever it was accessed; `running`: it has not ended and stays as it is. An expired one is `expired`. */
+  expireOne(id: ReportJobId, signal: AbortSignal): Promise<'expired' | 'running' | 'absent'>;
   /** What ended attempts have left in the object store: at most `limit` jobs, in the order of ids, after that id. */
   debris(after: ReportJobId | undefined, limit: number, signal: AbortSignal): Promise<readonly ReportDebris[]>;
   /** After it was removed. */

@@ -1,13 +1,14 @@
 // What every ReportCollections does.
 
 import type { Test } from 'tap';
-import type { UserId } from '../../engine/model/ids.ts';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
+import type { Collector } from '../../engine/model/report-job.ts';
 import {
   all,
   at,
   claim,
   complete,
+  guestOf,
   idOf,
   QUERY,
   queryOf,
@@ -15,16 +16,17 @@ import {
   requestOf,
   rulesAt,
   signal,
+  userOf,
 } from './report-world.ts';
 
-const ADA = '9223372036854775807' as UserId;
-const BOB = '2' as UserId;
+const ADA = userOf('9223372036854775807');
+const BOB = userOf(2);
 const OTHER_QUERY = queryOf(0xbeef);
 
 export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
-  const link = ({ first }: ReportWorld, user: UserId, n: number, meta = {}, queryId = QUERY) =>
+  const link = ({ first }: ReportWorld, user: Collector, n: number, meta = {}, queryId = QUERY) =>
     first.jobs.submit(requestOf(n, queryId), { user, meta }, rulesAt(0), signal);
-  const idsOf = async ({ second }: ReportWorld, user: UserId, queryId?: QueryJobId) =>
+  const idsOf = async ({ second }: ReportWorld, user: Collector, queryId?: QueryJobId) =>
     (await all(second.collections.list(user, { queryId }, signal))).map(({ id }) => Number.parseInt(id, 16));
 
   t.test('a user sees the own jobs, the newest first, in whatever state they are', async (t) => {
@@ -44,7 +46,7 @@ export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promis
     t.strictSame(await all(world.second.collections.list(BOB, {}, signal)), [
       { id: idOf(2), queryId: QUERY, status: 'in-progress', meta: { description: 'of Bob' } },
     ]);
-    t.strictSame(await idsOf(world, '3' as UserId), []);
+    t.strictSame(await idsOf(world, userOf(3)), []);
   });
 
   t.test('the list of one query leaves the others out', async (t) => {
@@ -82,7 +84,7 @@ export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promis
 
   t.test('notes are changed, and cleared with null', async (t) => {
     const world = await setup(t);
-    const annotate = (user: UserId, n: number, change: object) =>
+    const annotate = (user: Collector, n: number, change: object) =>
       world.second.collections.annotate(user, idOf(n), change, signal);
     const meta = async () => (await world.first.jobs.read(idOf(1), { user: ADA, save: false }, at(0), signal))?.meta;
     await link(world, ADA, 1, { summary: 's', description: 'd' });
@@ -101,11 +103,52 @@ export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promis
     t.strictSame(await meta(), { summary: 'x' });
   });
 
+  t.test('the collection of a guest is not that of the user of the same number', async (t) => {
+    const world = await setup(t);
+    const guest = guestOf(BOB.id);
+    await link(world, BOB, 1, { summary: 'of Bob' });
+    await link(world, guest, 1, { summary: 'of the guest' });
+    await link(world, guest, 2);
+    t.strictSame(await idsOf(world, BOB), [1]);
+    t.strictSame(await idsOf(world, guest, QUERY), [2, 1]);
+    t.equal(await world.first.collections.annotate(BOB, idOf(2), { summary: 'x' }, signal), false);
+    t.equal(await world.first.collections.remove(BOB, idOf(2), signal), false);
+    t.equal(await world.first.collections.remove(BOB, idOf(1), signal), true);
+    t.strictSame(await idsOf(world, BOB), []);
+    t.match(await all(world.second.collections.list(guest, {}, signal)), [{}, { meta: { summary: 'of the guest' } }]);
+    t.strictSame((await world.first.jobs.read(idOf(1), { user: BOB, save: true }, at(0), signal))?.meta, {});
+    t.strictSame(await idsOf(world, BOB), [1]);
+    t.strictSame(await idsOf(world, guest), [2, 1]);
+  });
+
+  t.test('a collection that is handed over is whole, and nothing of the new owner is lost', async (t) => {
+    const world = await setup(t);
+    const guest = guestOf(BOB.id);
+    await link(world, BOB, 1, { summary: 'mine' });
+    await link(world, BOB, 2);
+    await link(world, guest, 1, { summary: 'of the guest', description: 'long' });
+    await link(world, guest, 4, { summary: 'four' });
+    await link(world, guest, 3);
+    await link(world, userOf(3), 4, { summary: 'of another' });
+    await Promise.all([
+      world.first.collections.handOver(guest, BOB, signal),
+      world.second.collections.handOver(guest, BOB, signal),
+      world.second.jobs.read(idOf(4), { user: BOB, save: true }, at(0), signal),
+    ]);
+    t.strictSame(await idsOf(world, guest), []);
+    t.strictSame((await idsOf(world, BOB)).toSorted(), [1, 2, 3, 4]);
+    const metaOf = async (n: number) =>
+      (await world.first.jobs.read(idOf(n), { user: BOB, save: false }, at(0), signal))?.meta;
+    t.strictSame(await metaOf(1), { summary: 'mine', description: 'long' });
+    t.strictSame(await metaOf(4), { summary: 'four' });
+    t.match(await all(world.first.collections.list(userOf(3), {}, signal)), [{ meta: { summary: 'of another' } }]);
+  });
+
   t.test('a job that is taken out of a collection stays for everybody else', async (t) => {
     const world = await setup(t);
     await link(world, ADA, 1, { summary: 'mine' });
     await link(world, BOB, 1);
-    const remove = (user: UserId) => world.second.collections.remove(user, idOf(1), signal);
+    const remove = (user: Collector) => world.second.collections.remove(user, idOf(1), signal);
     t.equal(await remove(ADA), true);
     t.equal(await remove(ADA), false);
     t.strictSame(await idsOf(world, ADA), []);

@@ -1,7 +1,7 @@
 // What every ReportJobs does.
 
 import type { Test } from 'tap';
-import type { UserId } from '../../engine/model/ids.ts';
+import type { Collector } from '../../engine/model/report-job.ts';
 import {
   all,
   at,
@@ -18,10 +18,11 @@ import {
   run,
   signal,
   submit,
+  userOf,
 } from './report-world.ts';
 
-const ADA = '9223372036854775807' as UserId;
-const BOB = '2' as UserId;
+const ADA = userOf('9223372036854775807');
+const BOB = userOf(2);
 
 export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
   const statusOf = async ({ first }: ReportWorld, n: number, seconds = 0) =>
@@ -50,7 +51,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     const { first, second } = await setup(t);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => {
-        const link = { user: String(i + 1) as UserId, meta: {} };
+        const link = { user: userOf(i + 1), meta: {} };
         return (i % 2 ? first : second).jobs.submit(requestOf(1), link, rulesAt(0), signal);
       }),
     );
@@ -58,7 +59,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.equal(answers.filter((answer) => answer === 'known').length, 49);
     const claims = await Promise.all([claim(first, 0), claim(second, 0)]);
     t.equal(claims.flat().length, 1);
-    for (const user of ['1', '50'] as UserId[])
+    for (const user of [userOf(1), userOf(50)])
       t.equal((await all(first.collections.list(user, {}, signal))).length, 1);
   });
 
@@ -145,7 +146,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
   t.test('a reader who saves has the job in the collection from then on', async (t) => {
     const { first, second } = await setup(t);
     await submit(first, 1);
-    const read = (user: UserId, save: boolean) => second.jobs.read(idOf(1), { user, save }, at(1), signal);
+    const read = (user: Collector, save: boolean) => second.jobs.read(idOf(1), { user, save }, at(1), signal);
     t.equal((await read(BOB, false))?.meta, undefined);
     t.strictSame(await all(first.collections.list(BOB, {}, signal)), []);
     const saved = await Promise.all([read(BOB, true), read(BOB, true)]);
@@ -207,6 +208,33 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.equal(await first.jobs.stderr(idOf(2), signal), `BLAST Database error\n${FAILURE}\n`);
     await first.expiry.expire(at(1), 10, signal);
     for (const n of [1, 2]) t.equal(await first.jobs.stderr(idOf(n), signal), undefined);
+  });
+
+  t.test('the statuses of many jobs are told at once, of those that there are', async (t) => {
+    const { first, second } = await setup(t);
+    await run(first, 1, complete(0));
+    await run(first, 2, failed(0));
+    await submit(first, 3, 1);
+    t.strictSame(
+      await second.jobs.statuses([idOf(3), idOf(4), idOf(1), idOf(2), idOf(1)], signal),
+      new Map([
+        [idOf(1), 'complete'],
+        [idOf(2), 'failed'],
+        [idOf(3), 'queued'],
+      ]),
+    );
+    t.strictSame(await second.jobs.statuses([], signal), new Map());
+  });
+
+  t.test('jobs that failed are listed with the reason, until they run again or expire', async (t) => {
+    const { first, second } = await setup(t);
+    for (const n of [2, 1, 3]) await run(first, n, failed(n), n);
+    await run(first, 4, complete(4), 4);
+    const job = (n: number) => ({ ...requestOf(n), created: at(n), ended: at(n), failure: FAILURE });
+    t.strictSame(await all(second.jobs.failed(signal)), [job(1), job(2), job(3)]);
+    await first.jobs.submit(requestOf(1), undefined, rulesAt(100), signal);
+    await first.expiry.expire(at(2), 10, signal);
+    t.strictSame(await all(second.jobs.failed(signal)), [job(3)]);
   });
 
   t.test('an aborted signal is heeded', async (t) => {

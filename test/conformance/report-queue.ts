@@ -133,6 +133,30 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     stop();
   });
 
+  t.test('one job expires on demand, once it has ended', async (t) => {
+    const world = await setup(t);
+    const { first, second } = world;
+    const expire = (n: number) => second.expiry.expireOne(idOf(n), signal);
+    t.equal(await expire(1), 'absent');
+    await run(first, 1, complete(0));
+    await run(first, 2, failed(0));
+    await submit(first, 3);
+    t.equal(await expire(3), 'running');
+    await claim(first, 0);
+    t.equal(await expire(3), 'running');
+    t.strictSame(await Promise.all([expire(1), expire(1), expire(2)]), ['expired', 'expired', 'expired']);
+    t.match(await jobOf(world, 1), { status: 'expired', ended: undefined });
+    t.match(await jobOf(world, 2), { status: 'expired', failure: undefined });
+    t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);
+    t.equal(await first.jobs.stderr(idOf(2), signal), undefined);
+    const debris = await first.expiry.debris(undefined, 10, signal);
+    t.strictSame(debris, [
+      { id: idOf(1), upTo: 1 },
+      { id: idOf(2), upTo: 1 },
+    ]);
+    t.match(await jobOf(world, 3), { status: 'in-progress' });
+  });
+
   t.test('what nobody has accessed for long expires, the longest first', async (t) => {
     const world = await setup(t);
     const { first } = world;

@@ -1,8 +1,9 @@
 // What the suites of report jobs are set up with, and the jobs they begin with.
 
+import type { UserId } from '../../engine/model/ids.ts';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
+import type { Collector, ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
 import type { ReportCollections } from '../../engine/ports/report-collections.ts';
 import type { ReportJobs, SubmitRules } from '../../engine/ports/report-jobs.ts';
 import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
@@ -30,6 +31,8 @@ const hex = (n: number): string => n.toString(16).padStart(32, '0');
 /** The n-th ids. */
 export const idOf = (n: number): ReportJobId => hex(n) as ReportJobId;
 export const queryOf = (n: number): QueryJobId => hex(n) as QueryJobId;
+export const userOf = (id: number | string): Collector => ({ id: String(id) as UserId, guest: false });
+export const guestOf = (id: number | string): Collector => ({ ...userOf(id), guest: true });
 export const QUERY = queryOf(0xfeed);
 export const FILES: readonly ReportFile[] = [
   { name: 'report.tsv', size: 0 },

@@ -1,11 +1,16 @@
 // Report jobs in memory, shared by several "processes".
 
-import type { UserId } from '../../engine/model/ids.ts';
-import type { QueryJobId } from '../../engine/model/report/query-job.ts';
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { ReportFile, ReportRequest, UserMeta, UserMetaChange } from '../../engine/model/report-job.ts';
-import type { CollectedReport, ReportCollections } from '../../engine/ports/report-collections.ts';
 import type {
+  Collector,
+  ReportFile,
+  ReportRequest,
+  ReportStatus,
+  UserMeta,
+  UserMetaChange,
+} from '../../engine/model/report-job.ts';
+import type {
+  FailedReport,
   ReportAccess,
   ReportJob,
   ReportJobs,
@@ -37,10 +42,12 @@ interface Row {
 }
 
 interface Link {
-  readonly user: UserId;
+  readonly user: Collector;
   readonly id: ReportJobId;
   meta: UserMeta;
 }
+
+export const isSame = (a: Collector, b: Collector): boolean => a.id === b.id && a.guest === b.guest;
 
 const NOTED_AFTER_MS = 60_000;
 
@@ -51,11 +58,11 @@ export class ReportTable {
   readonly dead = new Set<number>();
   readonly wakes = new Set<() => void>();
 
-  link(user: UserId, id: ReportJobId): Link | undefined {
-    return this.links.find((one) => one.user === user && one.id === id);
+  link(user: Collector, id: ReportJobId): Link | undefined {
+    return this.links.find((one) => isSame(one.user, user) && one.id === id);
   }
 
-  put(user: UserId, id: ReportJobId, change: UserMetaChange): void {
+  put(user: Collector, id: ReportJobId, change: UserMetaChange): void {
     const link = this.link(user, id);
     if (link) link.meta = changed(link.meta, change);
     else this.links.push({ user, id, meta: changed({}, change) });
@@ -141,40 +148,20 @@ export class FakeReportJobs implements ReportJobs {
     signal.throwIfAborted();
     return this.#table.rows.get(id)?.stderr;
   }
-}
 
-export class FakeReportCollections implements ReportCollections {
-  readonly #table: ReportTable;
-
-  constructor(table: ReportTable) {
-    this.#table = table;
+  async statuses(ids: readonly ReportJobId[], signal: AbortSignal): Promise<ReadonlyMap<ReportJobId, ReportStatus>> {
+    signal.throwIfAborted();
+    const found = ids.map((id) => this.#table.rows.get(id)?.job);
+    return new Map(found.flatMap((job) => (job ? [[job.id, job.status]] : [])));
   }
 
-  async *list(
-    user: UserId,
-    filter: { readonly queryId?: QueryJobId | undefined },
-    signal: AbortSignal,
-  ): AsyncGenerator<CollectedReport> {
+  async *failed(signal: AbortSignal): AsyncGenerator<FailedReport> {
     signal.throwIfAborted();
-    for (const link of this.#table.links.filter((one) => one.user === user).reverse()) {
-      const job = this.#table.rows.get(link.id)?.job;
-      if (!job || (filter.queryId !== undefined && job.queryId !== filter.queryId)) continue;
-      yield { id: job.id, queryId: job.queryId, status: job.status, meta: link.meta };
+    const all = [...this.#table.rows.values()].map(({ job }) => job);
+    for (const { ended, failure, ...job } of all.sort((a, b) => (a.id < b.id ? -1 : 1))) {
+      const { id, queryId, configuration, fingerprint, created } = job;
+      if (ended && failure !== undefined) yield { id, queryId, configuration, fingerprint, created, ended, failure };
     }
-  }
-
-  async annotate(user: UserId, id: ReportJobId, change: UserMetaChange, signal: AbortSignal): Promise<boolean> {
-    signal.throwIfAborted();
-    if (!this.#table.link(user, id)) return false;
-    this.#table.put(user, id, change);
-    return true;
-  }
-
-  async remove(user: UserId, id: ReportJobId, signal: AbortSignal): Promise<boolean> {
-    signal.throwIfAborted();
-    const before = this.#table.links.length;
-    this.#table.links = this.#table.links.filter((one) => one.user !== user || one.id !== id);
-    return this.#table.links.length < before;
   }
 }
 
@@ -257,13 +244,17 @@ export class FakeReportExpiry implements ReportExpiry {
       ({ job }) => (job.status === 'complete' || job.status === 'failed') && job.accessed <= before,
     );
     idle.sort((a, b) => a.job.accessed.getTime() - b.job.accessed.getTime());
-    for (const row of idle.slice(0, limit)) {
-      row.job = { ...row.job, status: 'expired', ended: undefined, failure: undefined };
-      row.files = [];
-      row.stderr = undefined;
-      row.debrisTo = row.job.attempt;
-    }
+    for (const row of idle.slice(0, limit)) expireRow(row);
     return Math.min(idle.length, limit);
+  }
+
+  async expireOne(id: ReportJobId, signal: AbortSignal): Promise<'expired' | 'running' | 'absent'> {
+    signal.throwIfAborted();
+    const row = this.#table.rows.get(id);
+    if (!row) return 'absent';
+    if (row.job.status === 'queued' || row.job.status === 'in-progress') return 'running';
+    if (row.job.status !== 'expired') expireRow(row);
+    return 'expired';
   }
 
   async debris(after: ReportJobId | undefined, limit: number, signal: AbortSignal): Promise<readonly ReportDebris[]> {
@@ -303,6 +294,13 @@ const newRow = (request: ReportRequest, now: Date): Row => ({
   stderr: undefined,
   debrisTo: undefined,
 });
+
+function expireRow(row: Row): void {
+  row.job = { ...row.job, status: 'expired', ended: undefined, failure: undefined };
+  row.files = [];
+  row.stderr = undefined;
+  row.debrisTo = row.job.attempt;
+}
 
 function queueAgain(row: Row, now: Date): void {
   const ended = { started: undefined, ended: undefined, failure: undefined };

@@ -1,9 +1,8 @@
 // The collections of users in PostgreSQL.
 
-import type { UserId } from '../../model/ids.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportStatus, UserMetaChange } from '../../model/report-job.ts';
+import type { Collector, ReportStatus, UserMetaChange } from '../../model/report-job.ts';
 import type { CollectedReport, ReportCollections } from '../../ports/report-collections.ts';
 import type { Postgres } from '../postgres.ts';
 import { SqlParameters } from '../sql-parameters.ts';
@@ -12,6 +11,15 @@ import { textOrNull } from './links.ts';
 
 /** Links in memory at once: a note may be long. */
 const PAGE = 500;
+
+// In one statement: nothing is lost between the two, and what comes into the new collection meanwhile is no clash.
+const HAND_OVER = `
+with given as (
+  delete from collection where user_id = $1 and guest = $2 returning *)
+insert into collection as c (user_id, guest, report_id, query_id, summary, description)
+select $3, $4, report_id, query_id, summary, description from given order by link_id
+on conflict (user_id, guest, report_id) do update set
+  summary = coalesce(c.summary, excluded.summary), description = coalesce(c.description, excluded.description)`;
 
 type LinkRow = MetaRow & {
   readonly link_id: number;
@@ -28,7 +36,7 @@ export class PostgresReportCollections implements ReportCollections {
   }
 
   async *list(
-    user: UserId,
+    user: Collector,
     { queryId }: { readonly queryId?: QueryJobId | undefined },
     signal: AbortSignal,
   ): AsyncGenerator<CollectedReport> {
@@ -44,7 +52,7 @@ export class PostgresReportCollections implements ReportCollections {
   }
 
   async annotate(
-    user: UserId,
+    user: Collector,
     id: ReportJobId,
     { summary, description }: UserMetaChange,
     signal: AbortSignal,
@@ -53,25 +61,41 @@ export class PostgresReportCollections implements ReportCollections {
     const rows = await this.#db.query(
       `update collection set summary = case when $3 then $4 else summary end,
          description = case when $5 then $6 else description end
-       where user_id = $1 and report_id = $2 returning link_id`,
-      [user, id, summary !== undefined, textOrNull(summary), description !== undefined, textOrNull(description)],
+       where user_id = $1 and guest = $7 and report_id = $2 returning link_id`,
+      [
+        user.id,
+        id,
+        summary !== undefined,
+        textOrNull(summary),
+        description !== undefined,
+        textOrNull(description),
+        user.guest,
+      ],
     );
     return rows.length > 0;
   }
 
-  async remove(user: UserId, id: ReportJobId, signal: AbortSignal): Promise<boolean> {
+  async remove(user: Collector, id: ReportJobId, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     const rows = await this.#db.query(
-      'delete from collection where user_id = $1 and report_id = $2 returning link_id',
-      [user, id],
+      'delete from collection where user_id = $1 and guest = $3 and report_id = $2 returning link_id',
+      [user.id, id, user.guest],
     );
     return rows.length > 0;
+  }
+
+  async handOver(from: Collector, to: Collector, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query(HAND_OVER, [from.id, from.guest, to.id, to.guest]);
   }
 }
 
-function pageStatement(user: UserId, queryId: QueryJobId | undefined, before: number | undefined) {
+function pageStatement(user: Collector, queryId: QueryJobId | undefined, before: number | undefined) {
   const parameters = new SqlParameters();
-  const conditions = [`user_id = ${parameters.add(user, 'numeric')}`];
+  const conditions = [
+    `user_id = ${parameters.add(user.id, 'numeric')}`,
+    `guest = ${parameters.add(user.guest, 'boolean')}`,
+  ];
   if (queryId !== undefined) conditions.push(`query_id = ${parameters.add(queryId, 'text')}`);
   if (before !== undefined) conditions.push(`link_id < ${parameters.add(before, 'bigint')}`);
   // Each job is looked up by itself, from an index: a join of many would read the whole table of jobs.

@@ -2,18 +2,24 @@
 // them, and a job that is queued again meanwhile writes below another attempt.
 
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
+import type { ReportStatus } from '../../model/report-job.ts';
 import type { ReportDebris, ReportExpiry } from '../../ports/report-queue.ts';
 import type { Postgres } from '../postgres.ts';
 
 // By arrays of ids: joined with as many rows as the planner expects, the tables would be read whole.
-const EXPIRE = `
-with idle as (
-  select id from report_job where status in ('complete', 'failed') and accessed_at <= $1 order by accessed_at, id limit $2
-  for update skip locked),
+const expire = (chosen: string): string => `
+with idle as (${chosen}),
 files as (
   delete from report_file where report_id = any (array(select id from idle)))
 update report_job set status = 'expired', ended_at = null, failure = null, stderr = null, debris_to = attempt
 where id = any (array(select id from idle)) returning id`;
+
+const EXPIRE = expire(`
+  select id from report_job where status in ('complete', 'failed') and accessed_at <= $1 order by accessed_at, id limit $2
+  for update skip locked`);
+
+const EXPIRE_ONE = expire(`
+  select id from report_job where status in ('complete', 'failed') and id = $1 for update`);
 
 export class PostgresReportExpiry implements ReportExpiry {
   readonly #db: Postgres;
@@ -25,6 +31,14 @@ export class PostgresReportExpiry implements ReportExpiry {
   async expire(before: Date, limit: number, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     return (await this.#db.query(EXPIRE, [before, limit])).length;
+  }
+
+  async expireOne(id: ReportJobId, signal: AbortSignal): Promise<'expired' | 'running' | 'absent'> {
+    signal.throwIfAborted();
+    if ((await this.#db.query(EXPIRE_ONE, [id])).length > 0) return 'expired';
+    const [row] = await this.#db.query<{ status: ReportStatus }>('select status from report_job where id = $1', [id]);
+    if (!row) return 'absent';
+    return row.status === 'expired' ? 'expired' : 'running';
   }
 
   async debris(after: ReportJobId | undefined, limit: number, signal: AbortSignal): Promise<readonly ReportDebris[]> {

@@ -4,7 +4,7 @@ import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportStatus } from '../../model/report-job.ts';
-import type { ReportJob } from '../../ports/report-jobs.ts';
+import type { FailedReport, ReportJob } from '../../ports/report-jobs.ts';
 
 export interface JobRow {
   readonly id: ReportJobId;
@@ -36,6 +36,17 @@ export const jobOf = (row: JobRow): ReportJob => ({
   accessed: row.accessed_at,
   attempt: row.attempt,
   failure: row.failure ?? undefined,
+});
+
+/** The table sees to it that one that failed has an end and a reason. */
+export const failedOf = (row: JobRow): FailedReport => ({
+  id: row.id,
+  queryId: row.query_id,
+  configuration: row.configuration,
+  fingerprint: row.fingerprint,
+  created: row.created_at,
+  ended: row.ended_at ?? row.accessed_at,
+  failure: row.failure ?? '',
 });
 
 export interface MetaRow {

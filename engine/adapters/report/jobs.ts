@@ -1,8 +1,9 @@
 // Report jobs in PostgreSQL, as callers see them.
 
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportFile, ReportRequest } from '../../model/report-job.ts';
+import type { ReportFile, ReportRequest, ReportStatus } from '../../model/report-job.ts';
 import type {
+  FailedReport,
   ReportAccess,
   ReportJobs,
   ReportLink,
@@ -13,12 +14,13 @@ import type {
 } from '../../ports/report-jobs.ts';
 import type { Postgres, Sql } from '../postgres.ts';
 import { storableJson, storableText } from '../storable-text.ts';
-import { JOB_COLUMNS, type JobRow, jobOf, type MetaRow, metaOf } from './job-row.ts';
+import { failedOf, JOB_COLUMNS, type JobRow, jobOf, type MetaRow, metaOf } from './job-row.ts';
 import { putLink } from './links.ts';
 
 /** Heard when a job may be claimable. No payload. */
 export const REPORT_CHANNEL = 'longshore_report';
 const FILE_PAGE = 1_000;
+const FAILED_PAGE = 500;
 /** An access so soon after another one is not written: a caller may ask every second how far its job is. */
 const NOTED_AFTER = "interval '1 minute'";
 
@@ -26,16 +28,20 @@ const READ = `
 with touched as (
   update report_job set accessed_at = $2 where id = $1 and accessed_at < $2::timestamptz - ${NOTED_AFTER})
 select ${JOB_COLUMNS}, c.link_id is not null as linked, c.summary, c.description
-from report_job j left join collection c on c.user_id = $3 and c.report_id = j.id
+from report_job j left join collection c on c.user_id = $3 and c.guest = $4 and c.report_id = j.id
 where j.id = $1`;
 
 const SAVE = `
-insert into collection (user_id, report_id, query_id) select $2, id, query_id from report_job where id = $1
-on conflict (user_id, report_id) do nothing`;
+insert into collection (user_id, guest, report_id, query_id) select $2, $3, id, query_id from report_job where id = $1
+on conflict (user_id, guest, report_id) do nothing`;
 
 const FILES = `
 select f.position, f.name, f.size from report_file f
 where f.report_id = $1 and f.position > $2 order by f.position limit ${FILE_PAGE}`;
+
+const FAILED = `
+select ${JOB_COLUMNS} from report_job j
+where j.status = 'failed' and j.id > $1 order by j.id limit ${FAILED_PAGE}`;
 
 type AccessRow = JobRow & MetaRow & { readonly linked: boolean };
 
@@ -92,10 +98,15 @@ export class PostgresReportJobs implements ReportJobs {
     signal: AbortSignal,
   ): Promise<ReportAccess | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<AccessRow>(READ, [id, now, reader?.user ?? null]);
+    const [row] = await this.#db.query<AccessRow>(READ, [
+      id,
+      now,
+      reader?.user.id ?? null,
+      reader?.user.guest ?? false,
+    ]);
     if (!row) return undefined;
     const saves = reader?.save === true && !row.linked;
-    if (saves) await this.#db.query(SAVE, [id, reader.user]);
+    if (saves) await this.#db.query(SAVE, [id, reader.user.id, reader.user.guest]);
     return { job: jobOf(row), meta: row.linked || saves ? metaOf(row) : undefined };
   }
 
@@ -123,6 +134,26 @@ export class PostgresReportJobs implements ReportJobs {
     signal.throwIfAborted();
     const [row] = await this.#db.query<{ stderr: string | null }>('select stderr from report_job where id = $1', [id]);
     return row?.stderr ?? undefined;
+  }
+
+  async statuses(ids: readonly ReportJobId[], signal: AbortSignal): Promise<ReadonlyMap<ReportJobId, ReportStatus>> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<{ id: ReportJobId; status: ReportStatus }>(
+      'select id, status from report_job where id = any ($1::text[])',
+      [ids],
+    );
+    return new Map(rows.map(({ id, status }) => [id, status]));
+  }
+
+  async *failed(signal: AbortSignal): AsyncGenerator<FailedReport> {
+    for (let after = ''; ; ) {
+      signal.throwIfAborted();
+      const rows = await this.#db.query<JobRow>(FAILED, [after]);
+      for (const row of rows) yield failedOf(row);
+      const last = rows.at(-1);
+      if (!last || rows.length < FAILED_PAGE) return;
+      after = last.id;
+    }
   }
 }
 

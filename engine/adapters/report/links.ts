@@ -13,19 +13,21 @@ export async function putLink(
 ): Promise<void> {
   const { summary, description } = link.meta;
   await sql.query(
-    `insert into collection as c (user_id, report_id, query_id, summary, description) values ($1, $2, $3, $4, $5)
-     on conflict (user_id, report_id) do update set
+    `insert into collection as c (user_id, report_id, query_id, summary, description, guest)
+     values ($1, $2, $3, $4, $5, $8)
+     on conflict (user_id, guest, report_id) do update set
        summary = case when $6 then excluded.summary else c.summary end,
        description = case when $7 then excluded.description else c.description end
      where $6 or $7`,
     [
-      link.user,
+      link.user.id,
       request.id,
       request.queryId,
       textOrNull(summary),
       textOrNull(description),
       summary !== undefined,
       description !== undefined,
+      link.user.guest,
     ],
   );
 }

@@ -3,13 +3,8 @@ import { reportCollectionsConformance } from '../../conformance/report-collectio
 import { reportJobsConformance } from '../../conformance/report-jobs.ts';
 import { reportQueueConformance } from '../../conformance/report-queue.ts';
 import type { ReportWorld } from '../../conformance/report-world.ts';
-import {
-  FakeReportCollections,
-  FakeReportExpiry,
-  FakeReportJobs,
-  FakeReportQueue,
-  ReportTable,
-} from '../../fakes/fake-report-jobs.ts';
+import { FakeReportCollections } from '../../fakes/fake-report-collections.ts';
+import { FakeReportExpiry, FakeReportJobs, FakeReportQueue, ReportTable } from '../../fakes/fake-report-jobs.ts';
 import { reportDatabase, reportProcess } from '../../support/report-database.ts';
 
 const at = await reportDatabase(t);

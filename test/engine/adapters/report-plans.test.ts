@@ -1,25 +1,26 @@
 // How the statements of report jobs are planned when there are many jobs, users and links.
 
 import t from 'tap';
-import type { UserId } from '../../../engine/model/ids.ts';
 import {
   all,
   at,
   complete,
   failed,
+  guestOf,
   idOf,
   QUERY,
   queryOf,
   requestOf,
   rulesAt,
   signal,
+  userOf,
 } from '../../conformance/report-world.ts';
 import { reportDatabase, reportProcess } from '../../support/report-database.ts';
 import { plansOf, recordStatements } from '../../support/statement-plans.ts';
 
 const JOBS = 40_000;
 const STATUSES = ['complete', 'failed', 'expired', 'queued', 'in-progress'];
-const ADA = '7' as UserId;
+const ADA = userOf(7);
 
 const { db, jobs, collections, queue, expiry } = await reportProcess(t, await reportDatabase(t));
 await db.query(
@@ -65,18 +66,21 @@ t.test('a caller is answered from indexes', async (t) => {
   await planned(t, () => jobs.submit({ ...requestOf(2), queryId: queryOf(2) }, link, rules, signal));
   await planned(t, () => jobs.submit(requestOf(JOBS + 2), link, { ...rules, maxQueued: 5_000 }, signal));
   await planned(t, () => jobs.requeue(idOf(5), rules, signal));
-  for (const reader of [undefined, { user: ADA, save: true }, { user: '8' as UserId, save: true }])
+  for (const reader of [undefined, { user: ADA, save: true }, { user: userOf(8), save: true }])
     await planned(t, () => jobs.read(idOf(4), reader, at(10 ** 6), signal));
   await planned(t, () => all(jobs.files(idOf(12), signal)));
   await planned(t, () => jobs.file(idOf(12), 'report_1', signal));
   await planned(t, () => jobs.stderr(idOf(12), signal));
+  await planned(t, () => jobs.statuses([idOf(12), idOf(13), idOf(10 ** 6)], signal));
 });
 
 t.test('collections are read from indexes, however long they are', async (t) => {
-  for (const user of [ADA, '1002' as UserId, '99' as UserId])
+  for (const user of [ADA, userOf(1002), userOf(99), guestOf(7)])
     for (const queryId of [undefined, queryOf(1), QUERY])
       await planned(t, () => all(collections.list(user, { queryId }, signal)));
   await planned(t, () => collections.annotate(ADA, idOf(1), { summary: null }, signal));
+  await planned(t, () => collections.handOver(userOf(1002), ADA, signal));
+  await planned(t, () => collections.handOver(guestOf(7), ADA, signal));
   await planned(t, () => collections.remove(ADA, idOf(1), signal));
 });
 
@@ -91,6 +95,8 @@ t.test('the queue and the expiry read what they need', async (t) => {
   const done = claims.map((claim, i) => ({ claim, outcome: outcomes[i % 3] ?? complete(1) }));
   await planned(t, () => queue.exchange(done, 0, at(10 ** 6), signal));
   await planned(t, () => expiry.expire(at(1_000), 100, signal));
+  await planned(t, () => expiry.expireOne(idOf(12), signal));
+  await planned(t, () => all(jobs.failed(signal)));
   await planned(t, () => expiry.debris(idOf(10), 100, signal));
   await planned(t, () => expiry.removed({ id: idOf(100), upTo: 1 }, signal));
 });
