@@ -5,33 +5,11 @@ import { writeSync } from 'node:fs';
 import { Failure, kindOf, messageOf } from '../engine/failure.ts';
 import { stopSignal } from '../engine/shutdown.ts';
 import { type Command, EXIT, type ExitCode } from './command.ts';
+import { COMMANDS, HIDDEN } from './command-table.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import { suggestion } from './nearest.ts';
+import { terminalOf } from './terminal/terminal.ts';
 import { UsageError } from './usage-error.ts';
-
-// Loaded on demand: a plugin's script must not wait for a web server's libraries.
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  up: async () => (await import('./commands/up.ts')).up,
-  serve: async () => (await import('./commands/serve.ts')).serve,
-  plugin: async () => (await import('./commands/plugin.ts')).plugin,
-  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
-  'migrate-target': async () => (await import('./commands/migrate.ts')).migrateTargetCommand,
-  token: async () => (await import('./commands/token.ts')).token,
-  upload: async () => (await import('./commands/upload.ts')).upload,
-  watch: async () => (await import('./commands/watch.ts')).watch,
-  datasets: async () => (await import('./commands/datasets.ts')).datasets,
-  jobs: async () => (await import('./commands/jobs.ts')).jobs,
-  retry: async () => (await import('./commands/retry.ts')).retry,
-  reconcile: async () => (await import('./commands/reconcile.ts')).reconcile,
-  prune: async () => (await import('./commands/prune.ts')).prune,
-  access: async () => (await import('./commands/access.ts')).access,
-  query: async () => (await import('./commands/query.ts')).query,
-  doctor: async () => (await import('./commands/doctor.ts')).doctor,
-  config: async () => (await import('./commands/config.ts')).config,
-};
-/** Run by the launchers of the sample plugins; not for people. */
-const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
-  'sample-script': async () => (await import('./commands/sample-script.ts')).sampleScript,
-};
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -42,18 +20,25 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     print(1, `${(await import('./version.ts')).VERSION}\n`);
     return EXIT.ok;
   }
-  const load = COMMANDS[name] ?? HIDDEN[name];
+  const load = COMMANDS[name]?.load ?? HIDDEN[name];
   if (!load) {
-    print(2, `longshore: unknown command '${name}'; one of: ${Object.keys(COMMANDS).join(', ')}\n`);
+    const known = Object.keys(COMMANDS);
+    print(2, `longshore: unknown command '${name}'${suggestion(name, known)}; one of: ${known.join(', ')}\n`);
     return EXIT.usage;
   }
   const command = await load();
+  const { env } = process;
+  if (COMMANDS[name] && asksForHelp(args)) {
+    print(1, `usage: ${command.usage}\n\n${COMMANDS[name].summary}\n`);
+    return EXIT.ok;
+  }
   try {
     return await command.run(args, {
-      env: process.env,
+      env,
       out: (text) => print(1, text),
       err: (text) => print(2, text),
-      terminal: process.stderr.isTTY === true,
+      outTerminal: terminalOf(process.stdout, env, (text) => print(1, text)),
+      errTerminal: terminalOf(process.stderr, env, (text) => print(2, text)),
       signal: stopSignal(process),
     });
   } catch (error) {
@@ -74,9 +59,15 @@ function explain(command: Command, error: unknown): ExitCode {
   return error instanceof Failure && error.unreachable ? EXIT.unreachable : EXIT.failed;
 }
 
-async function help(): Promise<ExitCode> {
-  print(1, 'usage: longshore COMMAND [OPTIONS]\n\n');
-  for (const [name, load] of Object.entries(COMMANDS)) print(1, `  ${name.padEnd(16)}${(await load()).summary}\n`);
+/** What follows `--` are names, such as of files. */
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end < 0 ? undefined : end).some((arg) => arg === '--help' || arg === '-h');
+}
+
+function help(): ExitCode {
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}\n`);
+  print(1, `usage: longshore COMMAND [OPTIONS]\n\n${lines.join('')}\n'longshore COMMAND --help' tells its options\n`);
   return EXIT.ok;
 }
 

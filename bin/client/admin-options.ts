@@ -9,7 +9,7 @@ import { AdminClient } from './admin-client.ts';
 export const ADMIN_OPTIONS = {
   server: { type: 'string' },
   'admin-token': { type: 'string' },
-  data: { type: 'string' },
+  data: { type: 'string', path: 'directory' },
   json: { type: 'boolean' },
 } as const;
 

@@ -10,7 +10,7 @@ import { InstallerClient } from './installer-client.ts';
 export const CLIENT_OPTIONS = {
   server: { type: 'string' },
   token: { type: 'string' },
-  data: { type: 'string' },
+  data: { type: 'string', path: 'directory' },
   user: { type: 'string' },
   json: { type: 'boolean' },
 } as const;

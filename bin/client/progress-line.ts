@@ -5,11 +5,11 @@ import type { Progress } from './watch-dataset.ts';
 
 const WIDTH = 24;
 
-export function progressTeller(io: Pick<CommandIo, 'err' | 'terminal'>): (progress: Progress) => void {
+export function progressTeller(io: Pick<CommandIo, 'err' | 'errTerminal'>): (progress: Progress) => void {
   return (progress) => {
     const filled = Math.round((progress.done / progress.steps) * WIDTH);
     const bar = `[${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}] ${progress.done}/${progress.steps}`;
-    if (!io.terminal) io.err(`${progress.done}/${progress.steps} ${progress.text}\n`);
+    if (!io.errTerminal) io.err(`${progress.done}/${progress.steps} ${progress.text}\n`);
     else io.err(`\r\u001b[2K${bar} ${progress.text}${progress.ending ? '\n' : ''}`);
   };
 }

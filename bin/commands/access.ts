@@ -10,15 +10,16 @@ import { loadConfig } from '../load-config.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
-  data: { type: 'string' },
-  config: { type: 'string' },
+  data: { type: 'string', path: 'directory' },
+  config: { type: 'string', path: 'file' },
   json: { type: 'boolean', default: false },
 } as const;
 
 export const access: Command = {
   name: 'access',
-  summary: "import curated datasets, or list the mails that 'up' keeps as files",
   usage: 'longshore access import FILE [--data DIR | --config FILE] | access mail [--data DIR] [--json]',
+  options: OPTIONS,
+  words: ['import', 'mail'],
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [verb, file, ...rest] = positionals;

@@ -10,8 +10,9 @@ import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts
 
 export const config: Command = {
   name: 'config',
-  summary: 'check a configuration file, print it with its defaults, or print its JSON Schema',
   usage: 'longshore config check FILE | longshore config schema | longshore config print FILE',
+  options: {},
+  words: ['check', 'schema', 'print'],
   async run(args, io) {
     const [verb, file, ...rest] = args;
     if (verb === 'schema' && file === undefined) {

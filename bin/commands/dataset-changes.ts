@@ -11,7 +11,7 @@ import { UsageError } from '../usage-error.ts';
 export const CHANGE_OPTIONS = {
   note: { type: 'string' },
   origin: { type: 'string', default: 'direct-upload' },
-  details: { type: 'string' },
+  details: { type: 'string', path: 'file' },
   url: { type: 'string' },
   watch: { type: 'boolean', default: false },
   with: { type: 'string' },

@@ -7,6 +7,7 @@ import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-optio
 import type { DatasetItem } from '../client/installer-client.ts';
 import { progressOf } from '../client/watch-dataset.ts';
 import { type Command, EXIT } from '../command.ts';
+import { suggestion } from '../nearest.ts';
 import { UsageError } from '../usage-error.ts';
 import { CHANGE_OPTIONS, CHANGE_USAGE, remove, revise, share, undelete } from './dataset-changes.ts';
 
@@ -14,18 +15,21 @@ const OPTIONS = {
   ...CLIENT_OPTIONS,
   ...CHANGE_OPTIONS,
   target: { type: 'string' },
-  ownership: { type: 'string' },
+  ownership: { type: 'string', values: ['any', 'owned', 'shared'] },
   install: { type: 'boolean', default: false },
   document: { type: 'string' },
-  out: { type: 'string' },
+  out: { type: 'string', path: 'file' },
 } as const;
+
+const ACTIONS = ['list', 'show', 'download', 'revise', 'delete', 'undelete', 'share'] as const;
 
 export const datasets: Command = {
   name: 'datasets',
-  summary: 'list, show, download, revise, delete or share datasets',
   usage:
     'longshore datasets list [--target ID] [--ownership any|owned|shared] | show ID | ' +
     `download ID [--install | --document NAME] [--out FILE] | ${CHANGE_USAGE}  ${CLIENT_USAGE}`,
+  options: OPTIONS,
+  words: ACTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [action, ...rest] = positionals;
@@ -69,7 +73,7 @@ export const datasets: Command = {
         return share(one(rest), values, io);
       default:
         throw new UsageError(
-          `'${action ?? ''}' is no action; one of: list, show, download, revise, delete, undelete, share`,
+          `'${action ?? ''}' is no action; one of: ${ACTIONS.join(', ')}${suggestion(action ?? '', ACTIONS)}`,
         );
     }
   },

@@ -10,12 +10,12 @@ import { runChecks } from '../doctor/run-checks.ts';
 import { loadConfig } from '../load-config.ts';
 import { UsageError } from '../usage-error.ts';
 
-const OPTIONS = { config: { type: 'string' }, json: { type: 'boolean', default: false } } as const;
+const OPTIONS = { config: { type: 'string', path: 'file' }, json: { type: 'boolean', default: false } } as const;
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'check everything that a configuration file names, and say how to mend what is wrong',
   usage: 'longshore doctor --config FILE [--json]',
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const { config: file, json } = values;

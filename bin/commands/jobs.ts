@@ -10,21 +10,25 @@ import { oneLine } from '../client/one-line.ts';
 import { type Command, EXIT } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
 
-const OPTIONS = { ...ADMIN_OPTIONS, lane: { type: 'string' }, state: { type: 'string' } } as const;
+const OPTIONS = {
+  ...ADMIN_OPTIONS,
+  lane: { type: 'string', values: LANES },
+  state: { type: 'string', values: JOB_STATES },
+} as const;
 
 /** The most that the server gives at once; who has more dead jobs than this asks lane by lane. */
 const LIMIT = 1_000;
 
 export const jobs: Command = {
   name: 'jobs',
-  summary: 'show what the lanes have to do (administrators)',
   usage: `longshore jobs [--lane ${LANES.join('|')}] [--state ${JOB_STATES.join('|')}]  ${ADMIN_USAGE}`,
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': jobs takes options only`);
     const query = {
-      ...(values.lane === undefined ? {} : { lane: oneOf('lane', values.lane, LANES) }),
-      ...(values.state === undefined ? {} : { state: oneOf('state', values.state, JOB_STATES) }),
+      ...(values.lane === undefined ? {} : { lane: values.lane }),
+      ...(values.state === undefined ? {} : { state: values.state }),
       limit: LIMIT,
     };
     const report = await (await openAdminClient(values, io)).jobs(query, io.signal);
@@ -34,11 +38,6 @@ export const jobs: Command = {
     return EXIT.ok;
   },
 };
-
-function oneOf(option: string, text: string, allowed: readonly string[]): string {
-  if (allowed.includes(text)) return text;
-  throw new UsageError(`--${option} '${text}': one of ${allowed.join(', ')} is needed`);
-}
 
 function describe({ lanes, results }: JobsReport): string {
   const head = ['lane', 'queued', 'running', 'delayed', 'dead', 'oldest'];

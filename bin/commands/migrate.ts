@@ -4,38 +4,41 @@
 import { accessMigrations } from '../../engine/adapters/migrations/access.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
+import { reportMigrations } from '../../engine/adapters/migrations/report.ts';
 import { type Migration, migrate } from '../../engine/adapters/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { accessConnection } from '../access-database.ts';
 import { parse } from '../arguments.ts';
-import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
+import { type Command, type CommandIo, EXIT } from '../command.ts';
 import { cacheConnection, targetConnection } from '../databases.ts';
 import { openDirectory } from '../directory.ts';
 import { loadConfig } from '../load-config.ts';
+import { reportConnection } from '../report-database.ts';
 import { UsageError } from '../usage-error.ts';
 
-const OPTIONS = { config: { type: 'string' } } as const;
+const OPTIONS = { config: { type: 'string', path: 'file' } } as const;
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'bring the cache database, and that of the dataset access service, up to date',
   usage: 'longshore migrate --config FILE',
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (values.config === undefined || positionals.length > 0)
       throw new UsageError('--config FILE is needed, and no more');
-    const { installer, access } = await loadConfig(values.config, io);
-    const code = await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), io);
-    if (!access || code !== EXIT.ok) return code;
-    return apply('access database', accessConnection({ access, installer }), await accessMigrations(), io);
+    const { installer, report, access } = await loadConfig(values.config, io);
+    await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), io);
+    if (report) await apply('report database', reportConnection({ report, installer }), await reportMigrations(), io);
+    if (access) await apply('access database', accessConnection({ access, installer }), await accessMigrations(), io);
+    return EXIT.ok;
   },
 };
 
 export const migrateTargetCommand: Command = {
   name: 'migrate-target',
-  summary: "bring an install target's control schema up to date",
   usage: 'longshore migrate-target ID --config FILE',
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [id, ...rest] = positionals;
@@ -49,7 +52,8 @@ export const migrateTargetCommand: Command = {
     }
     const directory = openDirectory(installer.ldap, silentLogger());
     const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);
-    return apply(`target ${id}`, connection, await controlMigrations(), io);
+    await apply(`target ${id}`, connection, await controlMigrations(), io);
+    return EXIT.ok;
   },
 };
 
@@ -58,9 +62,8 @@ async function apply(
   connection: PostgresOptions,
   migrations: readonly Migration[],
   io: CommandIo,
-): Promise<ExitCode> {
+): Promise<void> {
   await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
   const applied = await migrate(db, connection.schema, migrations, io.signal);
   io.out(applied.length === 0 ? `${what}: up to date\n` : `${what}: applied ${applied.join(', ')}\n`);
-  return EXIT.ok;
 }

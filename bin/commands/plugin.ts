@@ -20,7 +20,7 @@ import { pluginHost } from '../plugin-host.ts';
 import { UsageError } from '../usage-error.ts';
 import { workerThreads } from '../worker-threads.ts';
 
-const OPTIONS = { config: { type: 'string' }, id: { type: 'string' } } as const;
+const OPTIONS = { config: { type: 'string', path: 'file' }, id: { type: 'string' } } as const;
 /** A plugin's machine needs no password of the cache DB: other sections are not even read. */
 const SECTIONS = [
   'containerCore.http',
@@ -36,8 +36,8 @@ const SECTIONS = [
 
 export const plugin: Command = {
   name: 'plugin',
-  summary: 'run the plugin host of one plugin',
   usage: 'longshore plugin --config FILE --id KEY',
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const { config, id } = values;

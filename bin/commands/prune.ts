@@ -14,8 +14,8 @@ const OPTIONS = { ...ADMIN_OPTIONS, 'age-cutoff': { type: 'string' }, wait: { ty
 
 export const prune: Command = {
   name: 'prune',
-  summary: 'remove what was deleted long enough ago for good now (administrators)',
   usage: `longshore prune [--age-cutoff DURATION] [--wait]  ${ADMIN_USAGE}`,
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': prune takes options only`);

@@ -11,24 +11,25 @@ import { dataDir, defaultDataPath } from '../data-dir.ts';
 import { runQuery } from '../query-run.ts';
 import { UsageError } from '../usage-error.ts';
 
+const PROGRAMS = Object.keys(QUERY_PROGRAMS) as readonly QueryProgram[];
 const OPTIONS = {
-  data: { type: 'string' },
-  config: { type: 'string' },
-  program: { type: 'string' },
+  data: { type: 'string', path: 'directory' },
+  config: { type: 'string', path: 'file' },
+  program: { type: 'string', values: PROGRAMS },
   db: { type: 'string', multiple: true },
-  query: { type: 'string' },
+  query: { type: 'string', path: 'file' },
   'max-target-seqs': { type: 'string' },
 } as const;
 
-const PROGRAMS = Object.keys(QUERY_PROGRAMS) as readonly QueryProgram[];
 const MAX_NUMBER = 2_147_483_647;
 
 export const query: Command = {
   name: 'query',
-  summary: 'search with BLAST+, for reports of the result',
   usage:
     `longshore query run [--data DIR | --config FILE] --program ${PROGRAMS.join('|')} --db NAME|PATH.. --query FILE ` +
     '[--max-target-seqs N]',
+  options: OPTIONS,
+  words: ['run'],
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.join(' ') !== 'run') throw new UsageError("'run' is needed, and no other word");

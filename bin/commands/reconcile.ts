@@ -13,8 +13,8 @@ const OPTIONS = { ...ADMIN_OPTIONS, 'allow-deletes': { type: 'boolean' }, wait: 
 
 export const reconcile: Command = {
   name: 'reconcile',
-  summary: 'compare all datasets with the object store now (administrators)',
   usage: `longshore reconcile [--allow-deletes] [--wait]  ${ADMIN_USAGE}`,
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': reconcile takes options only`);

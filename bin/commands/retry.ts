@@ -7,8 +7,8 @@ import { UsageError } from '../usage-error.ts';
 
 export const retry: Command = {
   name: 'retry',
-  summary: 'have a delayed or dead job tried again (administrators)',
   usage: `longshore retry ID  ${ADMIN_USAGE}`,
+  options: ADMIN_OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, ADMIN_OPTIONS);
     const id = jobId(positionals);

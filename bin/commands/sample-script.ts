@@ -11,8 +11,8 @@ import { UsageError } from '../usage-error.ts';
 
 export const sampleScript: Command = {
   name: 'sample-script',
-  summary: 'run one script of a sample plugin',
   usage: 'longshore sample-script NAME KIND ARG..',
+  options: {},
   async run(args, io) {
     const [name = '', kind = '', ...rest] = args;
     if (!isSampleName(name)) throw new UsageError(`sample '${name}' must be one of ${SAMPLE_NAMES.join(', ')}`);

@@ -11,12 +11,12 @@ import { loadConfig } from '../load-config.ts';
 import { runService } from '../run-service.ts';
 import { UsageError } from '../usage-error.ts';
 
-const OPTIONS = { config: { type: 'string' } } as const;
+const OPTIONS = { config: { type: 'string', path: 'file' } } as const;
 
 export const serve: Command = {
   name: 'serve',
-  summary: 'run what a configuration file configures',
   usage: 'longshore serve --config FILE',
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (values.config === undefined || positionals.length > 0)

@@ -10,8 +10,8 @@ import { localToken } from '../local-token.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
-  data: { type: 'string' },
-  config: { type: 'string' },
+  data: { type: 'string', path: 'directory' },
+  config: { type: 'string', path: 'file' },
   user: { type: 'string' },
   guest: { type: 'boolean', default: false },
   'given-name': { type: 'string' },
@@ -21,9 +21,9 @@ const OPTIONS = {
 
 export const token: Command = {
   name: 'token',
-  summary: 'print a bearer token of the local issuer',
   usage:
     'longshore token --data DIR | --config FILE  --user N [--guest] [--given-name ..] [--family-name ..] [--email ..]',
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not understood`);

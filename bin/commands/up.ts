@@ -36,9 +36,9 @@ import { runtimeArgv } from '../runtime.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
-  data: { type: 'string' },
+  data: { type: 'string', path: 'directory' },
   'port-base': { type: 'string' },
-  'postgres-bin': { type: 'string' },
+  'postgres-bin': { type: 'string', path: 'directory' },
   demo: { type: 'boolean', default: false },
   exit: { type: 'boolean', default: false },
 } as const;
@@ -50,8 +50,8 @@ const SUPERUSER_FILE = 'postgres.password';
 
 export const up: Command = {
   name: 'up',
-  summary: 'start everything on this machine, with nothing to install or configure',
   usage: 'longshore up [--data DIR] [--port-base N] [--demo [--exit]] [--postgres-bin DIR]',
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not understood`);
@@ -116,7 +116,8 @@ export const up: Command = {
 /** Files that exist are the operator's; launchers name this program's own path and are written anew each time. */
 async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
   // Private datasets lie there: others of this machine may pass through the data directory, not into this.
-  for (const own of [dir.objects, dir.compiled]) await mkdir(own, { recursive: true, mode: 0o700 });
+  for (const own of [dir.objects, dir.queryJobs, dir.blastDb, dir.compiled])
+    await mkdir(own, { recursive: true, mode: 0o700 });
   const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled));
   await writeHandlerCommand(dir.handlerCommand);
   if (!existsSync(dir.tokenKey) || !existsSync(dir.tokenPublicKey)) {

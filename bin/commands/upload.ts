@@ -16,19 +16,19 @@ const OPTIONS = {
   name: { type: 'string' },
   summary: { type: 'string' },
   description: { type: 'string' },
-  visibility: { type: 'string' },
+  visibility: { type: 'string', values: ['private', 'protected', 'public', 'controlled'] },
   origin: { type: 'string', default: 'direct-upload' },
-  details: { type: 'string' },
+  details: { type: 'string', path: 'file' },
   url: { type: 'string' },
   watch: { type: 'boolean', default: false },
 } as const;
 
 export const upload: Command = {
   name: 'upload',
-  summary: 'send files as a new dataset',
   usage:
     'longshore upload FILE.. --type NAME@VERSION --target ID.. --name .. --summary .. [--description ..] ' +
     `[--visibility private|protected|public|controlled] [--details FILE.json] [--url URL] [--watch] ${CLIENT_USAGE}`,
+  options: OPTIONS,
   async run(args, io) {
     const { values, positionals: files } = parse(args, OPTIONS);
     await checkInputs(files, values.url);

@@ -10,8 +10,8 @@ import { UsageError } from '../usage-error.ts';
 
 export const watch: Command = {
   name: 'watch',
-  summary: 'follow a dataset until it is installed or has failed',
   usage: `longshore watch ID ${CLIENT_USAGE}`,
+  options: CLIENT_OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, CLIENT_OPTIONS);
     const [id, ...rest] = positionals;

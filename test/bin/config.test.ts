@@ -28,7 +28,6 @@ async function run(args: readonly string[], env: CommandIo['env'] = {}) {
     err: (text) => {
       err += text;
     },
-    terminal: false,
     signal: new AbortController().signal,
   };
   return { code: await config.run(args, io), out, err };

@@ -25,7 +25,6 @@ export async function run(
     err: (text) => {
       err += text;
     },
-    terminal: false,
     signal,
   };
   return { code: await command.run(args, io), out, err };
