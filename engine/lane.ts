@@ -7,6 +7,7 @@
 // Outcomes are written and new jobs claimed in one exchange with the source, never two at once: what finishes while one
 // is under way goes with the next (group commit). A failing exchange backs off and keeps the outcomes; they cannot
 // pile up, for without an exchange nothing new is claimed.
+//   resize  running jobs beyond the new number end in their time; waiting ones beyond it are given back
 //   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   nothing is
 
 import { Bell } from './bell.ts';
@@ -31,11 +32,14 @@ export interface LaneSource<Job, Outcome> {
   heldBack?(): boolean;
 }
 
-export interface LaneOptions<Job, Outcome extends LaneOutcome> extends LifecycleOptions {
+export interface LaneBounds {
   /** Jobs that may wait in memory. */
   readonly queueSize: number;
   /** Jobs worked on at once. */
   readonly workerCount: number;
+}
+
+export interface LaneOptions<Job, Outcome extends LaneOutcome> extends LifecycleOptions, LaneBounds {
   /** Claims without having been woken, in case a wake was lost. */
   readonly pollMs: number;
   /** Longest wait of an outcome while the mailbox is more than half full; default 5 ms. */
@@ -73,6 +77,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   readonly #backoff = new Backoff(EXCHANGE_BACKOFF);
   readonly #bell = new Bell();
   readonly #metrics: LaneMetrics;
+  #workers: number;
   #done: Completion<Job, Outcome>[] = [];
   #sending: readonly Completion<Job, Outcome>[] = [];
   #mayHaveJobs = true;
@@ -85,6 +90,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     super(options);
     this.#options = options;
     this.#mailbox = new Mailbox(options.queueSize);
+    this.#workers = options.workerCount;
     this.#metrics = laneMetrics(options.metrics, options.name);
     this.#bell.ringOn(this.draining, this.stopping, this.ended);
     this.hurried.addEventListener('abort', () => this.#abortRunning(), { once: true });
@@ -95,7 +101,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       depth: this.#mailbox.size,
       capacity: this.#mailbox.capacity,
       inFlight: this.#running.size,
-      workers: this.#options.workerCount,
+      workers: this.#workers,
       unwritten: this.#done.length + this.#sending.length,
     };
   }
@@ -115,6 +121,15 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     const waiting = running?.next !== undefined || [...this.#mailbox].some(waits);
     if (waiting) this.#doomed.set(id, reason);
     return running !== undefined || waiting;
+  }
+
+  /** At any time: no job is lost, aborted or begun twice. More workers begin what waits at once. */
+  resize({ queueSize, workerCount }: LaneBounds): void {
+    this.#workers = workerCount;
+    if (!this.stopping.aborted) this.#beginWaiting();
+    for (const claimed of this.#mailbox.resize(queueSize)) this.#giveBack(claimed);
+    this.#mayHaveJobs = true;
+    this.#bell.ring();
   }
 
   protected override async open(): Promise<void> {}
@@ -151,7 +166,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
 
   /** Jobs that would find a place just now. */
   get #room(): number {
-    const free = Math.max(0, this.#options.workerCount - this.#running.size);
+    const free = Math.max(0, this.#workers - this.#running.size);
     return this.draining.aborted ? 0 : free + this.#mailbox.capacity - this.#mailbox.size;
   }
 
@@ -195,9 +210,22 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     for (const job of jobs) {
       const claimed = { job, at };
       if (this.stopping.aborted) this.#complete(job, this.#options.abandon(job));
-      else if (this.#running.size < this.#options.workerCount) this.#begin(claimed);
-      else if (!this.#mailbox.offer(claimed)) this.#complete(job, this.#options.abandon(job));
+      else this.#admit(claimed);
     }
+  }
+
+  #admit(claimed: Claimed<Job>): void {
+    if (this.#running.size < this.#workers) this.#begin(claimed);
+    else if (!this.#mailbox.offer(claimed)) this.#giveBack(claimed);
+  }
+
+  /** A job that waited and is not to begin here: as it was doomed, or else for anybody to claim again. */
+  #giveBack({ job }: Claimed<Job>): void {
+    const id = this.#options.idOf(job);
+    const doomed = this.#doomed.has(id);
+    const reason = this.#doomed.get(id);
+    this.#doomed.delete(id);
+    this.#complete(job, doomed ? this.#settle(reason, job) : this.#options.abandon(job));
   }
 
   #exchangeFailed(error: unknown): void {
@@ -222,9 +250,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       return;
     }
     if (this.#doomed.has(id)) {
-      const reason = this.#doomed.get(id);
-      this.#doomed.delete(id);
-      this.#complete(job, this.#settle(reason, job));
+      this.#giveBack(claimed);
       return;
     }
     const running: Running<Job> = { job, controller: new AbortController() };
@@ -250,14 +276,15 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     if (this.stopping.aborted) {
       if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
     } else {
-      if (running.next) this.#begin(running.next);
+      // Not at once where the place itself is gone.
+      if (running.next) this.#admit(running.next);
       this.#beginWaiting();
     }
     this.#bell.ring();
   }
 
   #beginWaiting(): void {
-    while (this.#running.size < this.#options.workerCount) {
+    while (this.#running.size < this.#workers) {
       const claimed = this.#mailbox.poll();
       if (!claimed) break;
       this.#begin(claimed);

@@ -1,22 +1,22 @@
 // A bounded queue in memory: a ring of fixed slots.
 //   offer   puts one in; false when full or closed: the sender decides what that means
 //   take    waits for one; undefined once closed and empty
+//   resize  changes how many it holds; what no longer fits leaves
 //   close   refuses what comes, hands out what is there, then ends the takers
 
 export class Mailbox<T> {
-  readonly capacity: number;
-  readonly #slots: (T | undefined)[];
+  #slots: (T | undefined)[];
   readonly #takers = new Set<(item: T | undefined) => void>();
   #head = 0;
   #size = 0;
   #closed = false;
 
   constructor(capacity: number) {
-    if (!Number.isInteger(capacity) || capacity < 1) {
-      throw new RangeError(`mailbox capacity must be a whole number of at least 1, not ${capacity}`);
-    }
-    this.capacity = capacity;
-    this.#slots = new Array(capacity);
+    this.#slots = slots(capacity);
+  }
+
+  get capacity(): number {
+    return this.#slots.length;
   }
 
   get size(): number {
@@ -77,6 +77,18 @@ export class Mailbox<T> {
     return items;
   }
 
+  /** Holds up to `capacity` from now on. Gives back what is too much: the newest, oldest first. */
+  resize(capacity: number): T[] {
+    const kept = slots<T>(capacity);
+    const items = this.drain();
+    const surplus = items.splice(capacity);
+    for (const [i, item] of items.entries()) kept[i] = item;
+    this.#slots = kept;
+    this.#head = 0;
+    this.#size = items.length;
+    return surplus;
+  }
+
   /** What is there, oldest first; nothing leaves. */
   *[Symbol.iterator](): Generator<T> {
     for (let i = 0; i < this.#size; i++) yield this.#slots[(this.#head + i) % this.capacity] as T;
@@ -87,4 +99,11 @@ export class Mailbox<T> {
     for (const taker of this.#takers) taker(undefined);
     this.#takers.clear();
   }
+}
+
+function slots<T>(capacity: number): (T | undefined)[] {
+  if (!Number.isInteger(capacity) || capacity < 1) {
+    throw new RangeError(`mailbox capacity must be a whole number of at least 1, not ${capacity}`);
+  }
+  return new Array(capacity);
 }

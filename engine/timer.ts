@@ -54,10 +54,15 @@ export class Timer<Result> extends Lifecycle {
   readonly #metrics: DaemonMetrics;
   #lead: Lead | undefined;
   #order: Order<Result> | undefined;
+  #periodMs: number;
+  #dueAt = 0;
+  /** When the period began that is under way; undefined while the run is due by another reckoning. */
+  #begunAt: number | undefined;
 
   constructor(options: TimerOptions<Result>) {
     super(options);
     this.#options = options;
+    this.#periodMs = options.periodMs;
     this.#metrics = daemonMetrics(options.metrics, options.name);
     this.#bell.ringOn(this.draining);
   }
@@ -76,6 +81,14 @@ export class Timer<Result> extends Lifecycle {
     return unlessAborted(answer.promise, signal);
   }
 
+  /** The next run comes one new period after the start of the last one: at once when that is past. */
+  setPeriod(periodMs: number): void {
+    this.#periodMs = periodMs;
+    if (this.#begunAt === undefined) return;
+    this.#dueAt = this.#begunAt + this.#period();
+    this.#bell.ring();
+  }
+
   protected override async open(): Promise<void> {}
 
   protected override async work(): Promise<void> {
@@ -83,21 +96,27 @@ export class Timer<Result> extends Lifecycle {
     using cleanup = new DisposableStack();
     cleanup.defer(() => this.#metrics.leads(false));
     cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.leads(this.#mayRun)));
-    let dueAt = this.clock.now() + (this.#options.firstMs ?? this.#period());
+    const { firstMs } = this.#options;
+    this.#dueAt = this.clock.now() + (firstMs ?? this.#period());
+    this.#begunAt = firstMs === undefined ? this.clock.now() : undefined;
     while (!this.draining.aborted) {
       const order = this.#takeOrder();
-      if (!order && this.clock.now() < dueAt) {
-        await this.#bell.wait(this.clock, dueAt - this.clock.now());
+      if (!order && this.clock.now() < this.#dueAt) {
+        await this.#bell.wait(this.clock, this.#dueAt - this.clock.now());
         continue;
       }
       const startedAt = this.clock.now();
       if (await this.#leads()) {
         await this.#once(order);
+        this.#begunAt = startedAt;
         const next = startedAt + this.#period();
-        dueAt = next > this.clock.now() ? next : this.clock.now() + this.#period();
+        this.#dueAt = next > this.clock.now() ? next : this.clock.now() + this.#period();
       } else {
         order?.answer.resolve({ kind: 'not-leader' });
-        if (startedAt >= dueAt) dueAt = this.clock.now() + Math.min(LEAD_RETRY_MS, this.#period());
+        if (startedAt >= this.#dueAt) {
+          this.#begunAt = undefined;
+          this.#dueAt = this.clock.now() + Math.min(LEAD_RETRY_MS, this.#period());
+        }
       }
     }
     this.#takeOrder()?.answer.reject(aborted(`daemon '${this.name}' ended before the run`));
@@ -110,8 +129,8 @@ export class Timer<Result> extends Lifecycle {
   }
 
   #period(): number {
-    const { periodMs, jitter = 0.1, random = Math.random } = this.#options;
-    return periodMs * (1 + jitter * (2 * random() - 1));
+    const { jitter = 0.1, random = Math.random } = this.#options;
+    return this.#periodMs * (1 + jitter * (2 * random() - 1));
   }
 
   #takeOrder(): Order<Result> | undefined {

@@ -58,6 +58,18 @@ t.test('a capacity must be a whole number of at least 1', async (t) => {
   }
 });
 
+t.test('a smaller one gives back the newest, a larger one keeps all', async (t) => {
+  const box = new Mailbox<number>(4);
+  for (const n of [0, 1, 2, 3]) box.offer(n);
+  box.poll();
+  box.offer(4);
+  t.strictSame(box.resize(2), [3, 4]);
+  t.strictSame([box.capacity, box.size, [...box], box.offer(5)], [2, 2, [1, 2], false]);
+  t.strictSame(box.resize(3), []);
+  t.strictSame([box.offer(6), box.offer(7), box.drain()], [true, false, [1, 2, 6]]);
+  t.throws(() => box.resize(0), { message: /whole number/ });
+});
+
 t.test('behaves like an array with a bound', async (t) => {
   const step = fc.oneof(fc.record({ offer: fc.integer() }), fc.constant('poll' as const));
   fc.assert(

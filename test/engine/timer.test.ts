@@ -239,3 +239,47 @@ t.test('an order that was not begun hears of the end', async (t) => {
   await stopping;
   await told;
 });
+
+t.test('a new period counts from the start of the last run', async (t) => {
+  const { clock, timer, runs } = await setup(t);
+  await clock.advance(70_000);
+  timer.setPeriod(30_000);
+  await clock.advance(60_000);
+  timer.setPeriod(100_000);
+  await clock.advance(150_000);
+  t.strictSame(runs, [60_000, 90_000, 120_000, 220_000]);
+});
+
+t.test('a period that has been over for long when it is set ends at once', async (t) => {
+  const { clock, timer, runs } = await setup(t);
+  await clock.advance(50_000);
+  timer.setPeriod(20_000);
+  await clock.advance(25_000);
+  t.strictSame(runs, [50_000, 70_000]);
+});
+
+t.test('a new period does not put off a run that waits for the lead, nor the first one', async (t) => {
+  let leads = false;
+  const lead = async (): Promise<Lead | undefined> => (leads ? { async [Symbol.asyncDispose]() {} } : undefined);
+  const { clock, timer, runs } = await setup(t, { lead, firstMs: 1_000 });
+  timer.setPeriod(600_000);
+  await clock.advance(2_000);
+  timer.setPeriod(900_000);
+  leads = true;
+  await clock.advance(5_000);
+  t.strictSame(runs, [6_000]);
+});
+
+t.test('a period that changes during a run holds for the next', async (t) => {
+  const { clock, timer, runs } = await setup(t, {
+    runOnce: async (signal) => {
+      runs.push(clock.now());
+      await clock.sleep(10_000, signal);
+      return 'slow';
+    },
+  });
+  await clock.advance(65_000);
+  timer.setPeriod(20_000);
+  await clock.advance(20_000);
+  t.strictSame(runs, [60_000, 80_000]);
+});
