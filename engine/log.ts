@@ -3,9 +3,9 @@
 //   info  a state change      warn  coped with, worth knowing      error  a person should look
 
 import pino from 'pino';
+import { type LogLevel, LogThreshold } from './log-threshold.ts';
 
 export type Logger = pino.Logger;
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 const SECRET_FIELDS = [
   'password',
@@ -20,16 +20,24 @@ const SECRET_FIELDS = [
 ];
 
 export interface LogOptions {
-  readonly level: LogLevel;
+  /** Fixed, or one that may change: for every child too, those made before included. */
+  readonly level: LogLevel | LogThreshold;
   /** A file that is appended to, or a descriptor; 1 is standard output. */
   readonly to: { readonly file: string } | { readonly fd: number };
 }
 
 /** JSON lines, written synchronously so that the last line before a crash is not lost. */
 export function createLogger(options: LogOptions): Logger {
-  return pino(
+  const threshold = options.level instanceof LogThreshold ? options.level : new LogThreshold(options.level);
+  const log = pino(
     {
-      level: options.level,
+      // The library keeps the level of each child by itself; ours is asked at each line.
+      level: 'trace',
+      hooks: {
+        logMethod(args, method, severity) {
+          if (threshold.passes(severity)) method.apply(this, args);
+        },
+      },
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: {
@@ -45,6 +53,9 @@ export function createLogger(options: LogOptions): Logger {
       sync: true,
     }),
   );
+  return Object.assign(log, {
+    isLevelEnabled: (level: string) => threshold.passes(log.levels.values[level] ?? Number.NaN),
+  });
 }
 
 /** A logger that writes nothing; for tests and one-shot commands. */

@@ -12,6 +12,7 @@ import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
 import { aborted } from '../../engine/failure.ts';
 import { createLogger } from '../../engine/log.ts';
+import { LogThreshold } from '../../engine/log-threshold.ts';
 import { systemClock } from '../../engine/time.ts';
 import { newKeyPair } from '../../http/local-issuer.ts';
 import { addMissing } from '../access-database.ts';
@@ -63,7 +64,8 @@ export const up: Command = {
     await using _taken = await takeDataDir(dir);
     await removeEndpoints(dir); // of an `up` that was killed
     await writeOnce(dir, portBase ?? DEFAULT_PORT_BASE);
-    const log = createLogger({ level: 'info', to: { file: dir.log } });
+    const threshold = new LogThreshold('info');
+    const log = createLogger({ level: threshold, to: { file: dir.log } });
 
     io.err(`data directory ${dir.path}\n`);
     const port = await postgresPort(dir);
@@ -77,7 +79,7 @@ export const up: Command = {
     const configuration = withPorts(await loadConfig(dir.config, io, { takesMails: true }), portBase);
     await prepareDatabases(configuration.installer, { port, password }, io.signal);
     if (configuration.access) await addMissing(configuration, SAMPLE_STUDIES, io.signal);
-    log.level = configuration.containerCore.log.level;
+    threshold.set(configuration.containerCore.log.level);
 
     const stop = new AbortController();
     const signal = AbortSignal.any([io.signal, stop.signal]);
