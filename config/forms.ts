@@ -115,10 +115,11 @@ export const FORMS: Readonly<Record<FormName, Form>> = {
   'search-path': {
     allowed: 'paths separated by colons',
     accepts: whenText(isPath),
-    resolve: (value) =>
+    resolve: (value, { dir }) =>
       String(value)
         .split(':')
         .filter((part) => part !== '')
+        .map((part) => resolve(dir, part))
         .join(':'),
   },
   version: {

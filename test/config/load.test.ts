@@ -101,6 +101,9 @@ t.test('the embedded form loads, relative paths start at the file', async (t) =>
   t.equal(genelist?.token, 'plugin-host-token', "the plugin host's token is the plugins' too");
   t.equal(genelist?.installRoot, join(FIXTURES, 'install root'));
   t.equal(genelist?.scripts.dataCleaning.pathOverride, join(FIXTURES, 'scripts/import'));
+  const { report } = result.configuration;
+  t.equal(report?.queryJobs.root, join(FIXTURES, 'query jobs'));
+  t.equal(report?.blastDb, `${join(FIXTURES, 'databases')}:/opt/blast`, 'each directory of a search path');
 });
 
 const FAULTY = `
