@@ -35,8 +35,7 @@ type Section = Pick<ReportConfiguration, 'queryJobs' | 'blastBin' | 'blastDb'>;
 
 /** The id of the job; the same search again is the same job and is not run again. */
 export async function runQuery(section: Section, run: QueryRun, signal: AbortSignal): Promise<QueryJobId> {
-  // The program runs in another directory.
-  const searchPath = section.blastDb?.split(':').map((dir) => resolve(dir)) ?? [];
+  const searchPath = searchPathOf(section);
   const { program, maxTargetSequences } = run;
   const databases = run.databases.map((name) => databaseName(name, searchPath));
   const files = new BlastDatabaseFiles({ searchPath });
@@ -44,6 +43,7 @@ export async function runQuery(section: Section, run: QueryRun, signal: AbortSig
   const { root } = section.queryJobs;
   await mkdir(root, { recursive: true });
   const jobs = new QueryJobsDirectory({ root });
+  await jobs.sweep(systemClock);
 
   const fingerprint = await fingerprintNow();
   const query = await digestOf(run.query, signal);
@@ -52,12 +52,15 @@ export async function runQuery(section: Section, run: QueryRun, signal: AbortSig
   if (found?.status === 'complete') return id;
   if (found) throw rejected(`query job ${id} is there already, and is ${found.status}`);
 
-  await using folder = await jobs.begin();
+  await using folder = await jobs.begin(systemClock);
   await search(section, { ...run, databases, id }, { cwd: folder.path, archive: folder.archive, searchPath }, signal);
   if ((await fingerprintNow()) !== fingerprint) throw rejected(`${databases.join(', ')}: changed during the search`);
   await folder.keep({ id, program, databases, fingerprint, status: 'complete' });
   return id;
 }
+
+/** Directories in which databases are looked for. */
+export const searchPathOf = ({ blastDb }: Pick<Section, 'blastDb'>): readonly string[] => blastDb?.split(':') ?? [];
 
 /**
  * What the program is given, and writes into its result: a name in one of the directories where one is, so that reports

@@ -1,14 +1,16 @@
 // Query jobs as directories, `{root}/{id}/`, with the result as `report.asn1` and its description as `job.json`. A job
-// appears whole: it is made under another name and renamed.
+// appears whole: it is made under another name and renamed. Whoever makes one touches its directory now and then, so that
+// one which nobody makes any more is told by its age, whichever machine that was.
 
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, constants, link, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, link, mkdtemp, open, opendir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { defect, Failure, kindOf, messageOf, transient } from '../failure.ts';
 import type { QueryJob, QueryJobId } from '../model/report/query-job.ts';
 import { parseQueryJob, serialiseQueryJob } from '../model/report/query-job-document.ts';
 import type { QueryJobs } from '../ports/query-jobs.ts';
+import type { Clock } from '../time.ts';
 
 const DESCRIPTION = 'job.json';
 const ARCHIVE = 'report.asn1';
@@ -16,6 +18,9 @@ const MAX_DESCRIPTION_BYTES = 1024 * 1024;
 /** Two file systems, one that has no links, or a file that is not ours to link. */
 const NO_LINK = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 const ABSENT = ['ENOENT', 'ENOTDIR'];
+const BEGUN = '.new-';
+const TOUCH_MS = 10 * 60_000;
+const ABANDONED_MS = 60 * 60_000;
 
 export class QueryJobsDirectory implements QueryJobs {
   readonly #root: string;
@@ -62,12 +67,30 @@ export class QueryJobsDirectory implements QueryJobs {
   }
 
   /** A place for the files of a job that is being made, on the same file system. */
-  async begin(): Promise<QueryJobFolder> {
+  async begin(clock: Clock): Promise<QueryJobFolder> {
     try {
-      return new QueryJobFolder(this.#root, await mkdtemp(join(this.#root, '.new-')));
+      return new QueryJobFolder(this.#root, await mkdtemp(join(this.#root, BEGUN)), clock);
     } catch (error) {
       throw fault(error, `no query job can be made in ${this.#root}`);
     }
+  }
+
+  /** Removes what was begun by processes that were killed; how many that were. Nothing when there is no root. */
+  async sweep(clock: Clock): Promise<number> {
+    let removed = 0;
+    try {
+      for await (const { name } of await opendir(this.#root)) {
+        if (!name.startsWith(BEGUN)) continue;
+        const path = join(this.#root, name);
+        const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+        if (clock.now() - mtimeMs <= ABANDONED_MS) continue;
+        await rm(path, { recursive: true, force: true });
+        removed++;
+      }
+    } catch (error) {
+      if (!ABSENT.includes(codeOf(error))) throw fault(error, `${this.#root} cannot be swept`);
+    }
+    return removed;
   }
 
   /** Undefined where there is no such file, though there is the directory of all jobs. */
@@ -92,11 +115,20 @@ export class QueryJobFolder implements AsyncDisposable {
   readonly path: string;
   readonly archive: string;
   readonly #root: string;
+  #stopTouching: () => void;
 
-  constructor(root: string, path: string) {
+  constructor(root: string, path: string, clock: Clock) {
     this.#root = root;
     this.path = path;
     this.archive = join(path, ARCHIVE);
+    const touchLater = (): (() => void) =>
+      clock.after(TOUCH_MS, () => {
+        const now = clock.now() / 1000;
+        // Gone, it needs no touch; a disk that takes none takes no job either.
+        void utimes(path, now, now).catch(() => undefined);
+        this.#stopTouching = touchLater();
+      });
+    this.#stopTouching = touchLater();
   }
 
   /** The archive must have been written. A job of that id that is there already stays as it is. */
@@ -117,6 +149,7 @@ export class QueryJobFolder implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopTouching();
     await rm(this.path, { recursive: true, force: true });
   }
 }

@@ -44,7 +44,7 @@ async function setup(t: Test, limits: Partial<FormatterOptions> = {}) {
   const fingerprint = await databases.fingerprint(['db'], 'nucleotide', signal);
   const queries = new QueryJobsDirectory({ root: dir });
   const job = { id: QUERY, program: 'blastn', databases: ['db'], fingerprint, status: 'complete' } as const;
-  await using folder = await queries.begin();
+  await using folder = await queries.begin(systemClock);
   await search('blastn', { dir, database: 'db', query, out: folder.archive });
   await folder.keep(job);
   const store = new FakeObjectStore();

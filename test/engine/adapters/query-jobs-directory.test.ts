@@ -1,11 +1,13 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { QueryJobsDirectory } from '../../../engine/adapters/query-jobs-directory.ts';
 import type { QueryJob, QueryJobId } from '../../../engine/model/report/query-job.ts';
+import { systemClock } from '../../../engine/time.ts';
 import { queryJobsConformance } from '../../conformance/query-jobs.ts';
 import { FakeQueryJobs } from '../../fakes/fake-query-jobs.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
 
 const signal = new AbortController().signal;
 const job: QueryJob = {
@@ -30,7 +32,7 @@ async function world(t: Test, under?: string) {
     root,
     dir,
     put: async (job: QueryJob, archive: string | undefined) => {
-      await using folder = await jobs.begin();
+      await using folder = await jobs.begin(systemClock);
       await writeFile(folder.archive, archive ?? '');
       await folder.keep(job);
       if (archive === undefined) await rm(join(root, job.id, 'report.asn1'));
@@ -84,7 +86,7 @@ t.test('a job that is made again stays as it was first', async (t) => {
 t.test('a job without an archive is not kept', async (t) => {
   const { jobs, root } = await world(t);
   const keep = async (): Promise<void> => {
-    await using folder = await jobs.begin();
+    await using folder = await jobs.begin(systemClock);
     await folder.keep(job);
   };
   await t.rejects(keep(), { kind: 'transient', message: /^query job 0123\w+ cannot be kept: ENOENT/ });
@@ -130,4 +132,26 @@ t.test('a folder in the place of a result is a defect', async (t) => {
   await t.rejects(jobs.putArchive(job.id, join(dir, 'a'), signal), {
     ...{ kind: 'defect', message: `${join(root, job.id, 'report.asn1')} is no file` },
   });
+});
+
+t.test('what a killed process began is removed after an hour; what is still being made is not', async (t) => {
+  const { jobs, root, put } = await world(t);
+  await put(job, 'result');
+  const clock = new VirtualClock(Date.now());
+  t.equal(await new QueryJobsDirectory({ root: join(root, 'nothing') }).sweep(clock), 0);
+  await mkdir(join(root, '.new-killed'));
+  await writeFile(join(root, '.new-killed', 'report.asn1'), 'half');
+  await using folder = await jobs.begin(clock);
+  const aged = async (path: string): Promise<void> => {
+    const then = clock.now() / 1000;
+    await utimes(path, then, then);
+  };
+  for (const path of [folder.path, join(root, '.new-killed'), join(root, job.id)]) await aged(path);
+  await clock.advance(59 * 60_000);
+  t.equal(await jobs.sweep(clock), 0);
+  await clock.advance(2 * 60_000);
+  // Its touch is one of the file system: it may take a moment longer than the clock that stands still.
+  while ((await stat(folder.path)).mtimeMs < clock.now() - 30 * 60_000);
+  t.equal(await jobs.sweep(clock), 1);
+  t.strictSame((await readdir(root)).sort(), [basename(folder.path), job.id].sort());
 });
