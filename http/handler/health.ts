@@ -2,10 +2,10 @@
 
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
 import { transient } from '../../engine/failure.ts';
 import type { HandlerCounts } from '../../engine/ports/handler-statistics.ts';
 import { HttpError } from '../errors.ts';
+import { findProgram } from '../find-program.ts';
 import type { HealthCheck, HealthReport } from '../ops.ts';
 import { durationText } from './duration-text.ts';
 import type { HandlerLane } from './handler-lane.ts';
@@ -79,17 +79,4 @@ async function freeSpace(dir: string, bytes: number): Promise<void> {
     throw transient('the folder of the workspaces is not there', { cause });
   });
   if (bavail * bsize < bytes) throw transient(`${bavail * bsize} bytes are free, less than the ${bytes} of one job`);
-}
-
-async function findProgram(program: string, path: string): Promise<void> {
-  const dirs = path.split(delimiter).filter(isAbsolute);
-  const places = program.includes('/') ? [program] : dirs.map((dir) => join(dir, program));
-  for (const place of places) {
-    const found = await access(place, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return;
-  }
-  throw transient('it is not there to be executed');
 }
