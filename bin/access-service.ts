@@ -35,8 +35,8 @@ export interface AccessParts extends FrontEndParts {
 export interface AccessService {
   /** In start order. */
   readonly children: readonly ChildSpec[];
-  /** Of what the service can do without for a while. */
-  readonly optional: readonly HealthCheck[];
+  /** What it stands on, beside the cache database. */
+  readonly watched: readonly HealthCheck[];
   url(): string;
 }
 
@@ -135,5 +135,6 @@ export async function accessService(
     name: 'accessApproval',
     create: () => approveWaited({ approvals, periodMs: intervalMs, clock, log, metrics }),
   };
-  return { children: [...mails, ...(enabled ? [approval] : []), front.spec], optional, url: () => front.url() };
+  const watched = [{ name: 'access-db', vital: true, probe: (until: AbortSignal) => db.probe(until) }, ...optional];
+  return { children: [...mails, ...(enabled ? [approval] : []), front.spec], watched, url: () => front.url() };
 }

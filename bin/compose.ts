@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { ClearFailed } from '../actors/daemons/clear-failed.ts';
 import { Daemons } from '../actors/daemons/daemons.ts';
+import { datasetMetrics } from '../actors/jobs/dataset-metrics.ts';
 import type { LaneTuning } from '../actors/jobs/job-lane.ts';
 import { Scratch } from '../actors/jobs/scratch.ts';
 import type { UploadLimits } from '../actors/lanes/upload-lane.ts';
@@ -13,18 +14,19 @@ import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import type { LaneName } from '../engine/model/event.ts';
 import type { Scope } from '../engine/scope.ts';
-import type { HealthCheck } from '../http/ops.ts';
 import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd } from './installer-front-end.ts';
 import { type CoreParts, openCore } from './open-core.ts';
-import { optionalDependencies } from './optional-dependencies.ts';
 import { pluginHost } from './plugin-host.ts';
 import { storeData } from './store-reader.ts';
 import type { ThreadData } from './thread-data.ts';
 import { urlUploads } from './url-uploads.ts';
+import { dependencyWatch } from './watch-dependencies.ts';
+import { diskWatch, writtenFolders } from './watch-disks.ts';
+import { watchedDependencies } from './watched-dependencies.ts';
 import { workerThreads } from './worker-threads.ts';
 
 /** Base URLs without trailing slash, of the front ends that run. */
@@ -39,8 +41,6 @@ export interface Service {
   /** In start order. */
   readonly children: readonly ChildSpec[];
   readonly ready: { set(value: boolean): void };
-  /** Of what the service can do without for a while. */
-  readonly optional: readonly HealthCheck[];
   addresses(): Addresses;
 }
 
@@ -142,10 +142,16 @@ export async function compose(
         random: Math.random,
       }),
       failedInstalls.spec(),
+      { name: 'datasetMetrics', create: () => datasetMetrics({ reports: core.reports, ...parts }) },
       ...(access?.children ?? []),
       api.spec,
+      diskWatch(writtenFolders(configuration, hosted, parts.scratchDir), parts),
+      // Last: what runs in this process can be asked by then.
+      dependencyWatch(
+        [...watchedDependencies(core, threadData(configuration).plugins), ...(access?.watched ?? [])],
+        parts,
+      ),
     ],
-    optional: [...optionalDependencies(core, threadData(configuration).plugins), ...(access?.optional ?? [])],
     ready: {
       set(value) {
         ready = value;

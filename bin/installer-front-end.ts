@@ -86,11 +86,16 @@ export const targetChecks = ({ targetPools }: Pick<Core, 'targetPools'>): readon
     probe: (signal) => pool.probe(signal),
   }));
 
-/** Without the cache DB or the store nothing works; a target or a plugin that is away makes only its own jobs wait. */
+/** Without the cache DB or the store nothing works. */
+export const vitalChecks = ({ db, store }: Pick<Core, 'db' | 'store'>): readonly HealthCheck[] => [
+  { name: 'cache-db', vital: true, probe: (signal) => db.probe(signal) },
+  { name: 'object-store', vital: true, probe: (signal) => store.probe(signal) },
+];
+
+/** A target or a plugin that is away makes only its own jobs wait. */
 function healthChecks(core: Core, breakers: PluginBreakers): readonly HealthCheck[] {
   return [
-    { name: 'cache-db', vital: true, probe: (signal) => core.db.probe(signal) },
-    { name: 'object-store', vital: true, probe: (signal) => core.store.probe(signal) },
+    ...vitalChecks(core),
     ...core.checks,
     ...targetChecks(core),
     ...breakers.plugins.map((plugin) => ({

@@ -13,7 +13,6 @@ import type { Clock } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import { EXIT } from './command.ts';
 import { type Addresses, compose, type Service } from './compose.ts';
-import { sayWhatIsAway } from './say-what-is-away.ts';
 import { vitalDependencies } from './vital-dependencies.ts';
 import { waitForDependencies } from './wait-for-dependencies.ts';
 
@@ -53,8 +52,6 @@ export async function runService(options: ServiceOptions, signal: AbortSignal): 
   try {
     await tree.start(signal);
     service.ready.set(true);
-    // Beside what goes on: nothing waits for it.
-    void sayWhatIsAway(service.optional, { clock, log }, signal);
     const broken: Promise<never>[] = [tree.broken, ...(options.foundation ? [options.foundation] : [])];
     await unlessAborted(Promise.race([options.ready(service.addresses(), signal), ...broken]), signal);
     await unlessAborted(Promise.race(broken), signal);

@@ -23,7 +23,19 @@ import { newKeyPair } from '../http/local-issuer.ts';
 import { testDatabase } from './support/database.ts';
 import { type MetricRow, printRow, readMetricsTable, registeredMetrics } from './support/metrics-table.ts';
 
-const GROUPS = ['lanes', 'jobs', 'daemons', 'plugins', 'threads', 'HTTP', 'handler', 'plugin host', 'process'];
+const GROUPS = [
+  'lanes',
+  'jobs',
+  'datasets',
+  'dependencies',
+  'daemons',
+  'plugins',
+  'threads',
+  'HTTP',
+  'handler',
+  'plugin host',
+  'process',
+];
 const never = new AbortController().signal;
 
 const table = readMetricsTable(await readFile(join(import.meta.dirname, '..', 'README.md'), 'utf8'));

@@ -18,6 +18,7 @@ import { type Command, EXIT } from '../command.ts';
 import { ConfigurationError } from '../configuration-error.ts';
 import { pluginHost } from '../plugin-host.ts';
 import { UsageError } from '../usage-error.ts';
+import { diskWatch, writtenFolders } from '../watch-disks.ts';
 import { workerThreads } from '../worker-threads.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' }, id: { type: 'string' } } as const;
@@ -56,20 +57,29 @@ export const plugin: Command = {
     scope.use('process metrics', observeProcess(metrics, clock));
     const threads = workerThreads({ store: undefined, plugins: [] }, { clock, log, metrics });
     let ready = false;
+    const scratch = workspace(config, id);
+    const own = settings ? { pluginHost: settings } : {};
     const host = await pluginHost(
-      { containerCore, installer, ...(settings ? { pluginHost: settings } : {}) },
+      { containerCore, installer, ...own },
       {
         plugins: [id],
         host: settings?.bindHost ?? containerCore.http.bindHost,
         port: entry.server.port,
         env: io.env,
-        workspace: settings?.workspace ?? workspace(config, id),
+        workspace: settings?.workspace ?? scratch,
       },
       threads.archives,
       { clock, log, metrics, ready: () => ready },
       scope,
     );
-    const tree = new Supervisor({ name: 'longshore-plugin', clock, log, metrics, children: [threads.spec, host.spec] });
+    const disks = diskWatch(writtenFolders({ installer, ...own }, [id], scratch), { clock, log, metrics });
+    const tree = new Supervisor({
+      name: 'longshore-plugin',
+      clock,
+      log,
+      metrics,
+      children: [threads.spec, host.spec, disks],
+    });
     try {
       await tree.start(io.signal);
       ready = true;

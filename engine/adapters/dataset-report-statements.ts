@@ -86,3 +86,8 @@ export const STUCK_INSTALLS = {
   'failed-installation': stuckInstalls('failed-installation'),
   'missing-dependency': stuckInstalls('missing-dependency'),
 } as const;
+
+export const STATUSES = `
+  select case when state <> 'live' then state when upload_status <> 'success' then 'upload-' || upload_status
+    else import_status end as status, count(*)::integer as datasets
+  from dataset where state <> 'receiving' group by 1`;

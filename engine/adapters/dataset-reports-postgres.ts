@@ -5,6 +5,7 @@ import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetRecord } from '../ports/catalog.ts';
 import type {
   DatasetReports,
+  DatasetStatus,
   FailedImport,
   FailedImportFilter,
   ReportedDataset,
@@ -18,6 +19,7 @@ import {
   ALL_START,
   FAILED_IMPORTS,
   FIND,
+  STATUSES,
   STUCK_INSTALLS,
   TARGET_COUNT,
   TARGET_PAGE,
@@ -118,6 +120,12 @@ export class PostgresDatasetReports implements DatasetReports {
         installTargets: row.targets.sort(),
         messages: row.import_messages,
       };
+  }
+
+  async statuses(signal: AbortSignal): Promise<ReadonlyMap<DatasetStatus, number>> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<{ status: DatasetStatus; datasets: number }>(STATUSES);
+    return new Map(rows.map(({ status, datasets }) => [status, datasets]));
   }
 
   async *stuckInstalls(status: StuckStatus, signal: AbortSignal): AsyncIterable<DatasetRecord> {

@@ -5,7 +5,7 @@
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetType } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
-import type { InstallStatus } from '../model/status.ts';
+import { IMPORT_STATUSES, type InstallStatus } from '../model/status.ts';
 import type { DatasetRecord } from './catalog.ts';
 
 export interface ReportFilter {
@@ -44,6 +44,14 @@ export interface ReportedDataset extends DatasetRecord {
 /** Statuses of installs that only a person, or time, can mend. */
 export type StuckStatus = Extract<InstallStatus, 'failed-installation' | 'missing-dependency'>;
 
+/** How far a dataset is, in one word: its upload until that succeeded, then its import, then what ended it. */
+export const DATASET_STATUSES = [
+  ...(['upload-running', 'upload-rejected', 'upload-failed'] as const),
+  ...IMPORT_STATUSES,
+  ...(['superseded', 'deleting', 'deleted', 'pruning'] as const),
+] as const;
+export type DatasetStatus = (typeof DATASET_STATUSES)[number];
+
 export interface DatasetReports {
   /** Datasets that the filter lets through. */
   count(filter: ReportFilter, signal: AbortSignal): Promise<number>;
@@ -58,4 +66,6 @@ export interface DatasetReports {
    * targets and, for each, of ids; a dataset comes with the first of its targets.
    */
   stuckInstalls(status: StuckStatus, signal: AbortSignal): AsyncIterable<DatasetRecord>;
+  /** How many datasets have each status; one that none has may be left out. */
+  statuses(signal: AbortSignal): Promise<ReadonlyMap<DatasetStatus, number>>;
 }

@@ -6,11 +6,12 @@ import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { DATASET_STATES, IMPORT_STATUSES, INSTALL_STATUSES } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallRecord } from '../../engine/ports/catalog.ts';
-import type {
-  DatasetReports,
-  FailedImportFilter,
-  ReportFilter,
-  ReportPage,
+import {
+  DATASET_STATUSES,
+  type DatasetReports,
+  type FailedImportFilter,
+  type ReportFilter,
+  type ReportPage,
 } from '../../engine/ports/dataset-reports.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
@@ -240,12 +241,28 @@ export function datasetReportsConformance(t: Test, setup: (t: Test) => Promise<D
     t.strictSame(seen, all);
   });
 
+  t.test('every dataset is counted once: by its upload, then by its import, then by what ended it', async (t) => {
+    const { reports, add } = await open(t);
+    t.strictSame(new Map(await reports.statuses(signal)), new Map());
+    const one = (): DatasetAddress => newAddress();
+    for (const state of DATASET_STATES) await add(one(), {}, { set: 'state', state });
+    for (const status of ['running', 'rejected', 'failed'] as const)
+      await add(one(), {}, { set: 'upload', status, message: status });
+    for (const status of IMPORT_STATUSES) await add(one(), {}, { set: 'import', status, messages: [] });
+    const counts = await reports.statuses(signal);
+    t.strictSame(
+      [...counts].sort(([a], [b]) => (a < b ? -1 : 1)),
+      [...DATASET_STATUSES].sort().map((status) => [status, status === 'queued' ? 2 : 1]),
+    );
+  });
+
   t.test('an aborted signal ends everything', async (t) => {
     const { reports } = await open(t);
     const gone = AbortSignal.abort();
     const aborted = { name: 'AbortError' };
     await t.rejects(reports.count(EVERY, gone), aborted);
     await t.rejects(reports.find(newAddress().dataset, gone), aborted);
+    await t.rejects(reports.statuses(gone), aborted);
     await t.rejects(ids(reports.all(EVERY, ALL, gone)), aborted);
     await t.rejects(ids(reports.failedImports({ order: 'asc' }, ALL, gone)), aborted);
     await t.rejects(ids(reports.stuckInstalls('failed-installation', gone)), aborted);

@@ -14,7 +14,7 @@ import { freePortBase, ROOT, tempDir } from '../support/longshore.ts';
 const ENTRY = join(ROOT, 'bin', 'longshore.ts');
 
 interface Serving {
-  /** The next line of the log with that message. */
+  /** The first line of the log with that message that was not asked for before. */
   logged(message: string): Promise<Record<string, unknown>>;
   stop(): void;
   readonly ended: Promise<{ readonly code: number | null; readonly stderr: string }>;
@@ -91,13 +91,18 @@ function serve(t: Test, file: string): Serving {
     stderr += text;
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const passed: Record<string, unknown>[] = [];
   return {
     async logged(message) {
+      const earlier = passed.findIndex((line) => line.msg === message);
+      const [found] = earlier < 0 ? [] : passed.splice(earlier, 1);
+      if (found) return found;
       for (;;) {
         const { value, done } = await lines.next();
         if (done) throw new Error(`it ended without '${message}': ${stderr}`);
         const line = JSON.parse(value) as Record<string, unknown>;
         if (line.msg === message) return line;
+        passed.push(line);
       }
     },
     stop: () => void child.kill('SIGTERM'),

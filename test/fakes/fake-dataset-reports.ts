@@ -5,6 +5,7 @@ import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetRecord, InstallRecord } from '../../engine/ports/catalog.ts';
 import type {
   DatasetReports,
+  DatasetStatus,
   FailedImport,
   FailedImportFilter,
   ReportedDataset,
@@ -75,6 +76,18 @@ export class FakeDatasetReports implements DatasetReports {
       signal.throwIfAborted();
       yield await this.#record(known, signal);
     }
+  }
+
+  async statuses(signal: AbortSignal): Promise<ReadonlyMap<DatasetStatus, number>> {
+    signal.throwIfAborted();
+    const counts = new Map<DatasetStatus, number>();
+    for (const { state, upload, import: imported } of this.#catalog.datasets.values()) {
+      if (state === 'receiving') continue;
+      const live = upload.status === 'success' ? imported.status : (`upload-${upload.status}` as const);
+      const status = state === 'live' ? live : state;
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+    return counts;
   }
 
   #matching({ target, includeDeleted }: ReportFilter): FakeDataset[] {

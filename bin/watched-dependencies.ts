@@ -1,15 +1,15 @@
-// What a service of this configuration can do without for a while: asked once at start, for the log.
+// What the installer service of a configuration uses beside itself, and how each is asked whether it answers.
 
 import { PluginHttp } from '../engine/adapters/plugin-http.ts';
 import type { HealthCheck } from '../http/ops.ts';
-import { targetChecks } from './installer-front-end.ts';
+import { targetChecks, vitalChecks } from './installer-front-end.ts';
 import type { Core } from './open-core.ts';
 import type { ThreadData } from './thread-data.ts';
 
-export const optionalDependencies = (
-  core: Pick<Core, 'checks' | 'targetPools'>,
+export const watchedDependencies = (
+  core: Pick<Core, 'db' | 'store' | 'checks' | 'targetPools'>,
   plugins: ThreadData['plugins'],
-): readonly HealthCheck[] => [...core.checks, ...targetChecks(core), ...plugins.map(pluginCheck)];
+): readonly HealthCheck[] => [...vitalChecks(core), ...core.checks, ...targetChecks(core), ...plugins.map(pluginCheck)];
 
 /** Asks the server itself: the breakers know only what calls have met. */
 const pluginCheck = (plugin: ThreadData['plugins'][number]): HealthCheck => ({
