@@ -21,6 +21,7 @@ import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd } from './installer-front-end.ts';
 import { type CoreParts, openCore } from './open-core.ts';
 import { pluginHost } from './plugin-host.ts';
+import { reportService } from './report-service.ts';
 import { storeData } from './store-reader.ts';
 import type { ThreadData } from './thread-data.ts';
 import { urlUploads } from './url-uploads.ts';
@@ -33,6 +34,7 @@ import { workerThreads } from './worker-threads.ts';
 export interface Addresses {
   readonly installer: string;
   readonly handler?: string;
+  readonly report?: string;
   readonly access?: string;
   readonly pluginHost?: string;
 }
@@ -104,6 +106,13 @@ export async function compose(
       scope,
       signal,
     ));
+  const reports = await reportService(
+    configuration,
+    auth,
+    { ...frontEndParts, core, zip: threads.archives.zip, env: parts.env, scratchDir: parts.scratchDir },
+    scope,
+    signal,
+  );
   const api = await installerFrontEnd(
     configuration,
     core,
@@ -126,6 +135,7 @@ export async function compose(
       ...(host ? [host.spec] : []),
       // Stopped after the lanes: a running job may use up all the time there is.
       ...(jobs?.children ?? []),
+      ...(reports?.children ?? []),
       ...topology({
         ...core,
         tasks: threads.tasks,
@@ -148,7 +158,11 @@ export async function compose(
       diskWatch(writtenFolders(configuration, hosted, parts.scratchDir), parts),
       // Last: what runs in this process can be asked by then.
       dependencyWatch(
-        [...watchedDependencies(core, threadData(configuration).plugins), ...(access?.watched ?? [])],
+        [
+          ...watchedDependencies(core, threadData(configuration).plugins),
+          ...(reports?.watched ?? []),
+          ...(access?.watched ?? []),
+        ],
         parts,
       ),
     ],
@@ -160,6 +174,7 @@ export async function compose(
     addresses: () => ({
       installer: api.url(),
       ...(jobs ? { handler: jobs.url() } : {}),
+      ...(reports ? { report: reports.url() } : {}),
       ...(access ? { access: access.url() } : {}),
       ...(host ? { pluginHost: host.url() } : {}),
     }),

@@ -16,6 +16,9 @@ export interface DataDir {
   /** Port of the embedded PostgreSQL, chosen anew at each start; the configuration refers to it. */
   readonly postgresPort: string;
   readonly objects: string;
+  /** What reports are made of, and the databases that were searched. */
+  readonly queryJobs: string;
+  readonly blastDb: string;
   readonly sites: string;
   readonly plugins: string;
   /** Mails of the dataset access service, when no mail server is configured. */
@@ -34,6 +37,8 @@ export interface Endpoints {
   readonly installer: string;
   /** Absent when the configuration has no handler section. */
   readonly handler?: string;
+  /** Absent when the configuration has no report section. */
+  readonly report?: string;
   /** Absent when the configuration has no access section. */
   readonly access?: string;
   /** Absent when the configuration hosts no plugin here. */
@@ -57,6 +62,8 @@ export function dataDir(path: string): DataDir {
     tokenPublicKey: at('token-key.pub.pem'),
     postgresPort: at('postgres.port'),
     objects: at('objects'),
+    queryJobs: at('query-jobs'),
+    blastDb: at('blast'),
     sites: at('sites'),
     plugins: at('plugins'),
     handlerCommand: at('handler/copy-inputs'),

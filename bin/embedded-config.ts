@@ -108,6 +108,7 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
       configPath: dir.config,
       commands: [{ command: dir.handlerCommand, arguments: ['<<input-files>>'] }],
     },
+    report: { queryJobs: { root: dir.queryJobs }, blastDb: dir.blastDb },
     access: { siteUrl: `http://127.0.0.1:${portBase}`, supportEmail: 'support@longshore.example' },
   };
   const head =

@@ -13,6 +13,7 @@ import type { Logger } from '../engine/log.ts';
 import type { Clock } from '../engine/time.ts';
 import { accessConnection } from './access-database.ts';
 import { cacheConnection } from './databases.ts';
+import { reportConnection } from './report-database.ts';
 import { storeData } from './store-reader.ts';
 import type { Dependency } from './wait-for-dependencies.ts';
 
@@ -23,16 +24,17 @@ interface Parts {
 
 /** @throws ConfigurationError when a section cannot be used */
 export function vitalDependencies(
-  { installer, access: accessSection }: Pick<Configuration, 'installer' | 'access'>,
+  { installer, access: accessSection, report }: Pick<Configuration, 'installer' | 'access' | 'report'>,
   parts: Parts,
 ): readonly Dependency[] {
   return [
     { name: 'cache database', probe: reach(cacheConnection(installer.cacheDb)) },
     { name: 'object store', probe: storeProbe(installer.objectStore, parts) },
-    // Without a database of its own it is a schema of the cache database.
+    // Without a database of its own a service has a schema of the cache database.
     ...(accessSection?.db
       ? [{ name: 'access database', probe: reach(accessConnection({ access: accessSection, installer })) }]
       : []),
+    ...(report?.db ? [{ name: 'report database', probe: reach(reportConnection({ report, installer })) }] : []),
   ];
 }
 

@@ -40,6 +40,7 @@ export async function longshore(
 export interface Endpoints {
   readonly installer: string;
   readonly handler: string;
+  readonly report: string;
   readonly access: string;
   readonly pluginHost: string;
   readonly adminToken: string;
