@@ -55,6 +55,11 @@ export async function readCatalogueFile(file: string): Promise<readonly CuratedD
   } catch (cause) {
     throw rejected(`${file} cannot be read: ${messageOf(cause)}`, { cause });
   }
+  return readCatalogue(file, content);
+}
+
+/** `file` is what faults name. */
+export function readCatalogue(file: string, content: string): readonly CuratedDataset[] {
   const source = readYaml(content);
   const faults = source.faults.map(({ position, path, found, allowed }) =>
     formatFault({ file, ...position, path: displayPath(path), found, allowed }),

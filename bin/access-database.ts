@@ -6,7 +6,8 @@ import { accessMigrations } from '../engine/adapters/migrations/access.ts';
 import { migrate } from '../engine/adapters/migrations.ts';
 import { Postgres, type PostgresOptions } from '../engine/adapters/postgres.ts';
 import { silentLogger } from '../engine/log.ts';
-import { readCatalogueFile } from './access-catalogue-file.ts';
+import { programFile } from '../engine/program-files.ts';
+import { readCatalogue, readCatalogueFile } from './access-catalogue-file.ts';
 import { cacheConnection } from './databases.ts';
 
 const SCHEMA = 'access';
@@ -39,14 +40,14 @@ export async function importCatalogue(
   return { read: datasets.length, changed: await new PostgresAccessCatalogue(db).put(datasets, signal) };
 }
 
-/** Adds those of the file that are not there; others stay as their operator has them. */
+/** Adds those of the program's own file that are not there; others stay as their operator has them. */
 export async function addMissing(parts: Parts, file: string, signal: AbortSignal): Promise<void> {
   const connection = accessConnection(parts);
   await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
   await migrateAccess(db, connection, signal);
   const catalogue = new PostgresAccessCatalogue(db);
   const missing = [];
-  for (const one of await readCatalogueFile(file))
+  for (const one of readCatalogue(file, await programFile(file)))
     if (!(await catalogue.find(one.datasetId, signal))) missing.push(one);
   await catalogue.put(missing, signal);
 }

@@ -6,6 +6,7 @@ import type { ChildSpec } from '../engine/child.ts';
 import { aborted } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
+import { programThread } from '../engine/program-files.ts';
 import type { Clock } from '../engine/time.ts';
 import { WorkerPool } from '../engine/worker-pool.ts';
 import type { Packages } from '../http/handler/packages.ts';
@@ -37,7 +38,7 @@ export function workerThreads(
     spec: {
       name: 'workerPool',
       create: () => {
-        const filename = new URL('./lane-thread.ts', import.meta.url);
+        const filename = programThread('bin/lane-thread.ts');
         pool = new WorkerPool<ThreadTasks>({ name: 'workerPool', ...POOL, ...parts, filename, workerData });
         return pool;
       },

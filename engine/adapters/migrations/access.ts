@@ -1,8 +1,8 @@
 // Migrations of the schema of the dataset access service.
 
-import { join } from 'node:path';
+import { programFolder } from '../../program-files.ts';
 import type { Migration } from '../migrations.ts';
 import { loadMigrations } from './load.ts';
 
 export const accessMigrations = (): Promise<readonly Migration[]> =>
-  loadMigrations(join(import.meta.dirname, 'access'));
+  loadMigrations(programFolder('engine/adapters/migrations/access'));

@@ -1,7 +1,8 @@
 // Migrations of the cache database: the engine's memory first, the catalog after it.
 
-import { join } from 'node:path';
+import { programFolder } from '../../program-files.ts';
 import type { Migration } from '../migrations.ts';
 import { loadMigrations } from './load.ts';
 
-export const cacheMigrations = (): Promise<readonly Migration[]> => loadMigrations(join(import.meta.dirname, 'cache'));
+export const cacheMigrations = (): Promise<readonly Migration[]> =>
+  loadMigrations(programFolder('engine/adapters/migrations/cache'));

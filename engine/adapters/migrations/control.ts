@@ -1,8 +1,8 @@
 // Migrations of a control schema.
 
-import { join } from 'node:path';
+import { programFolder } from '../../program-files.ts';
 import type { Migration } from '../migrations.ts';
 import { loadMigrations } from './load.ts';
 
 export const controlMigrations = (): Promise<readonly Migration[]> =>
-  loadMigrations(join(import.meta.dirname, 'control'));
+  loadMigrations(programFolder('engine/adapters/migrations/control'));

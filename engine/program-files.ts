@@ -1,0 +1,54 @@
+// What belongs to the program itself and is neither code nor configuration. In a checkout it lies among the sources; in
+// the single executable it is an asset under the same path. Nothing else asks where the program stands.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getAsset, getAssetKeys, isSea } from 'node:sea';
+import { pathToFileURL } from 'node:url';
+
+/** True in the single executable. */
+export const bundled: boolean = isSea();
+
+/** The thread that the executable has as an asset; there is one, so its path is not told apart. */
+export const BUNDLED_THREAD = 'longshore:thread';
+
+/** A flat folder of texts. */
+export interface TextFolder {
+  /** For messages. */
+  readonly path: string;
+  names(): Promise<readonly string[]>;
+  read(name: string): Promise<string>;
+}
+
+export const folderOnDisk = (path: string): TextFolder => ({
+  path,
+  names: () => readdir(path),
+  read: (name) => readFile(join(path, name), 'utf8'),
+});
+
+/** `path` starts at the program's root. */
+export function programFolder(path: string): TextFolder {
+  if (!bundled) return folderOnDisk(fromRoot(path));
+  const start = `${path}/`;
+  return {
+    path,
+    names: async () => getAssetKeys().flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : [])),
+    read: async (name) => getAsset(start + name, 'utf8'),
+  };
+}
+
+/** `path` starts at the program's root. */
+export const programFile = async (path: string): Promise<string> =>
+  bundled ? getAsset(path, 'utf8') : readFile(fromRoot(path), 'utf8');
+
+/** Entry file of a worker thread, for the pool. */
+export const programThread = (path: string): URL => (bundled ? new URL(BUNDLED_THREAD) : pathToFileURL(fromRoot(path)));
+
+/** Program and first arguments with which this program is started again. */
+export const programArgv = (): readonly string[] =>
+  bundled ? [process.execPath] : [process.execPath, fromRoot('bin/longshore.ts')];
+
+/** From here packages are looked for that are no part of the program. */
+export const programPlace = (): string => (bundled ? process.execPath : fromRoot('package.json'));
+
+const fromRoot = (path: string): string => join(import.meta.dirname, '..', path);
