@@ -20,10 +20,18 @@ interface Codec {
 /** Magic, version 1, readable since version 1. */
 const XERIAL_HEADER = Buffer.from('82534e4150505900' + '00000001' + '00000001', 'hex');
 const XERIAL_BLOCK = 32_768;
-/** Flags `version 1, independent blocks`, blocks of 4 MiB, and the checksum of these two bytes. */
-const LZ4_DESCRIPTOR = Buffer.from('607073', 'hex');
+const KiB = 1024;
+/**
+ * What a frame says of its blocks: flags `version 1, independent blocks`, their largest size, and the checksum of these two
+ * bytes. Readers set aside that size for each frame, so the smallest that holds the batch is said.
+ */
+const LZ4_BLOCKS = [
+  { size: 64 * KiB, descriptor: Buffer.from('604082', 'hex') },
+  { size: 256 * KiB, descriptor: Buffer.from('6050fb', 'hex') },
+  { size: 1024 * KiB, descriptor: Buffer.from('606051', 'hex') },
+  { size: 4096 * KiB, descriptor: Buffer.from('607073', 'hex') },
+] as const;
 const LZ4_DESCRIPTOR_AT = 4;
-const LZ4_BLOCK = 4 * 1024 * 1024;
 
 export const COMPRESSION: Readonly<Record<KafkaProducerSettings['compressionType'], CompressionType>> = {
   none: CompressionTypes.None,
@@ -51,9 +59,10 @@ const snappyCodec: Codec = {
 const lz4Codec: Codec = {
   async compress({ buffer }) {
     // The library lets a block refer to the one before, which Kafka does not allow; one block refers to none.
-    if (buffer.length > LZ4_BLOCK) throw new RangeError(`a batch of ${buffer.length} bytes is too large for LZ4`);
+    const block = LZ4_BLOCKS.find(({ size }) => buffer.length <= size);
+    if (!block) throw new RangeError(`a batch of ${buffer.length} bytes is too large for LZ4`);
     const frame = Buffer.from(lz4.compress(buffer));
-    LZ4_DESCRIPTOR.copy(frame, LZ4_DESCRIPTOR_AT);
+    block.descriptor.copy(frame, LZ4_DESCRIPTOR_AT);
     return frame;
   },
   decompress: async (buffer) => Buffer.from(lz4.decompress(buffer)),

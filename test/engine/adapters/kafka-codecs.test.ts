@@ -45,9 +45,21 @@ t.test('raw snappy, as some clients write it, is read', async (t) => {
 
 t.test('LZ4 comes as a frame of one block that refers to no other', async (t) => {
   const packed = await codec('lz4').compress({ buffer: CONTENTS.text });
-  t.equal(packed.subarray(0, 7).toString('hex'), '04224d18' + '607073', 'magic, flags, block size, their checksum');
+  t.equal(packed.subarray(0, 7).toString('hex'), '04224d18' + '6050fb', 'magic, flags, block size, their checksum');
   t.equal(packed.length, 7 + 4 + packed.readUInt32LE(7) + 4, 'one block and the end mark');
   await t.rejects(codec('lz4').compress({ buffer: Buffer.alloc(4 * 1024 * 1024 + 1) }), { name: 'RangeError' });
+});
+
+t.test('LZ4 asks its reader for no more memory than the batch needs', async (t) => {
+  const KiB = 1024;
+  const descriptors: string[] = [];
+  for (const size of [1, 64 * KiB, 64 * KiB + 1, 256 * KiB, 256 * KiB + 1, 1024 * KiB, 1024 * KiB + 1, 4096 * KiB]) {
+    const buffer = Buffer.alloc(size, 'content');
+    const packed = await codec('lz4').compress({ buffer });
+    descriptors.push(packed.subarray(5, 7).toString('hex'));
+    t.ok((await codec('lz4').decompress(packed)).equals(buffer), `${size} bytes`);
+  }
+  t.same(descriptors, ['4082', '4082', '50fb', '50fb', '6051', '6051', '7073', '7073']);
 });
 
 t.test('a frame of the reference program is read', async (t) => {
