@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { FORMATTER, Formatter } from '../actors/report/formatter.ts';
 import { ReportFolders } from '../actors/report/report-folder.ts';
 import { type ReportLane, renewReports, reportLane } from '../actors/report/report-lane.ts';
+import { reportMetrics } from '../actors/report/report-metrics.ts';
 import { ReportRun, type WriteZip } from '../actors/report/report-run.ts';
 import { sweepReports } from '../actors/report/report-sweep.ts';
 import type { Configuration } from '../config/configuration.ts';
@@ -100,7 +101,8 @@ export async function reportService(
   const runner = scope.use('formatter runner', new ChildProcessRunner({ stateDir }, clock, log));
   const databases = new BlastDatabaseFiles(limits);
   const formatter = new Formatter(limits, runner, clock);
-  const run = new ReportRun(limits, { queries, databases, formatter, folders, zip, store, clock, log });
+  const made = { metrics: reportMetrics(metrics), clock, log };
+  const run = new ReportRun(limits, { queries, databases, formatter, folders, zip, store, ...made });
   const { inMemoryQueueSize: queueSize, workerCount } = settings.lane;
   let lane: ReportLane | undefined;
   const currentLane = (): ReportLane => {

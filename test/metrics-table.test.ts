@@ -5,6 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
+import { REPORT_LANE } from '../actors/report/report-lane.ts';
 import { RUNNING_LANES } from '../actors/topology.ts';
 import { compose } from '../bin/compose.ts';
 import { dataDir } from '../bin/data-dir.ts';
@@ -33,6 +34,7 @@ const GROUPS = [
   'threads',
   'HTTP',
   'handler',
+  'reports',
   'plugin host',
   'process',
 ];
@@ -117,7 +119,7 @@ t.test('the table has a row for each metric of a running process, and no other',
 
 t.test('every lane and every plugin is there before its first job', async (t) => {
   const metrics = await running(t);
-  const lanes = [...RUNNING_LANES].sort();
+  const lanes = [...RUNNING_LANES, REPORT_LANE].sort();
   for (const name of ['depth', 'capacity', 'in_flight', 'workers', 'unwritten', 'retries_total', 'dead_total'])
     t.strictSame(await valuesOf(metrics, `longshore_lane_${name}`, 'lane'), lanes, name);
   t.strictSame(await valuesOf(metrics, 'longshore_plugin_breaker_open', 'plugin'), [...SAMPLE_NAMES].sort());

@@ -16,6 +16,7 @@ import type { Formatter, FormatterOptions } from './formatter.ts';
 import { removeObjects } from './remove-attempts.ts';
 import { ReportFailure, withoutPaths } from './report-failure.ts';
 import type { ReportFolder, ReportFolders } from './report-folder.ts';
+import type { ReportMetrics } from './report-metrics.ts';
 import { collectOutput, type OutputFile } from './report-output.ts';
 
 /** The query's result in the formatter's folder: no report is called so. */
@@ -39,6 +40,7 @@ export interface ReportRunParts {
   readonly folders: ReportFolders;
   readonly zip: WriteZip;
   readonly store: Pick<ObjectStore, 'put' | 'list' | 'remove'>;
+  readonly metrics: ReportMetrics;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -106,12 +108,18 @@ export class ReportRun {
   }
 
   async #format(claim: ReportClaim, { work, home }: ReportFolder, signal: AbortSignal): Promise<string> {
-    const { queries, formatter } = this.#parts;
+    const { queries, formatter, metrics, clock } = this.#parts;
     const { id, attempt, queryId, configuration } = claim;
     if (!(await queries.putArchive(queryId, `${work}/${QUERY_ARCHIVE}`, signal)))
       throw new ReportFailure(`the result of the query job ${queryId} is no longer there`);
     const args = formatterArguments(configuration, QUERY_ARCHIVE);
-    return formatter.run({ runId: `report-${id}-${attempt}`, args, work, home, archive: QUERY_ARCHIVE }, signal);
+    const runId = `report-${id}-${attempt}`;
+    const begun = clock.now();
+    try {
+      return await formatter.run({ runId, args, work, home, archive: QUERY_ARCHIVE }, signal);
+    } finally {
+      metrics.ran(configuration.formatType, clock.now() - begun);
+    }
   }
 
   async #keep(
@@ -120,7 +128,7 @@ export class ReportRun {
     folder: ReportFolder,
     signal: AbortSignal,
   ): Promise<readonly ReportFile[]> {
-    const { zip, store } = this.#parts;
+    const { zip, store, metrics } = this.#parts;
     const packed = output.map(({ name, file, size }) => ({ path: name, file, size }));
     const { bytes } = await zip(folder.zip, packed, { level: ZIP_LEVEL }, signal);
     const all = [...output, { name: REPORT_ARCHIVE.name, file: folder.zip, size: bytes }];
@@ -131,6 +139,7 @@ export class ReportRun {
       await this.#takeBack(claim);
       throw error;
     }
+    metrics.kept(output.reduce((sum, { size }) => sum + size, 0));
     return all.map(({ name, size }) => ({ name, size }));
   }
 

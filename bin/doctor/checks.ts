@@ -1,6 +1,8 @@
 // Everything that a service of a configuration needs, as checks.
 
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FORMATTER } from '../../actors/report/formatter.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { silentLogger } from '../../engine/log.ts';
 import type { Clock } from '../../engine/time.ts';
@@ -46,6 +48,7 @@ export async function checksOf(configuration: Configuration, parts: ChecksParts)
     ...brokerChecks(installer, clock),
     ...pluginChecks(configuration, file),
     ...handlerChecks(configuration, parts.env),
+    ...reportChecks(configuration, parts.env),
     ...(mail ? [mailCheck(mail, smtpOptions(mail))] : []),
     ...(jwksUrl === undefined ? [] : [keySetCheck(jwksUrl)]),
     ...folders(configuration).map(folderCheck),
@@ -91,7 +94,17 @@ function handlerChecks({ handler }: Configuration, env: ChecksParts['env']): rea
   return [programsCheck({ name: 'handler commands', where: 'this machine', programs, path })];
 }
 
-function folders({ installer, pluginHost, handler }: Configuration): readonly FolderOptions[] {
+/** Without the formatter only reports fail; one that is looked for on the path may be meant to be absent. */
+function reportChecks({ report }: Configuration, env: ChecksParts['env']): readonly Check[] {
+  if (!report) return [];
+  const { blastBin } = report;
+  const program = blastBin === undefined ? FORMATTER : join(blastBin, FORMATTER);
+  const programs = [{ name: 'reports', program, key: 'report.blastBin' }];
+  const optional = blastBin === undefined;
+  return [programsCheck({ name: 'BLAST+', where: 'this machine', programs, path: env.PATH ?? '', optional })];
+}
+
+function folders({ installer, pluginHost, handler, report }: Configuration): readonly FolderOptions[] {
   const { maxUploadSize } = installer.restService;
   const roots = new Map(
     (pluginHost?.inProcess ?? []).flatMap((key) => {
@@ -106,6 +119,7 @@ function folders({ installer, pluginHost, handler }: Configuration): readonly Fo
     { name: 'scratch folder', path: tmpdir(), key: 'TMPDIR', made: false, wantedBytes: 2 * maxUploadSize },
     ...workspace('plugin workspace', pluginHost?.workspace, 'pluginHost.workspace', 2 * maxUploadSize),
     ...workspace('handler workspace', handler?.workspace, 'handler.workspace', handlerBytes),
+    ...workspace('query jobs', report?.queryJobs.root, 'report.queryJobs.root', 1),
     ...[...roots].map(([path, key]) => ({
       ...{ name: 'install root', path, key },
       ...{ made: false, wantedBytes: maxUploadSize },
@@ -113,9 +127,14 @@ function folders({ installer, pluginHost, handler }: Configuration): readonly Fo
   ];
 }
 
-function wantedFiles({ containerCore, installer, handler, access, pluginHost }: Configuration): number {
-  const listeners = 1 + [handler, access, pluginHost?.inProcess.length].filter(Boolean).length;
-  const pools = [installer.cacheDb, access?.db, ...installer.installTargets.map(({ controlDb }) => controlDb)];
+function wantedFiles({ containerCore, installer, handler, report, access, pluginHost }: Configuration): number {
+  const listeners = 1 + [handler, report, access, pluginHost?.inProcess.length].filter(Boolean).length;
+  const pools = [
+    installer.cacheDb,
+    report?.db,
+    access?.db,
+    ...installer.installTargets.map(({ controlDb }) => controlDb),
+  ];
   const connections = pools.reduce((sum, pool) => sum + (pool?.poolSize ?? 0), 0);
   return listeners * containerCore.http.limits.maxConnections + connections + OWN_FILES;
 }

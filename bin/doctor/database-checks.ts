@@ -4,11 +4,13 @@ import type { Configuration, DatabaseConnection } from '../../config/configurati
 import { accessMigrations } from '../../engine/adapters/migrations/access.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
+import { reportMigrations } from '../../engine/adapters/migrations/report.ts';
 import type { PostgresOptions } from '../../engine/adapters/postgres.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import type { Clock } from '../../engine/time.ts';
 import { accessConnection } from '../access-database.ts';
 import { cacheConnection, targetConnection } from '../databases.ts';
+import { reportConnection } from '../report-database.ts';
 import { type Check, hostPort } from './check.ts';
 import { type DatabaseUse, databaseCheck } from './database-check.ts';
 
@@ -29,10 +31,10 @@ interface Wanted {
 }
 
 export async function databaseChecks(
-  configuration: Pick<Configuration, 'installer' | 'access'>,
+  configuration: Pick<Configuration, 'installer' | 'report' | 'access'>,
   parts: DatabaseChecksParts,
 ): Promise<readonly Check[]> {
-  const { installer, access } = configuration;
+  const { installer, report, access } = configuration;
   const migrate = `longshore migrate --config ${parts.file} (serve does it too when it starts)`;
   const wanted: Wanted[] = [
     ours(cacheConnection(installer.cacheDb), {
@@ -41,6 +43,14 @@ export async function databaseChecks(
       ours: { migrations: await cacheMigrations(), command: migrate },
     }),
   ];
+  if (report)
+    wanted.push(
+      ours(reportConnection({ report, installer }), {
+        name: 'report database',
+        key: report.db ? 'report.db' : 'installer.cacheDb',
+        ours: { migrations: await reportMigrations(), command: migrate },
+      }),
+    );
   if (access)
     wanted.push(
       ours(accessConnection({ access, installer }), {

@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { type Check, fault, type Problem } from './check.ts';
+import { type Check, fault, type Problem, warning } from './check.ts';
 import { codeOf } from './error-codes.ts';
 
 export interface Program {
@@ -21,17 +21,24 @@ export interface ProgramsOptions {
   readonly programs: readonly Program[];
   /** Colon-separated directories, for programs that are names. */
   readonly path: string;
+  /** Whether the service runs on without them; default false. */
+  readonly optional?: boolean;
 }
 
-export const programsCheck = ({ name, where, programs, path }: ProgramsOptions): Check => ({
+export const programsCheck = ({ name, where, programs, path, optional = false }: ProgramsOptions): Check => ({
   name,
   where,
   tried: `looked for ${programs.length} program${programs.length === 1 ? '' : 's'}`,
-  look: async () => ({ problems: (await Promise.all(programs.map((one) => problemsOf(one, path)))).flat() }),
+  look: async () => ({ problems: (await Promise.all(programs.map((one) => problemsOf(one, path, optional)))).flat() }),
   explain: () => 'look at them by hand: is their disk mounted and well?',
 });
 
-async function problemsOf({ name, program, key }: Program, path: string): Promise<readonly Problem[]> {
+async function problemsOf(
+  { name, program, key }: Program,
+  path: string,
+  optional: boolean,
+): Promise<readonly Problem[]> {
+  const problem = optional ? warning : fault;
   const dirs = path.split(delimiter).filter(isAbsolute);
   const places = program.includes('/') ? [program] : dirs.map((dir) => join(dir, program));
   let closed: string | undefined;
@@ -41,8 +48,8 @@ async function problemsOf({ name, program, key }: Program, path: string): Promis
     if (found === 'closed') closed ??= place;
   }
   return closed === undefined
-    ? [fault(`${name}: ${program} is not there`, `put it there, or correct ${key}`)]
-    : [fault(`${name}: ${closed} may not be executed by user id ${process.getuid?.()}`, `chmod +x ${closed}`)];
+    ? [problem(`${name}: ${program} is not there`, `put it there, or correct ${key}`)]
+    : [problem(`${name}: ${closed} may not be executed by user id ${process.getuid?.()}`, `chmod +x ${closed}`)];
 }
 
 async function tried(place: string): Promise<'runs' | 'closed' | 'absent'> {

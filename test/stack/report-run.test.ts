@@ -6,11 +6,13 @@ import t, { type Test } from 'tap';
 import { Formatter, type FormatterOptions } from '../../actors/report/formatter.ts';
 import { ReportFolders } from '../../actors/report/report-folder.ts';
 import { runReport } from '../../actors/report/report-lane.ts';
+import { reportMetrics } from '../../actors/report/report-metrics.ts';
 import { ReportRun } from '../../actors/report/report-run.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast-database.ts';
 import { ChildProcessRunner } from '../../engine/adapters/child-process.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/query-jobs-directory.ts';
 import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
 import { type BlastConfig, resolveConfig } from '../../engine/model/report/blast-config.ts';
 import { outputOf } from '../../engine/model/report/command-line.ts';
 import { FORMAT_TYPE_NAMES } from '../../engine/model/report/format-types.ts';
@@ -55,6 +57,7 @@ async function setup(t: Test, limits: Partial<FormatterOptions> = {}) {
   const work = join(dir, 'work');
   const run = new ReportRun(options, {
     ...{ queries, databases, store, clock, log, zip: archivesHere.zip, folders: new ReportFolders(work) },
+    metrics: reportMetrics(new Metrics()),
     formatter: new Formatter(options, runner, clock),
   });
   const make = async (config: BlastConfig, attempt = 1) => {

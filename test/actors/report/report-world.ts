@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import { Formatter } from '../../../actors/report/formatter.ts';
 import { ReportFolders } from '../../../actors/report/report-folder.ts';
 import { reportLane, runReport } from '../../../actors/report/report-lane.ts';
+import { reportMetrics } from '../../../actors/report/report-metrics.ts';
 import { ReportRun } from '../../../actors/report/report-run.ts';
 import { sweepReports } from '../../../actors/report/report-sweep.ts';
 import { transient } from '../../../engine/failure.ts';
@@ -84,6 +85,7 @@ export async function reportWorld(
         folders,
         zip: gate.wrap('archives', archivesHere).zip,
         store: gate.wrap('store', store),
+        metrics: reportMetrics(new Metrics()),
         clock,
         log,
       },

@@ -86,7 +86,8 @@ t.test('programs that are there, that are not, that may not be executed', async 
     program,
     key: `handler.commands[${i}].command`,
   }));
-  const check = programsCheck({ name: 'handler commands', where: 'this machine', programs, path: `:${dir}/bin` });
+  const options = { name: 'handler commands', where: 'this machine', programs, path: `:${dir}/bin` };
+  const check = programsCheck(options);
   t.strictSame((await look(check)).problems, [
     {
       severity: 'fault',
@@ -99,6 +100,9 @@ t.test('programs that are there, that are not, that may not be executed', async 
       mend: 'put it there, or correct handler.commands[3].command',
     },
   ]);
+  t.match(await look(programsCheck({ ...options, optional: true })), {
+    ...{ status: 'warning', problems: [{ severity: 'warning' }, { severity: 'warning' }] },
+  });
 });
 
 t.test('the machine: what is read of it, and when it is too little', async (t) => {

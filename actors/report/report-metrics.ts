@@ -1,0 +1,23 @@
+// Metrics of what makes reports; the lane has its own.
+
+import type { Metrics } from '../../engine/metrics.ts';
+import type { FormatType } from '../../engine/model/report/format-types.ts';
+
+export interface ReportMetrics {
+  /** The formatter ended, however it did. */
+  ran(type: FormatType, ms: number): void;
+  /** A report was kept, in so many bytes without its archive. */
+  kept(bytes: number): void;
+}
+
+const MIB = 1_048_576;
+const SIZE_BUCKETS = [0.01, 0.1, 1, 10, 100, 1_000, 10_000].map((mib) => mib * MIB);
+
+export function reportMetrics(metrics: Metrics): ReportMetrics {
+  const seconds = metrics.histogram('report_formatter_seconds', 'Duration of runs of the formatter.', ['format_type']);
+  const sizes = metrics.histogram('report_bytes', 'Sizes of reports without their archives.', [], SIZE_BUCKETS);
+  return {
+    ran: (type, ms) => seconds.observe({ format_type: type }, ms / 1000),
+    kept: (bytes) => sizes.observe({}, bytes),
+  };
+}
