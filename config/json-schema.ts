@@ -1,5 +1,6 @@
 // The schema as editors and people get it: JSON Schema 2020-12 with descriptions, our annotations turned into words.
 
+import { LIVE_KINDS, type LiveKind } from './live.ts';
 import { isMap } from './path.ts';
 import { ROOT_SCHEMA } from './schema/root.ts';
 
@@ -18,6 +19,7 @@ function plain(node: unknown): unknown {
     node.description,
     'x-derived' in node ? `Default: ${node['x-derived']}.` : undefined,
     'x-ignored' in node ? `Without effect: ${node['x-ignored']}.` : undefined,
+    typeof node['x-live'] === 'string' ? `A reload changes it: ${LIVE_KINDS[node['x-live'] as LiveKind]}.` : undefined,
     'x-forms' in node ? `Allowed: ${node['x-forms']}.` : undefined,
   ].filter((note) => typeof note === 'string');
   const entries = Object.entries(node)

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { FormName } from './forms.ts';
+import type { LiveKind } from './live.ts';
 import { isMap, type Path } from './path.ts';
 
 /** The JSON Schema keywords that our sections use, plus our annotations (schema/field.ts). */
@@ -32,6 +33,7 @@ export interface SchemaNode {
   readonly 'x-port'?: number;
   readonly 'x-derived'?: string;
   readonly 'x-ignored'?: string;
+  readonly 'x-live'?: LiveKind;
 }
 
 /**

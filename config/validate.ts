@@ -20,7 +20,7 @@ export interface Finding {
 /** A number as it was written, by path. */
 export type Written = (path: Path) => string | undefined;
 
-const ANNOTATIONS = ['x-allowed', 'x-forms', 'x-port', 'x-derived', 'x-ignored'];
+const ANNOTATIONS = ['x-allowed', 'x-forms', 'x-port', 'x-derived', 'x-ignored', 'x-live'];
 
 /** Finds every fault of a document. */
 export type Check = (document: unknown, written: Written) => readonly Finding[];

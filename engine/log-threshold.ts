@@ -1,7 +1,6 @@
 // From which severity on log lines are written; may change while loggers are in use, and holds for all that share it.
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import type { LogLevel } from './model/log-level.ts';
 
 /** As the logger's library numbers them. */
 const SEVERITY = {

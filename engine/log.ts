@@ -3,7 +3,8 @@
 //   info  a state change      warn  coped with, worth knowing      error  a person should look
 
 import pino from 'pino';
-import { type LogLevel, LogThreshold } from './log-threshold.ts';
+import { LogThreshold } from './log-threshold.ts';
+import type { LogLevel } from './model/log-level.ts';
 
 export type Logger = pino.Logger;
 

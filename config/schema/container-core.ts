@@ -1,5 +1,6 @@
 // `containerCore`: who may call, how we listen, how we stop. The contract leaves its structure open; this one is ours.
 
+import { LOG_LEVELS } from '../../engine/model/log-level.ts';
 import {
   choice,
   duration,
@@ -98,9 +99,7 @@ export const containerCore = section('The process: authentication, listeners, sh
   ),
   shutdownGrace: duration('For running jobs after SIGTERM before they are cut off.', '30s'),
   log: filled('JSON lines on standard output.', {
-    level: choice('Least severe level that is written.', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
-      default: 'info',
-    }),
+    level: choice('Least severe level that is written.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),
   }),
 });
 export type ContainerCoreConfiguration = Loaded<typeof containerCore>;

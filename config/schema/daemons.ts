@@ -3,7 +3,7 @@
 import { duration, filled, flag, text } from './field.ts';
 import type { Loaded } from './loaded.ts';
 
-const POSITIVE = { positive: true } as const;
+const INTERVAL = { positive: true, 'x-live': 'daemon-interval' } as const;
 
 export const daemons = filled('Periodic work; one process of the installation runs each.', {
   eventRouter: filled('Turns changes of the object store into events.', {
@@ -15,15 +15,15 @@ export const daemons = filled('Periodic work; one process of the installation ru
   }),
   pruner: filled('Removes deleted datasets for good.', {
     retentionWindow: duration('That a dataset stays marked deleted before it is removed.', '30d'),
-    pruneInterval: duration('Between runs.', '6h', POSITIVE),
+    pruneInterval: duration('Between runs.', '6h', INTERVAL),
     wakeInterval: duration('Accepted for compatibility.', '2s', {
       'x-ignored': 'shutdown wakes the pruner, nothing polls',
     }),
   }),
   reconciler: filled('Brings targets and cache in step with the object store.', {
     enabled: flag('False where another installation runs against the same install targets.', true),
-    fullRunInterval: duration('Between full runs, over all install targets.', '6h', POSITIVE),
-    slimRunInterval: duration('Between runs over the cache DB alone.', '5m', POSITIVE),
+    fullRunInterval: duration('Between full runs, over all install targets.', '6h', INTERVAL),
+    slimRunInterval: duration('Between runs over the cache DB alone.', '5m', INTERVAL),
     performDeletes: flag('Uninstall datasets that the object store does not have.', true),
   }),
 });

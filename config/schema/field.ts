@@ -5,6 +5,7 @@
 //   x-forms    what a fault says when none, or more than one, of the forms of an object (`oneOf`) is there
 //   x-derived  the default depends on other keys (derive.ts); says how
 //   x-ignored  accepted for compatibility, without effect; says why (warnings.ts)
+//   x-live     taken over by a running process that reloads its file; says how (live.ts)
 //   writeOnly  a secret: never printed
 
 // Only its types: a node at run time is plain JSON Schema.
@@ -13,11 +14,13 @@ import { DURATION_PATTERN } from '../../engine/duration.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
 import { ADDRESS_PATTERN, HOST_PATTERN, type ServerAddress } from '../address.ts';
 import type { FormName } from '../forms.ts';
+import type { LiveKind } from '../live.ts';
 import type { DurationField, Field } from './loaded.ts';
 
 interface Extras {
   readonly 'x-allowed'?: string;
   readonly 'x-ignored'?: string;
+  readonly 'x-live'?: LiveKind;
 }
 interface TextOptions extends Extras {
   readonly minLength?: number;
@@ -57,7 +60,7 @@ export const flag = (description: string, value?: boolean): TUnsafe<boolean> =>
 export const choice = <const Value extends string>(
   description: string,
   values: readonly Value[],
-  options: { readonly default?: NoInfer<Value> } = {},
+  options: Extras & { readonly default?: NoInfer<Value> } = {},
 ): TUnsafe<Value> => node({ type: 'string', enum: [...values], description, ...options });
 
 /** Null too, which says the same as leaving the key out. */

@@ -1,5 +1,6 @@
 // `installer.lanes`: one worker lane per kind of job (contract 2, Events). `upload` and `retry` are ours.
 
+import type { LiveKind } from '../live.ts';
 import { duration, filled, integer, text } from './field.ts';
 import type { Loaded } from './loaded.ts';
 
@@ -15,14 +16,21 @@ const NO_PUBLISHER = { 'x-ignored': 'the lane hands on its work as jobs and publ
 const short = (description: string, value: string, more: object = {}) =>
   text(description, { minLength: 3, maxLength: 32, default: value, ...more });
 
-export const mailboxKeys = (queue: number, workers: number) => ({
+interface MailboxOptions {
+  readonly 'x-live'?: LiveKind;
+}
+
+export const mailboxKeys = (queue: number, workers: number, options: MailboxOptions = {}) => ({
   inMemoryQueueSize: integer('Jobs taken from the channel and held in memory.', {
     minimum: 1,
     maximum: 100,
     default: queue,
+    ...options,
   }),
-  workerCount: integer('Jobs running at a time.', { minimum: 1, maximum: 20, default: workers }),
+  workerCount: integer('Jobs running at a time.', { minimum: 1, maximum: 20, default: workers, ...options }),
 });
+
+const LIVE = { 'x-live': 'lane-bounds' } as const;
 
 interface LaneDefaults {
   readonly consumer: string;
@@ -34,7 +42,7 @@ interface LaneDefaults {
 
 const laneKeys = ({ consumer, queue, workers, event }: LaneDefaults) => ({
   brokerConsumerId: short('Names the lane in the metrics of Kafka; one client reads for all lanes.', consumer),
-  ...mailboxKeys(queue, workers),
+  ...mailboxKeys(queue, workers, LIVE),
   eventChannel: short('Channel (topic).', `${event}-triggers`),
   eventKey: short('Message key; messages of the channel with another key are dropped.', `${event}-trigger`),
   retry,
@@ -48,7 +56,10 @@ const publishingLane = (description: string, producer: string, defaults: LaneDef
   });
 
 export const lanes = filled('Asynchronous workers, one lane per kind of job.', {
-  upload: filled('Inspects and repacks uploads. Fed by job rows, not by a channel.', { ...mailboxKeys(10, 4), retry }),
+  upload: filled('Inspects and repacks uploads. Fed by job rows, not by a channel.', {
+    ...mailboxKeys(10, 4, LIVE),
+    retry,
+  }),
   import: lane('Has the plugin validate and process an upload.', {
     consumer: 'import-lane-receive',
     queue: 10,

@@ -22,6 +22,7 @@ import type { Loaded } from './loaded.ts';
 /** First value beyond a signed 64-bit integer. */
 const INT64_END = 2 ** 63;
 export const TOKEN_LENGTH = 16;
+const TIMEOUT = { positive: true, 'x-live': 'plugin-timeouts' } as const;
 export const DEFAULT_PLUGIN_PORT = 80;
 
 const script = (what: string) =>
@@ -74,11 +75,13 @@ const plugin = section('A plugin server. Its key names it in logs, metrics and `
   }),
   scripts,
   timeouts: filled('Of our calls to it.', {
-    connect: duration('For connecting.', '10s', { positive: true }),
-    reply: duration("For the head of the reply, beyond the summed `maxDuration` of the call's scripts.", '60s', {
-      positive: true,
-    }),
-    idle: duration('For a body that stands still.', '60s', { positive: true }),
+    connect: duration('For connecting.', '10s', TIMEOUT),
+    reply: duration(
+      "For the head of the reply, beyond the summed `maxDuration` of the call's scripts.",
+      '60s',
+      TIMEOUT,
+    ),
+    idle: duration('For a body that stands still.', '60s', TIMEOUT),
   }),
   staging: flag(
     'Install into a sibling directory and rename; false for scripts that store the final path in their database.',

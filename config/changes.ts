@@ -1,0 +1,73 @@
+// What differs between two loaded documents, setting by setting. Values are compared by what they mean: `60s` and `1m` are
+// the same. A section, a map's entry or a list that is on one side only, or whose length differs, is one change.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { LiveKind } from './live.ts';
+import { displayPath, isMap, type Path } from './path.ts';
+import { resolveForms } from './resolve.ts';
+import { branchIndex, childOf, type SchemaNode } from './schema-node.ts';
+
+export interface SettingChange {
+  readonly steps: Path;
+  /** As people read it. */
+  readonly path: string;
+  /** In the file's words; undefined where it is absent. May be a secret, or hold some, unless the change is live. */
+  readonly from: unknown;
+  readonly to: unknown;
+  /** How it takes effect without a restart; undefined when it does not. */
+  readonly live: LiveKind | undefined;
+}
+
+export interface DocumentChanges {
+  readonly changes: readonly SettingChange[];
+  /** How many settings are the same. */
+  readonly unchanged: number;
+}
+
+/** @param dir folder of the configuration file, where relative paths start */
+export function changesBetween(schema: SchemaNode, before: unknown, after: unknown, dir: string): DocumentChanges {
+  const changes: SettingChange[] = [];
+  let unchanged = 0;
+
+  const visit = (node: SchemaNode | undefined, from: unknown, to: unknown, steps: Path): void => {
+    const same = isDeepStrictEqual(meaning(node, from, dir), meaning(node, to, dir));
+    const below = node && stepsBelow(node, from, to);
+    if (below) {
+      for (const step of below) visit(childOf(node, to, step), at(from, step), at(to, step), [...steps, step]);
+    } else if (same) unchanged++;
+    else changes.push({ steps, path: displayPath(steps), from, to, live: liveKind(node, from, to) });
+  };
+
+  visit(schema, before, after, []);
+  return { changes, unchanged };
+}
+
+/** A copy of the document with the changes made. */
+export function withChanges(document: unknown, changes: readonly SettingChange[]): unknown {
+  const copy = structuredClone(document);
+  for (const { steps, to } of changes) {
+    const holder = steps.slice(0, -1).reduce<unknown>(at, copy);
+    const last = steps.at(-1);
+    if (last !== undefined && typeof holder === 'object' && holder !== null) Reflect.set(holder, last, to);
+  }
+  return copy;
+}
+
+/** Undefined where the two are to be compared as a whole. */
+function stepsBelow(node: SchemaNode, from: unknown, to: unknown): readonly (string | number)[] | undefined {
+  if (node['x-form'] !== undefined || node.writeOnly) return undefined;
+  if (branchIndex(node, from) !== branchIndex(node, to)) return undefined;
+  if (Array.isArray(from) && Array.isArray(to)) return from.length === to.length ? [...to.keys()] : undefined;
+  if (!isMap(from) || !isMap(to)) return undefined;
+  return [...new Set([...Object.keys(to), ...Object.keys(from)])];
+}
+
+/** What is there on one side only was made, or goes, with its section. */
+const liveKind = (node: SchemaNode | undefined, from: unknown, to: unknown): LiveKind | undefined =>
+  from === undefined || to === undefined || node?.writeOnly ? undefined : node?.['x-live'];
+
+const meaning = (node: SchemaNode | undefined, value: unknown, dir: string): unknown =>
+  node && value !== undefined ? resolveForms(node, value, dir) : value;
+
+const at = (value: unknown, step: string | number): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined;
