@@ -1,5 +1,6 @@
 // Installs the servers that the stack tests start, where they are missing: Debian packages, as root. The servers that the
 // packages would start by themselves are not wanted and not started.
+//   node test/stack/install.ts [PACKAGE ..]     only these
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -18,12 +19,14 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/include/stdlib.h': 'libc6-dev',
   '/usr/bin/openssl': 'openssl',
   '/usr/bin/blast_formatter': 'ncbi-blast+',
+  '/usr/bin/promtool': 'prometheus',
 };
 
+const wanted = process.argv.slice(2);
 const missing = [
   ...new Set(
     Object.entries(PACKAGES)
-      .filter(([file]) => !existsSync(file))
+      .filter(([file, name]) => !existsSync(file) && (wanted.length === 0 || wanted.includes(name)))
       .map(([, name]) => name),
   ),
 ];

@@ -1,5 +1,5 @@
 // Runs one suite under tap with one PostgreSQL server for all of it; the last line is `N passed, N failed`.
-//   node test/support/run.ts [--suite unit|integration|matrix|e2e|contract|memory|browser|stack] [--results FILE] [FILE ..]
+//   node test/support/run.ts [--suite unit|integration|matrix|e2e|contract|memory|browser|stack|observability] [--results FILE] [FILE ..]
 // Files are given their own databases on that server by support/database.ts.
 
 import { spawn } from 'node:child_process';
@@ -34,7 +34,7 @@ interface Suite {
 const SUITES: Readonly<Record<string, Suite>> = {
   unit: {
     tests: ['test/'],
-    exclude: ['test/e2e/', 'test/browser/', 'test/simulation/', 'test/stack/', ...INTEGRATION, ...MATRIX],
+    exclude: ['test/e2e/', 'test/browser/', 'test/simulation/', 'test/stack/', 'test/observability/', ...INTEGRATION, ...MATRIX],
     timeoutSeconds: 120,
     jobs: 4,
   },
@@ -44,6 +44,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   contract: { tests: [CONTRACT], exclude: [], timeoutSeconds: 300, jobs: 2 },
   memory: { tests: [MEMORY], exclude: [], timeoutSeconds: 900, jobs: 1 },
   stack: { tests: ['test/stack/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
+  observability: { tests: ['test/observability/'], exclude: [], timeoutSeconds: 120, jobs: 2 },
   browser: { tests: ['test/browser/'], exclude: [], timeoutSeconds: 120, jobs: 1 },
 };
 
