@@ -11,13 +11,16 @@ import { suggestion } from './nearest.ts';
 import { terminalOf } from './terminal/terminal.ts';
 import { UsageError } from './usage-error.ts';
 
-process.exitCode = await main(process.argv.slice(2));
+// Not awaited at the top: what is kept compiled in the single executable is no module.
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
   const [name = 'help', ...args] = argv;
   if (['help', '--help', '-h'].includes(name)) return help();
   if (name === '--version') {
-    print(1, `${(await import('./version.ts')).VERSION}\n`);
+    print(1, `${await (await import('./version.ts')).versionText()}\n`);
     return EXIT.ok;
   }
   const load = COMMANDS[name]?.load ?? HIDDEN[name];

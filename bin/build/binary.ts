@@ -1,0 +1,68 @@
+// npm run build:binary [-- --out DIR]: the whole program as one file, for Linux on x64.
+//   dist/longshore                the program, with the Node.js that builds it
+//   dist/longshore.sha256         for `sha256sum -c`
+//   dist/longshore.cdx.json       its bill of materials
+//   dist/longshore.licences.txt   of the packages in it
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream, globSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { buildStamp } from './build-stamp.ts';
+import { bundle } from './bundle.ts';
+import { billOfMaterials, licenceTexts, packageFolders } from './packages.ts';
+
+/** What the program reads of itself (engine/program-files.ts). */
+const ASSETS = ['engine/adapters/migrations/*/*.sql', 'config/samples/access-studies.yaml'];
+
+const root = join(import.meta.dirname, '..', '..');
+const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
+if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only Linux on x64 is built for');
+const npm = process.env.npm_execpath;
+if (npm === undefined) throw new Error('start this with npm run build:binary');
+
+const out = resolve(values.out);
+const stamp = buildStamp(root, process.env.SOURCE_DATE_EPOCH);
+await mkdir(out, { recursive: true });
+const work = await mkdtemp(join(out, '.build-'));
+try {
+  const { inputs } = await bundle(root, work);
+  await writeFile(join(work, 'build.json'), `${JSON.stringify(stamp)}\n`);
+  const files = globSync(ASSETS, { cwd: root }).sort();
+  const assets = {
+    'build.json': 'build.json',
+    'thread.js': 'thread.js',
+    ...Object.fromEntries(files.map((file) => [file, join(root, file)])),
+  };
+  // Paths of its own are in the result, so they are relative; those of assets are not.
+  const settings = {
+    main: 'longshore.cjs',
+    output: 'longshore',
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+    assets,
+  };
+  await writeFile(join(work, 'sea.json'), JSON.stringify(settings));
+  // The compiled code depends on the seed of the engine's hashes; a seed given by `--hash-seed` would be demanded of
+  // every later start.
+  execFileSync(process.execPath, ['--random-seed=1', '--build-sea', 'sea.json'], {
+    cwd: work,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const runtime = relative(await realpath(root), join(await realpath(process.execPath), '..', '..'));
+  const folders = packageFolders(inputs, runtime);
+  await writeFile(join(out, 'longshore.cdx.json'), await billOfMaterials(root, npm, folders, stamp));
+  await writeFile(join(out, 'longshore.licences.txt'), await licenceTexts(root, folders));
+  const digest = createHash('sha256');
+  await pipeline(createReadStream(join(work, 'longshore')), digest);
+  const sum = digest.digest('hex');
+  await writeFile(join(out, 'longshore.sha256'), `${sum}  longshore\n`);
+  // A running program keeps the file that it was started from.
+  await rename(join(work, 'longshore'), join(out, 'longshore'));
+  console.log(`${join(out, 'longshore')}: commit ${stamp.commit}, ${stamp.date}, sha256 ${sum}`);
+} finally {
+  await rm(work, { recursive: true, force: true });
+}

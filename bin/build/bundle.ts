@@ -1,0 +1,78 @@
+// Makes two files of all sources and packages: the program, and the entry of its worker threads.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { BUNDLED_THREAD } from '../../engine/program-files.ts';
+
+export interface Bundles {
+  /** Sources of both, by path from the root. */
+  readonly inputs: readonly string[];
+}
+
+/** Writes `longshore.cjs` and `thread.js` to `dir`. The same sources give the same bytes, wherever they lie. */
+export async function bundle(root: string, dir: string): Promise<Bundles> {
+  const common = {
+    absWorkingDir: root,
+    bundle: true,
+    platform: 'node',
+    target: 'node26',
+    // Classes keep the names that logs and errors show.
+    keepNames: true,
+    // Optional native parts, which the libraries do without.
+    external: ['pg-native', '@napi-rs/nice'],
+    plugins: [threadsInside(root)],
+    // Only engine/program-files.ts asks, and not in the executable (test/architecture.test.ts).
+    logOverride: { 'empty-import-meta': 'silent' },
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  } satisfies BuildOptions;
+  // As CommonJS, because the compiled code of modules cannot be kept in the executable.
+  const program = await build({
+    ...common,
+    entryPoints: ['bin/longshore.ts'],
+    format: 'cjs',
+    outfile: join(dir, 'longshore.cjs'),
+  });
+  // Run by `eval`, at global scope: its names must be its own.
+  const thread = await build({
+    ...common,
+    entryPoints: ['node_modules/piscina/dist/worker.js'],
+    format: 'iife',
+    outfile: join(dir, 'thread.js'),
+  });
+  return { inputs: inputsOf(program.metafile, thread.metafile) };
+}
+
+/** Both ends of a worker thread look for files; here they find what was bundled. */
+const threadsInside = (root: string): Plugin => ({
+  name: 'threads-inside',
+  setup(on) {
+    on.onResolve({ filter: /^node:worker_threads$/ }, ({ importer }) =>
+      importer.endsWith('/piscina/dist/worker_pool/index.js')
+        ? { path: join(root, 'bin/build/inside/pool-threads.ts') }
+        : undefined,
+    );
+    on.onLoad({ filter: /\/piscina\/dist\/worker\.js$/ }, async ({ path }) => ({
+      loader: 'js',
+      contents: replaceOnce(
+        await readFile(path, 'utf8'),
+        'async function getHandler(filename, name) {',
+        (head) =>
+          `${head}\n  if (filename === ${JSON.stringify(BUNDLED_THREAD)})` +
+          ` return require(${JSON.stringify(join(root, 'bin/lane-thread.ts'))}).default;`,
+      ),
+    }));
+  },
+});
+
+/** A library that changed is looked at by a person. */
+function replaceOnce(text: string, part: string, by: (part: string) => string): string {
+  const times = text.split(part).length - 1;
+  if (times !== 1) throw new Error(`'${part}' is ${times} times in what should be patched`);
+  return text.replace(part, by);
+}
+
+const inputsOf = (...files: readonly Metafile[]): readonly string[] =>
+  [...new Set(files.flatMap(({ inputs }) => Object.keys(inputs)))].sort();

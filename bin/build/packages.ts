@@ -1,0 +1,87 @@
+// The packages whose code is in a build, with what is owed for them: a bill of materials and the texts of their licences.
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { globSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BuildStamp } from './build-stamp.ts';
+
+interface Component {
+  readonly 'bom-ref': string;
+  readonly name: string;
+}
+
+interface Bill {
+  readonly metadata: { readonly component: object };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
+}
+
+/** Folders of packages, such as `node_modules/pg`; `runtime` is the program's base, which is not bundled. */
+export function packageFolders(inputs: readonly string[], runtime: string): readonly string[] {
+  const found = inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  return [...new Set([...found.filter((folder) => folder !== undefined), runtime])].sort();
+}
+
+/** CycloneDX 1.5 as JSON: what npm says of the lock file, less what is not in the build. */
+export async function billOfMaterials(
+  root: string,
+  npm: string,
+  folders: readonly string[],
+  { date }: BuildStamp,
+): Promise<string> {
+  const args = [npm, 'sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
+  const bill = JSON.parse(
+    execFileSync(process.execPath, args, {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      maxBuffer: 64 * 1024 * 1024,
+    }),
+  ) as Bill;
+  const manifests = await Promise.all(folders.map((folder) => manifestOf(root, folder)));
+  const refs = new Set(manifests.map(({ name, version }) => `${name}@${version}`));
+  const components = bill.components.filter((one) => refs.has(one['bom-ref']));
+  const unknown = refs.difference(new Set(components.map((one) => one['bom-ref'])));
+  if (unknown.size > 0) throw new Error(`not in the lock file: ${[...unknown].join(', ')}`);
+  const [own, ...others] = bill.dependencies;
+  const dependencies = [own, ...others.filter(({ ref }) => refs.has(ref))].map((one) => ({
+    ...one,
+    dependsOn: one?.dependsOn?.filter((ref) => refs.has(ref)) ?? [],
+  }));
+  const component = { ...bill.metadata.component, type: 'application', name: 'longshore' };
+  const content = { ...bill, metadata: { ...bill.metadata, timestamp: date, component }, components, dependencies };
+  const { serialNumber: _random, ...rest } = content as typeof content & { serialNumber?: string };
+  const hash = createHash('sha256').update(JSON.stringify(rest)).digest('hex');
+  return `${JSON.stringify({ ...rest, serialNumber: `urn:uuid:${uuidOf(hash)}` }, null, 2)}\n`;
+}
+
+/** Every package's own words. */
+export async function licenceTexts(root: string, folders: readonly string[]): Promise<string> {
+  const parts: string[] = [];
+  for (const folder of folders) {
+    const manifest = await manifestOf(root, folder);
+    const files = globSync('{LICEN[CS]E,licen[cs]e,License,COPYING,NOTICE}*', { cwd: join(root, folder) }).sort();
+    const texts = await Promise.all(files.map((file) => readFile(join(root, folder, file), 'utf8')));
+    parts.push(
+      [`${manifest.name} ${manifest.version} (${String(manifest.license)})`, ...texts.map((text) => text.trim())].join(
+        '\n\n',
+      ),
+    );
+  }
+  return `${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: unknown;
+}
+
+const manifestOf = async (root: string, folder: string): Promise<Manifest> =>
+  JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8')) as Manifest;
+
+/** RFC 9562, version 8: from a hash of our own. */
+const uuidOf = (hash: string): string =>
+  `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
