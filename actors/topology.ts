@@ -24,6 +24,7 @@ import type { Uploads } from '../engine/ports/uploads.ts';
 import type { Random } from '../engine/retry.ts';
 import type { Clock } from '../engine/time.ts';
 import { Timer } from '../engine/timer.ts';
+import type { Tunable } from '../engine/tunable.ts';
 import { DaemonLeads } from './daemons/daemon-lead.ts';
 import type { Daemons } from './daemons/daemons.ts';
 import { sweepUploads } from './daemons/upload-sweep.ts';
@@ -33,7 +34,7 @@ import { type LaneChannels, routeEvents } from './events/event-router.ts';
 import { Pump, type PumpOptions } from './events/pump.ts';
 import { giveWay } from './jobs/give-way.ts';
 import type { JobHandler } from './jobs/job-handler.ts';
-import { jobLane, type LaneTuning } from './jobs/job-lane.ts';
+import { jobLane, type LaneTunings, laneBounds } from './jobs/job-lane.ts';
 import { LeaseKeeper } from './jobs/lease-keeper.ts';
 import { queueMetrics } from './jobs/queue-metrics.ts';
 import type { Scratch } from './jobs/scratch.ts';
@@ -73,7 +74,8 @@ export interface TopologyOptions {
   readonly tasks: TaskRunner;
   readonly breakers: PluginBreakers;
   readonly types: DataTypes;
-  readonly tuning: Readonly<Record<LaneName, LaneTuning>>;
+  /** Of what changes, running lanes take over their bounds. */
+  readonly tuning: Tunable<LaneTunings>;
   readonly channels: LaneChannels;
   readonly uploadLimits: UploadLimits;
   readonly scratch: Scratch;
@@ -101,6 +103,9 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     held: () => lanes.get(name)?.held() ?? [],
     abortJob: (id: number, reason: Error) => lanes.get(name)?.abortJob(id, reason) ?? false,
   }));
+  options.tuning.watch((tuning) => {
+    for (const [name, lane] of lanes) lane.resize(laneBounds(tuning[name]));
+  });
   const keeper = new LeaseKeeper(options.leases, holders, clock, log);
   const leads = new DaemonLeads(options.leases, clock, log);
   options.onGap?.(() => {
@@ -118,7 +123,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
       const name = handler.lane as RunningLane;
       const create = (): Child => {
         const calls = !PAST_PLUGINS.includes(name);
-        const own = { tuning: options.tuning[name], breakers: calls ? breakers : undefined, away: breakers };
+        const own = { tuning: options.tuning.current[name], breakers: calls ? breakers : undefined, away: breakers };
         const lane = jobLane({ ...options, ...own, handler });
         lanes.set(name, lane);
         return lane;
@@ -151,11 +156,12 @@ export function laneHandlers(
   >,
 ): readonly JobHandler[] {
   const { types, scratch, tuning } = options;
+  const { updateMeta, install } = tuning.current;
   return [
     new UploadLane(options, types, options.uploadLimits, scratch),
     new ImportLane(options, types, scratch),
-    new UpdateMetaLane(options, types, tuning.updateMeta.retry),
-    new InstallLane(options, types, tuning.install.retry),
+    new UpdateMetaLane(options, types, updateMeta.retry),
+    new InstallLane(options, types, install.retry),
     new SharingLane(options),
     new SoftDeleteLane(options, types),
     new HardDeleteLane(options, types),

@@ -14,6 +14,7 @@ import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import type { LaneName } from '../engine/model/event.ts';
 import type { Scope } from '../engine/scope.ts';
+import { Tunable } from '../engine/tunable.ts';
 import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
@@ -141,7 +142,7 @@ export async function compose(
         tasks: threads.tasks,
         breakers,
         types,
-        tuning: laneTunings(installer.lanes),
+        tuning: new Tunable(laneTunings(installer.lanes)),
         channels: laneChannels(installer.lanes),
         uploadLimits: uploadLimits(installer),
         scratch,

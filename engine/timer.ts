@@ -11,6 +11,7 @@ import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
 import type { Random } from './retry.ts';
 import { type DaemonMetrics, daemonMetrics } from './timer-metrics.ts';
+import { Tunable } from './tunable.ts';
 import { settledUnless, unlessAborted } from './wait.ts';
 
 /** The right to run; disposing gives it up. */
@@ -27,8 +28,8 @@ export type RunReport<Result> =
   | { readonly kind: 'not-leader' };
 
 export interface TimerOptions<Result> extends LifecycleOptions {
-  /** From the start of one run to the start of the next; runs that are missed are left out. */
-  readonly periodMs: number;
+  /** From the start of one run to the start of the next; runs that are missed are left out. May change meanwhile. */
+  readonly periodMs: number | Tunable<number>;
   /** Share of the period by which it varies, 0 to 1; default 0.1. */
   readonly jitter?: number;
   /** Until the first run; default one period. */
@@ -54,7 +55,7 @@ export class Timer<Result> extends Lifecycle {
   readonly #metrics: DaemonMetrics;
   #lead: Lead | undefined;
   #order: Order<Result> | undefined;
-  #periodMs: number;
+  readonly #periodMs: Tunable<number>;
   #dueAt = 0;
   /** When the period began that is under way; undefined while the run is due by another reckoning. */
   #begunAt: number | undefined;
@@ -62,7 +63,8 @@ export class Timer<Result> extends Lifecycle {
   constructor(options: TimerOptions<Result>) {
     super(options);
     this.#options = options;
-    this.#periodMs = options.periodMs;
+    const { periodMs } = options;
+    this.#periodMs = periodMs instanceof Tunable ? periodMs : new Tunable(periodMs);
     this.#metrics = daemonMetrics(options.metrics, options.name);
     this.#bell.ringOn(this.draining);
   }
@@ -81,21 +83,21 @@ export class Timer<Result> extends Lifecycle {
     return unlessAborted(answer.promise, signal);
   }
 
+  protected override async open(): Promise<void> {}
+
   /** The next run comes one new period after the start of the last one: at once when that is past. */
-  setPeriod(periodMs: number): void {
-    this.#periodMs = periodMs;
+  #reckonAgain(): void {
     if (this.#begunAt === undefined) return;
     this.#dueAt = this.#begunAt + this.#period();
     this.#bell.ring();
   }
-
-  protected override async open(): Promise<void> {}
 
   protected override async work(): Promise<void> {
     // Asked at each scrape: a lead may be lost between two runs.
     using cleanup = new DisposableStack();
     cleanup.defer(() => this.#metrics.leads(false));
     cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.leads(this.#mayRun)));
+    cleanup.defer(this.#periodMs.watch(() => this.#reckonAgain()));
     const { firstMs } = this.#options;
     this.#dueAt = this.clock.now() + (firstMs ?? this.#period());
     this.#begunAt = firstMs === undefined ? this.clock.now() : undefined;
@@ -130,7 +132,7 @@ export class Timer<Result> extends Lifecycle {
 
   #period(): number {
     const { jitter = 0.1, random = Math.random } = this.#options;
-    return this.#periodMs * (1 + jitter * (2 * random() - 1));
+    return this.#periodMs.current * (1 + jitter * (2 * random() - 1));
   }
 
   #takeOrder(): Order<Result> | undefined {

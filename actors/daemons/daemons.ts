@@ -11,8 +11,9 @@ import type {
 } from '../../engine/ports/daemon-orders.ts';
 import type { Random } from '../../engine/retry.ts';
 import { Timer, type TimerOptions } from '../../engine/timer.ts';
+import { Tunable } from '../../engine/tunable.ts';
 import { Reconciler, type ReconcilerPorts } from '../reconciler/reconciler.ts';
-import { type ReconcilerSchedule, ReconcilerTimes } from '../reconciler/reconciler-times.ts';
+import { type ReconcilerIntervals, type ReconcilerSchedule, ReconcilerTimes } from '../reconciler/reconciler-times.ts';
 import type { DaemonLeads } from './daemon-lead.ts';
 import { DaemonOrders } from './daemon-orders.ts';
 import { Pruner, type PrunerPorts } from './pruner.ts';
@@ -21,6 +22,12 @@ import { Pruner, type PrunerPorts } from './pruner.ts';
 export interface DaemonSettings {
   readonly pruner: { readonly retentionWindowMs: number; readonly pruneIntervalMs: number };
   readonly reconciler: ReconcilerSchedule & { readonly performDeletes: boolean };
+}
+
+/** What of the settings may change while the daemons run. */
+export interface DaemonIntervals {
+  readonly pruner: Pick<DaemonSettings['pruner'], 'pruneIntervalMs'>;
+  readonly reconciler: ReconcilerIntervals;
 }
 
 export interface DaemonsOptions extends ReconcilerPorts, PrunerPorts {
@@ -35,6 +42,7 @@ export class Daemons {
   readonly #reconciler: Reconciler;
   readonly #pruner: Pruner;
   readonly #times: ReconcilerTimes;
+  readonly #pruneIntervalMs: Tunable<number>;
   readonly #reconcilerOrders = new DaemonOrders<ReconcilerReport | undefined>('reconciler');
   readonly #prunerOrders = new DaemonOrders<PrunerReport>('pruner');
 
@@ -43,6 +51,13 @@ export class Daemons {
     this.#reconciler = new Reconciler(options);
     this.#pruner = new Pruner(options);
     this.#times = new ReconcilerTimes(options.settings.reconciler, options.clock);
+    this.#pruneIntervalMs = new Tunable(options.settings.pruner.pruneIntervalMs);
+  }
+
+  /** The next runs are counted from the start of the last ones. */
+  changeIntervals({ pruner, reconciler }: DaemonIntervals): void {
+    this.#pruneIntervalMs.set(pruner.pruneIntervalMs);
+    this.#times.change(reconciler);
   }
 
   get reconciler(): ReconcilerControl {
@@ -98,7 +113,7 @@ export class Daemons {
         create: () =>
           this.#prunerOrders.attach(
             this.#timer('pruner', leads, {
-              periodMs: settings.pruner.pruneIntervalMs,
+              periodMs: this.#pruneIntervalMs,
               runOnce: this.#prunerOrders.counted((signal) => this.#prune(undefined, signal)),
             }),
           ),

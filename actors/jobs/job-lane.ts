@@ -1,10 +1,11 @@
 // Puts a handler on the engine's lane, with the job table as its source. Logs every job's end once, with its event id.
 
 import { kindOf, messageOf } from '../../engine/failure.ts';
-import { Lane } from '../../engine/lane.ts';
+import { Lane, type LaneBounds } from '../../engine/lane.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { Metrics } from '../../engine/metrics.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { LaneName } from '../../engine/model/event.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Random, RetryPolicy } from '../../engine/retry.ts';
 import type { Clock } from '../../engine/time.ts';
@@ -18,6 +19,12 @@ export interface LaneTuning {
   readonly workerCount: number;
   readonly retry: RetryPolicy;
 }
+export type LaneTunings = Readonly<Record<LaneName, LaneTuning>>;
+
+export const laneBounds = ({ inMemoryQueueSize, workerCount }: LaneTuning): LaneBounds => ({
+  queueSize: inMemoryQueueSize,
+  workerCount,
+});
 
 export interface JobLaneOptions {
   readonly handler: JobHandler;
@@ -44,8 +51,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     clock: options.clock,
     log: options.log,
     metrics: options.metrics,
-    queueSize: tuning.inMemoryQueueSize,
-    workerCount: tuning.workerCount,
+    ...laneBounds(tuning),
     pollMs: POLL_MS,
     source: new JobSource({
       lane: handler.lane,

@@ -2,17 +2,22 @@
 // has run for slimRunInterval (contract 2, daemons). Both to the nearest tick of its timer.
 
 import type { Clock } from '../../engine/time.ts';
+import { Tunable } from '../../engine/tunable.ts';
 
-export interface ReconcilerSchedule {
-  /** False: no full runs by themselves. */
-  readonly enabled: boolean;
+export interface ReconcilerIntervals {
   readonly fullRunIntervalMs: number;
   readonly slimRunIntervalMs: number;
 }
 
+export interface ReconcilerSchedule extends ReconcilerIntervals {
+  /** False: no full runs by themselves. */
+  readonly enabled: boolean;
+}
+
 export class ReconcilerTimes {
-  readonly tickMs: number;
-  readonly #schedule: ReconcilerSchedule;
+  /** Period of the timer. */
+  readonly tickMs: Tunable<number>;
+  #schedule: ReconcilerSchedule;
   readonly #clock: Clock;
   #lastFull = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
@@ -20,14 +25,20 @@ export class ReconcilerTimes {
   constructor(schedule: ReconcilerSchedule, clock: Clock) {
     this.#schedule = schedule;
     this.#clock = clock;
-    const { enabled, fullRunIntervalMs, slimRunIntervalMs } = schedule;
-    this.tickMs = enabled ? Math.min(fullRunIntervalMs, slimRunIntervalMs) : slimRunIntervalMs;
+    this.tickMs = new Tunable(tickOf(schedule));
+  }
+
+  /** From now on, counted from the runs that were. */
+  change(intervals: ReconcilerIntervals): void {
+    const { fullRunIntervalMs, slimRunIntervalMs } = intervals;
+    this.#schedule = { ...this.#schedule, fullRunIntervalMs, slimRunIntervalMs };
+    this.tickMs.set(tickOf(this.#schedule));
   }
 
   /** What is due now. */
   due(): 'full' | 'slim' | undefined {
     const { enabled, fullRunIntervalMs, slimRunIntervalMs } = this.#schedule;
-    const now = this.#clock.now() + this.tickMs / 2;
+    const now = this.#clock.now() + this.tickMs.current / 2;
     if (enabled && now - this.#lastFull >= fullRunIntervalMs) return 'full';
     return now - this.#last >= slimRunIntervalMs ? 'slim' : undefined;
   }
@@ -41,3 +52,6 @@ export class ReconcilerTimes {
     return result;
   }
 }
+
+const tickOf = ({ enabled, fullRunIntervalMs, slimRunIntervalMs }: ReconcilerSchedule): number =>
+  enabled ? Math.min(fullRunIntervalMs, slimRunIntervalMs) : slimRunIntervalMs;

@@ -4,6 +4,7 @@
 import t, { type Test } from 'tap';
 import { Daemons } from '../../actors/daemons/daemons.ts';
 import type { LaneChannels } from '../../actors/events/event-router.ts';
+import type { LaneTunings } from '../../actors/jobs/job-lane.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { RUNNING_LANES, topology } from '../../actors/topology.ts';
@@ -13,12 +14,14 @@ import { Metrics } from '../../engine/metrics.ts';
 import { LANES } from '../../engine/model/event.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { Supervisor } from '../../engine/supervisor.ts';
+import { Tunable } from '../../engine/tunable.ts';
 import { ChangeTable, FakeChangeQueue } from '../fakes/fake-change-queue.ts';
 import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
 import { FakeJobs } from '../fakes/fake-jobs.ts';
 import { FakeLeases } from '../fakes/fake-leases.ts';
 import { InProcessTasks } from '../support/in-process-tasks.ts';
+import { TUNING, TUNINGS } from '../support/lane-settings.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -61,7 +64,7 @@ class Site {
   /** A process with the whole tree, started; killed with the test. */
   async start(
     t: Test,
-    { withDaemons = false } = {},
+    { withDaemons = false, tuning = this.world.settings.tuning as Tunable<LaneTunings> } = {},
   ): Promise<{ readonly id: number; readonly tree: Supervisor; readonly daemons: Daemons }> {
     const { world } = this;
     const { id } = world.process();
@@ -76,7 +79,7 @@ class Site {
     });
     const children = topology({
       ...world.settings,
-      ...{ catalog, uploads, store, targets, jobs, events },
+      ...{ catalog, uploads, store, targets, jobs, events, tuning },
       ...(withDaemons ? { daemons } : {}),
       leases: new FakeLeases(world.leases, id),
       changes: new FakeChangeQueue(this.changes, id),
@@ -188,6 +191,54 @@ t.test('many uploads at once all end installed', async (t) => {
   await site.stop(tree);
   for (const at of all) t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
   t.equal(world.calls.length, 50);
+});
+
+t.test('running lanes take over their bounds; nothing is lost or done twice', async (t) => {
+  const site = new Site(t);
+  const { world } = site;
+  const imports = (workerCount: number): LaneTunings => ({ ...TUNINGS.current, import: { ...TUNING, workerCount } });
+  const tuning = new Tunable(imports(4));
+  const { tree } = await site.start(t, { tuning });
+  const running: (() => void)[] = [];
+  let expected = { count: 4, reached: Promise.withResolvers<void>() };
+  let most = 0;
+  world.plugin.decide = async ({ kind }) => {
+    if (kind !== 'import') return undefined;
+    const end = Promise.withResolvers<void>();
+    running.push(end.resolve);
+    most = Math.max(most, running.length);
+    if (running.length === expected.count) expected.reached.resolve();
+    await end.promise;
+    return undefined;
+  };
+  const until = (count: number): Promise<void> => {
+    expected = { count, reached: Promise.withResolvers() };
+    return expected.reached.promise;
+  };
+  const { reached } = expected;
+  const all = await Promise.all(Array.from({ length: 12 }, () => world.accept()));
+  const installed = Promise.all(all.map((at) => site.installed(at)));
+  await reached.promise;
+  tuning.set(imports(1));
+  for (const end of running.splice(0, 3)) end();
+  await world.clock.settle();
+  t.equal(running.length, 1, 'the fourth runs on alone');
+  most = 0;
+  for (let n = 0; n < 3; n++) {
+    const next = until(1);
+    running.pop()?.();
+    await next;
+  }
+  t.equal(most, 1);
+  const grown = until(3);
+  tuning.set(imports(3));
+  await grown;
+  world.plugin.decide = () => undefined;
+  for (const end of running.splice(0)) end();
+  await installed;
+  await site.stop(tree);
+  for (const at of all) t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  t.equal(world.calls.length, 60, 'five calls for each');
 });
 
 t.test('another process finishes what a crash cut off', async (t) => {

@@ -3,6 +3,7 @@ import { aborted, transient } from '../../engine/failure.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { type Lead, Timer, type TimerOptions } from '../../engine/timer.ts';
+import { Tunable } from '../../engine/tunable.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { aliveAfter, Forgetful } from '../support/live-objects.ts';
 
@@ -241,19 +242,21 @@ t.test('an order that was not begun hears of the end', async (t) => {
 });
 
 t.test('a new period counts from the start of the last run', async (t) => {
-  const { clock, timer, runs } = await setup(t);
+  const periodMs = new Tunable(60_000);
+  const { clock, runs } = await setup(t, { periodMs });
   await clock.advance(70_000);
-  timer.setPeriod(30_000);
+  periodMs.set(30_000);
   await clock.advance(60_000);
-  timer.setPeriod(100_000);
+  periodMs.set(100_000);
   await clock.advance(150_000);
   t.strictSame(runs, [60_000, 90_000, 120_000, 220_000]);
 });
 
 t.test('a period that has been over for long when it is set ends at once', async (t) => {
-  const { clock, timer, runs } = await setup(t);
+  const periodMs = new Tunable(60_000);
+  const { clock, runs } = await setup(t, { periodMs });
   await clock.advance(50_000);
-  timer.setPeriod(20_000);
+  periodMs.set(20_000);
   await clock.advance(25_000);
   t.strictSame(runs, [50_000, 70_000]);
 });
@@ -261,17 +264,20 @@ t.test('a period that has been over for long when it is set ends at once', async
 t.test('a new period does not put off a run that waits for the lead, nor the first one', async (t) => {
   let leads = false;
   const lead = async (): Promise<Lead | undefined> => (leads ? { async [Symbol.asyncDispose]() {} } : undefined);
-  const { clock, timer, runs } = await setup(t, { lead, firstMs: 1_000 });
-  timer.setPeriod(600_000);
+  const periodMs = new Tunable(60_000);
+  const { clock, runs } = await setup(t, { periodMs, lead, firstMs: 1_000 });
+  periodMs.set(600_000);
   await clock.advance(2_000);
-  timer.setPeriod(900_000);
+  periodMs.set(900_000);
   leads = true;
   await clock.advance(5_000);
   t.strictSame(runs, [6_000]);
 });
 
 t.test('a period that changes during a run holds for the next', async (t) => {
-  const { clock, timer, runs } = await setup(t, {
+  const periodMs = new Tunable(60_000);
+  const { clock, runs } = await setup(t, {
+    periodMs,
     runOnce: async (signal) => {
       runs.push(clock.now());
       await clock.sleep(10_000, signal);
@@ -279,7 +285,7 @@ t.test('a period that changes during a run holds for the next', async (t) => {
     },
   });
   await clock.advance(65_000);
-  timer.setPeriod(20_000);
+  periodMs.set(20_000);
   await clock.advance(20_000);
   t.strictSame(runs, [60_000, 80_000]);
 });

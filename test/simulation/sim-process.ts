@@ -2,6 +2,7 @@
 
 import { Daemons } from '../../actors/daemons/daemons.ts';
 import type { LaneChannels } from '../../actors/events/event-router.ts';
+import type { LaneTunings } from '../../actors/jobs/job-lane.ts';
 import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { topology } from '../../actors/topology.ts';
 import { Metrics } from '../../engine/metrics.ts';
@@ -13,6 +14,7 @@ import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { Leases } from '../../engine/ports/leases.ts';
 import { Supervisor } from '../../engine/supervisor.ts';
+import { Tunable } from '../../engine/tunable.ts';
 import { FakeChangeQueue } from '../fakes/fake-change-queue.ts';
 import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { FakeEventLog } from '../fakes/fake-event-log.ts';
@@ -29,7 +31,7 @@ import type { World } from './world.ts';
 
 const RETRY = { tries: 12, baseMs: 1_000, maxMs: 30_000 };
 const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
-const TUNINGS = Object.fromEntries(LANES.map((lane) => [lane, TUNING])) as Parameters<typeof topology>[0]['tuning'];
+const TUNINGS = Object.fromEntries(LANES.map((lane) => [lane, TUNING])) as unknown as LaneTunings;
 const CHANNELS = Object.fromEntries(
   LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: lane, key: lane }]),
 ) as unknown as LaneChannels;
@@ -120,7 +122,7 @@ export class SimProcess implements Caller {
       tasks,
       breakers: new PluginBreakers(TYPES, { clock, log, metrics }),
       types: TYPES,
-      tuning: TUNINGS,
+      tuning: new Tunable(TUNINGS),
       channels: CHANNELS,
       uploadLimits: LIMITS,
       settleStore: (signal) => settler.settle(signal),

@@ -1,6 +1,7 @@
 // One data type, limits and tuning of the lanes in tests.
 
 import { DataTypes } from '../../engine/model/data-types.ts';
+import { Tunable } from '../../engine/tunable.ts';
 import { PLASMO, TOXO } from './dataset-samples.ts';
 
 /** Bytes of one upload and of one of its files; entries. */
@@ -13,7 +14,7 @@ const MAX_FILE_BYTES = 100_000;
 const RETRY = { tries: 12, baseMs: 1_000, maxMs: 600_000 };
 export const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
 /** The same for every lane. */
-export const TUNINGS = {
+export const TUNINGS = new Tunable({
   softDelete: TUNING,
   upload: TUNING,
   import: TUNING,
@@ -22,7 +23,7 @@ export const TUNINGS = {
   sharing: TUNING,
   reconciliation: TUNING,
   hardDelete: TUNING,
-};
+});
 
 export const TYPES = new DataTypes(
   [

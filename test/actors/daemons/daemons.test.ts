@@ -77,6 +77,30 @@ t.test('a full run at start and every full interval, a slim one in between; the 
   );
 });
 
+t.test('intervals may change: the next runs are counted from the last ones', async (t) => {
+  const { clock, runs, daemons, tree } = await setup(t);
+  await tree.start(never);
+  await clock.advance(40 * MINUTE_MS);
+  daemons.changeIntervals({
+    pruner: { pruneIntervalMs: 45 * MINUTE_MS },
+    reconciler: { fullRunIntervalMs: 2 * HOUR_MS, slimRunIntervalMs: 30 * MINUTE_MS },
+  });
+  await clock.advance(50 * MINUTE_MS);
+  daemons.changeIntervals({
+    pruner: { pruneIntervalMs: 10 * MINUTE_MS },
+    reconciler: { fullRunIntervalMs: HOUR_MS, slimRunIntervalMs: 40 * MINUTE_MS },
+  });
+  await clock.advance(40 * MINUTE_MS);
+  t.strictSame(
+    runs.filter((run) => !run.startsWith('prune')),
+    ['full 0', 'slim 25', 'slim 55', 'slim 85', 'full 125'],
+  );
+  t.strictSame(
+    runs.filter((run) => run.startsWith('prune')),
+    ['prune 45', 'prune 90', 'prune 100', 'prune 110', 'prune 120', 'prune 130'],
+  );
+});
+
 t.test('a full run stands for a slim one', async (t) => {
   const { clock, runs, tree } = await setup(t, { fullRunIntervalMs: 10 * MINUTE_MS });
   await tree.start(never);
