@@ -11,9 +11,10 @@ export const ADMIN_OPTIONS = {
   'admin-token': { type: 'string' },
   data: { type: 'string', path: 'directory' },
   json: { type: 'boolean' },
+  quiet: { type: 'boolean' },
 } as const;
 
-export const ADMIN_USAGE = '[--server URL --admin-token T | --data DIR] [--json]';
+export const ADMIN_USAGE = '[--server URL --admin-token T | --data DIR] [--json] [--quiet]';
 
 export interface AdminValues {
   readonly server?: string | undefined;

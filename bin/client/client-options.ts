@@ -13,9 +13,10 @@ export const CLIENT_OPTIONS = {
   data: { type: 'string', path: 'directory' },
   user: { type: 'string' },
   json: { type: 'boolean' },
+  quiet: { type: 'boolean' },
 } as const;
 
-export const CLIENT_USAGE = '[--server URL --token T | --data DIR [--user N]] [--json]';
+export const CLIENT_USAGE = '[--server URL --token T | --data DIR [--user N]] [--json] [--quiet]';
 
 export interface ClientValues {
   readonly server?: string | undefined;

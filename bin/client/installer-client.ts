@@ -9,6 +9,7 @@ import { FormData, type Response } from 'undici';
 import { Failure } from '../../engine/failure.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
 import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
+import { CountedFile } from './counted-file.ts';
 
 export interface ClientOptions {
   /** Base URL without trailing slash. */
@@ -35,6 +36,17 @@ export interface DatasetItem {
   readonly status: DatasetStatus;
 }
 
+/** What is sent with an upload: files, or the address of one. */
+export interface UploadSource {
+  readonly files: readonly string[];
+  readonly url?: string | undefined;
+  /** Called with the bytes of files that went out since the last call. */
+  readonly sent?: (bytes: number) => void;
+}
+
+/** Bytes that have come so far, and in all when the server says so. */
+export type Received = (bytes: number, total: number | undefined) => void;
+
 export class InstallerClient {
   readonly #options: ClientOptions;
 
@@ -42,26 +54,15 @@ export class InstallerClient {
     this.#options = options;
   }
 
-  async upload(
-    details: object,
-    files: readonly string[],
-    url: string | undefined,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const form = await formOf(details, files, url);
+  async upload(details: object, source: UploadSource, signal: AbortSignal): Promise<string> {
+    const form = await formOf(details, source);
     const response = await this.#call('/datasets', { method: 'POST', body: form }, signal);
     return ((await bodyOf(response)) as { datasetId: string }).datasetId;
   }
 
   /** As {@link upload}, in the place of a dataset; returns the id of the new one. */
-  async revise(
-    dataset: string,
-    details: object,
-    files: readonly string[],
-    url: string | undefined,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const form = await formOf(details, files, url);
+  async revise(dataset: string, details: object, source: UploadSource, signal: AbortSignal): Promise<string> {
+    const form = await formOf(details, source);
     const response = await this.#call(pathOf(dataset), { method: 'PUT', body: form }, signal);
     return ((await bodyOf(response)) as { datasetId: string }).datasetId;
   }
@@ -97,14 +98,16 @@ export class InstallerClient {
     dataset: string,
     which: 'upload' | 'install' | { readonly document: string },
     file: string,
+    received: Received,
     signal: AbortSignal,
   ): Promise<void> {
     const path = typeof which === 'string' ? which : `documents/${encodeURIComponent(which.document)}`;
     const response = await this.#call(`${pathOf(dataset)}/files/${path}`, {}, signal);
     if (!response.body) throw new Failure('transient', 'the server sent no body');
     const partial = `${file}.partial`;
+    const counted = countedBy(received, lengthOf(response));
     try {
-      await pipeline(Readable.fromWeb(response.body), createWriteStream(partial), { signal });
+      await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(partial), { signal });
       await rename(partial, file);
     } catch (error) {
       await rm(partial, { force: true });
@@ -125,11 +128,28 @@ export class InstallerClient {
 
 const pathOf = (dataset: string): string => `/datasets/${encodeURIComponent(dataset)}`;
 
-async function formOf(details: object, files: readonly string[], url: string | undefined): Promise<FormData> {
+function lengthOf(response: Response): number | undefined {
+  const header = response.headers.get('content-length');
+  return header === null ? undefined : Number(header);
+}
+
+function countedBy(received: Received, total: number | undefined) {
+  let sum = 0;
+  received(sum, total);
+  return async function* (pieces: AsyncIterable<Uint8Array>) {
+    for await (const piece of pieces) {
+      sum += piece.length;
+      received(sum, total);
+      yield piece;
+    }
+  };
+}
+
+async function formOf(details: object, { files, url, sent = () => {} }: UploadSource): Promise<FormData> {
   const form = new FormData();
   // The description goes first, so that a server refuses bad metadata before any data are sent.
   form.append('details', new Blob([stringifyJson(details)], { type: 'application/json' }), 'details.json');
   if (url !== undefined) form.append('url', url);
-  for (const file of files) form.append('dataFile', await openAsBlob(file), basename(file));
+  for (const file of files) form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
   return form;
 }

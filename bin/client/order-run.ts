@@ -16,18 +16,21 @@ export interface RunOrder<Run extends ReportedRun> {
 /**
  * Begins a run and asks again and again (50 ms to 2 s apart) until it has ended. Rejects when the server knows nothing of
  * the run any more: it was started anew.
+ * @param tell called with the run as it stands at each look, and with the one before it
  */
 export async function runToItsEnd<Run extends ReportedRun>(
   { start, runs }: RunOrder<Run>,
+  tell: (current: Run, before: Run | undefined) => void,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Run> {
-  const before = (await runs(signal)).last?.started;
+  const { last: before } = await runs(signal);
   await start(signal);
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.3, LONGEST_PAUSE_MS)) {
     const { current, last } = await runs(signal);
-    if (last && last.started !== before) return last;
+    if (last && last.started !== before?.started) return last;
     if (!current) throw new Failure('transient', 'the server knows nothing of the run any more; was it started anew?');
+    tell(current, before);
     await clock.sleep(pause, signal);
   }
 }

@@ -3,10 +3,11 @@
 import { listMails } from '../../engine/adapters/mail-directory.ts';
 import { importCatalogue } from '../access-database.ts';
 import { parse } from '../arguments.ts';
-import { oneLine } from '../client/one-line.ts';
 import { type Command, type CommandIo, EXIT } from '../command.ts';
 import { dataDir, defaultDataPath } from '../data-dir.ts';
 import { loadConfig } from '../load-config.ts';
+import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
+import { table } from '../terminal/table.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
@@ -17,7 +18,7 @@ const OPTIONS = {
 
 export const access: Command = {
   name: 'access',
-  usage: 'longshore access import FILE [--data DIR | --config FILE] | access mail [--data DIR] [--json]',
+  usage: 'longshore access import FILE [--data DIR | --config FILE] [--json] | access mail [--data DIR] [--json]',
   options: OPTIONS,
   words: ['import', 'mail'],
   async run(args, io) {
@@ -34,19 +35,25 @@ export const access: Command = {
       throw new UsageError('only one of --data and --config may be given');
     const configuration = await loadConfig(values.config ?? dir.config, io);
     const { read, changed } = await importCatalogue(configuration, file, io.signal);
-    io.out(`${read} datasets read, ${changed} new or changed\n`);
+    io.out(values.json ? jsonLine({ read, changed }) : `${read} datasets read, ${changed} new or changed\n`);
     return EXIT.ok;
   },
 };
 
+const MAIL_COLUMNS = [
+  { head: 'date', whole: true },
+  { head: 'to' },
+  { head: 'copies' },
+  { head: 'subject' },
+  { head: 'file', whole: true },
+] as const;
+
 async function printMails(path: string, asJson: boolean, io: CommandIo): Promise<void> {
   const mails = await listMails(path);
   if (asJson) {
-    io.out(`${JSON.stringify(mails, null, 2)}\n`);
+    io.out(jsonDocument(mails));
     return;
   }
-  for (const { date, to, cc, subject, file } of mails) {
-    const copied = cc.length > 0 ? ` (copies ${cc.join(', ')})` : '';
-    io.out(`${date}  ${oneLine(`${to.join(', ')}${copied}: ${subject}`)}\n    ${file}\n`);
-  }
+  const rows = mails.map(({ date, to, cc, subject, file }) => [date, to.join(', '), cc.join(', '), subject, file]);
+  io.out(table(MAIL_COLUMNS, rows, io.outTerminal));
 }

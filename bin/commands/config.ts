@@ -4,54 +4,67 @@ import { formatFault } from '../../config/fault.ts';
 import { jsonSchema } from '../../config/json-schema.ts';
 import { loadConfiguration } from '../../config/load.ts';
 import { namedFileFindings } from '../../config/named-files.ts';
-import { printDocument } from '../../config/print.ts';
+import { printDocument, shownDocument } from '../../config/print.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
+import { oneOf, parse } from '../arguments.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
+import { jsonDocument } from '../terminal/json-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+const WORDS = ['check', 'schema', 'print'] as const;
+const OPTIONS = { json: { type: 'boolean' } } as const;
 
 export const config: Command = {
   name: 'config',
-  usage: 'longshore config check FILE | longshore config schema | longshore config print FILE',
-  options: {},
-  words: ['check', 'schema', 'print'],
+  usage: 'longshore config check FILE [--json] | longshore config schema | longshore config print FILE [--json]',
+  options: OPTIONS,
+  words: WORDS,
   async run(args, io) {
-    const [verb, file, ...rest] = args;
-    if (verb === 'schema' && file === undefined) {
+    const { values, positionals } = parse(args, OPTIONS);
+    const [verb, file, ...rest] = positionals;
+    if (verb === undefined) throw new UsageError(`one of ${WORDS.join(', ')} is needed`);
+    const word = oneOf('', verb, WORDS);
+    if (word === 'schema' && file === undefined) {
       io.out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
       return EXIT.ok;
     }
-    if (file !== undefined && !file.startsWith('-') && rest.length === 0) {
-      if (verb === 'check') return check(file, io);
-      if (verb === 'print') return print(file, io);
-    }
-    io.err(`usage: ${config.usage}\n`);
-    return EXIT.usage;
+    if (word === 'schema' || file === undefined || rest.length > 0)
+      throw new UsageError(word === 'schema' ? 'schema takes no FILE' : `${word} needs one FILE`);
+    return await (word === 'check' ? check : print)(file, values.json === true, io);
   },
 };
 
 /** Loads the file and looks for the files and programs that it names. */
-async function check(file: string, io: CommandIo): Promise<ExitCode> {
-  const loaded = await load(file, io, true);
+async function check(file: string, asJson: boolean, io: CommandIo): Promise<ExitCode> {
+  const loaded = await load(file, io, true, asJson);
+  if (asJson) {
+    const { faults, warnings } = loaded.ok ? { ...loaded, faults: [] } : { ...loaded, warnings: [] };
+    io.out(jsonDocument({ file, ok: loaded.ok, faults, warnings }));
+  }
   if (!loaded.ok) return EXIT.configuration;
+  if (asJson) return EXIT.ok;
   const { installTargets, plugins } = loaded.configuration.installer;
   const targets = counted(installTargets.length, 'enabled install target');
   io.out(`${file}: ok, ${targets}, ${counted(Object.keys(plugins).length, 'plugin')}\n`);
   return EXIT.ok;
 }
 
-async function print(file: string, io: CommandIo): Promise<ExitCode> {
-  const loaded = await load(file, io, false);
+async function print(file: string, asJson: boolean, io: CommandIo): Promise<ExitCode> {
+  const loaded = await load(file, io, false, false);
   if (!loaded.ok) return EXIT.configuration;
-  io.out(printDocument(loaded.document));
+  io.out(asJson ? jsonDocument(shownDocument(loaded.document)) : printDocument(loaded.document));
   return EXIT.ok;
 }
 
-async function load(file: string, io: CommandIo, withFiles: boolean) {
+/** What is wrong goes to standard error, unless it is told otherwise. */
+async function load(file: string, io: CommandIo, withFiles: boolean, silent: boolean) {
   const loaded = await loadConfiguration(file, {
     env: io.env,
     ...(withFiles
       ? { check: (document, dir) => namedFileFindings(ROOT_SCHEMA, document, dir, io.env.PATH ?? '') }
       : {}),
   });
+  if (silent) return loaded;
   if (loaded.ok) for (const warning of loaded.warnings) io.err(`${file}: warning: ${warning}\n`);
   else for (const fault of loaded.faults) io.err(`${formatFault(fault)}\n`);
   return loaded;

@@ -2,13 +2,17 @@
 
 import { systemClock } from '../../engine/time.ts';
 import { type ClientValues, openClient } from '../client/client-options.ts';
-import { progressTeller } from '../client/progress-line.ts';
+import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, type FollowValues, follow } from '../client/follow.ts';
+import type { UploadSource } from '../client/installer-client.ts';
+import { showUpload } from '../client/show-transfer.ts';
 import { checkInputs, readDetails } from '../client/upload-inputs.ts';
-import { watchDataset } from '../client/watch-dataset.ts';
 import { type CommandIo, EXIT, type ExitCode } from '../command.ts';
+import { jsonLine } from '../terminal/json-text.ts';
+import { oneLine } from '../terminal/plain-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const CHANGE_OPTIONS = {
+  ...FOLLOW_OPTIONS,
   note: { type: 'string' },
   origin: { type: 'string', default: 'direct-upload' },
   details: { type: 'string', path: 'file' },
@@ -19,11 +23,10 @@ export const CHANGE_OPTIONS = {
 } as const;
 
 export const CHANGE_USAGE =
-  'revise ID FILE.. --note TEXT [--details FILE.json] [--url URL] [--origin ..] [--watch] | delete ID | undelete ID | ' +
-  'share ID --with USER [--revoke]';
+  `revise ID FILE.. --note TEXT [--details FILE.json] [--url URL] [--origin ..] [--watch ${FOLLOW_USAGE}] | ` +
+  'delete ID | undelete ID | share ID --with USER [--revoke]';
 
-export interface ChangeValues extends ClientValues {
-  readonly json?: boolean | undefined;
+export interface ChangeValues extends ClientValues, FollowValues {
   readonly note?: string | undefined;
   readonly origin: string;
   readonly details?: string | undefined;
@@ -42,13 +45,15 @@ export async function revise(
 ): Promise<ExitCode> {
   if (values.note === undefined) throw new UsageError('--note TEXT is needed: what is new in this revision');
   await checkInputs(files, values.url);
+  deadlineOf(values);
   const changes = await readDetails(values.details);
   const details = { origin: values.origin, ...changes, revisionNote: values.note };
   const client = await openClient(values, io);
-  const revision = await client.revise(id, details, files, values.url, io.signal);
-  io.out(values.json ? `${JSON.stringify({ datasetId: revision })}\n` : `${revision}\n`);
+  const send = (source: UploadSource) => client.revise(id, details, source, io.signal);
+  const revision = await showUpload(files, values.url, send, values, io, systemClock);
+  io.out(values.json ? jsonLine({ datasetId: revision }) : `${oneLine(revision)}\n`);
   if (!values.watch) return EXIT.ok;
-  const ending = await watchDataset(client, revision, [], progressTeller(io), systemClock, io.signal);
+  const ending = await follow(client, revision, values, io, systemClock, io.signal);
   return ending === 'installed' ? EXIT.ok : EXIT.failed;
 }
 
@@ -70,6 +75,6 @@ export async function share(id: string, values: ChangeValues, io: CommandIo): Pr
 }
 
 function done(id: string, what: string, values: ChangeValues, io: CommandIo): ExitCode {
-  io.out(values.json ? `${JSON.stringify({ datasetId: id })}\n` : `${id} ${what}\n`);
+  io.out(values.json ? jsonLine({ datasetId: id }) : `${id} ${what}\n`);
   return EXIT.ok;
 }

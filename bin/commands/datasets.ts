@@ -1,13 +1,16 @@
 // `longshore datasets list|show|download|revise|delete|undelete|share`.
 
 import { basename } from 'node:path';
-import { stringifyJson } from '../../engine/model/json.ts';
+import { systemClock } from '../../engine/time.ts';
 import { parse } from '../arguments.ts';
 import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
+import { progressLine, progressOf } from '../client/dataset-progress.ts';
 import type { DatasetItem } from '../client/installer-client.ts';
-import { progressOf } from '../client/watch-dataset.ts';
+import { showProgress } from '../client/show-transfer.ts';
 import { type Command, EXIT } from '../command.ts';
 import { suggestion } from '../nearest.ts';
+import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
+import { listing, table } from '../terminal/table.ts';
 import { UsageError } from '../usage-error.ts';
 import { CHANGE_OPTIONS, CHANGE_USAGE, remove, revise, share, undelete } from './dataset-changes.ts';
 
@@ -41,13 +44,13 @@ export const datasets: Command = {
           ...(values.ownership === undefined ? {} : { ownership: values.ownership }),
         };
         const items = await (await openClient(values, io)).list(query, io.signal);
-        io.out(values.json ? `${stringifyJson(items, 2)}\n` : items.map(line).join(''));
+        io.out(values.json ? jsonDocument(items) : table(COLUMNS, items.map(row), io.outTerminal));
         return EXIT.ok;
       }
       case 'show': {
         const client = await openClient(values, io);
         const item = await client.show(one(rest), io.signal);
-        io.out(values.json ? `${stringifyJson(item, 2)}\n` : describe(item));
+        io.out(values.json ? jsonDocument(item) : listing(describe(item), io.outTerminal));
         return EXIT.ok;
       }
       case 'download': {
@@ -57,8 +60,11 @@ export const datasets: Command = {
         const which = document === undefined ? (install ? 'install' : 'upload') : { document };
         const name = document === undefined ? `${basename(id)}-${install ? 'data' : 'upload'}.zip` : basename(document);
         const file = values.out ?? name;
-        await (await openClient(values, io)).download(id, which, file, io.signal);
-        io.out(values.json ? `${JSON.stringify({ datasetId: id, file })}\n` : `${file}\n`);
+        const client = await openClient(values, io);
+        using progress = showProgress({ label: basename(file), unit: 'bytes' }, values, io, systemClock);
+        await client.download(id, which, file, (bytes, total) => progress.at(bytes, total), io.signal);
+        progress.finish();
+        io.out(values.json ? jsonLine({ datasetId: id, file }) : `${file}\n`);
         return EXIT.ok;
       }
       case 'revise': {
@@ -87,22 +93,32 @@ function one(rest: readonly string[]): string {
 
 const state = (item: DatasetItem): string => {
   const progress = progressOf(item.status, item.installTargets);
-  return progress.ending ?? progress.text;
+  return progress.ending ?? progressLine(progress);
 };
 
-const line = (item: DatasetItem): string =>
-  `${item.datasetId}  ${item.created}  ${item.type.name}@${item.type.version}  ${state(item)}  ${item.name}\n`;
+const COLUMNS = [
+  { head: 'id', whole: true },
+  { head: 'created', whole: true },
+  { head: 'type' },
+  { head: 'state' },
+  { head: 'name' },
+] as const;
 
-function describe(item: DatasetItem & Record<string, unknown>): string {
-  const rows: readonly (readonly [string, unknown])[] = [
-    ['id', item.datasetId],
-    ['name', item.name],
-    ['summary', item.summary],
-    ['type', `${item.type.name}@${item.type.version}`],
-    ['visibility', item.visibility],
-    ['created', item.created],
-    ['targets', item.installTargets.join(', ')],
-    ['state', state(item)],
-  ];
-  return rows.map(([key, value]) => `${key.padEnd(12)}${String(value)}\n`).join('');
-}
+const row = (item: DatasetItem): readonly string[] => [
+  item.datasetId,
+  item.created,
+  `${item.type.name}@${item.type.version}`,
+  state(item),
+  item.name,
+];
+
+const describe = (item: DatasetItem & Record<string, unknown>): readonly (readonly [string, string])[] => [
+  ['id', item.datasetId],
+  ['name', item.name],
+  ['summary', String(item.summary)],
+  ['type', `${item.type.name}@${item.type.version}`],
+  ['visibility', String(item.visibility)],
+  ['created', item.created],
+  ['targets', item.installTargets.join(', ')],
+  ['state', state(item)],
+];

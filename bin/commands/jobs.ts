@@ -1,13 +1,14 @@
 // `longshore jobs`: how much every lane has to do, then the jobs, oldest first.
 
 import { LANES } from '../../engine/model/event.ts';
-import { stringifyJson } from '../../engine/model/json.ts';
 import { JOB_STATES } from '../../engine/ports/job-admin.ts';
 import { parse } from '../arguments.ts';
 import type { JobsReport, ReportedJob } from '../client/admin-client.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { oneLine } from '../client/one-line.ts';
-import { type Command, EXIT } from '../command.ts';
+import { type Command, type CommandIo, EXIT } from '../command.ts';
+import { duration } from '../terminal/amounts.ts';
+import { jsonDocument } from '../terminal/json-text.ts';
+import { table } from '../terminal/table.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
@@ -32,23 +33,37 @@ export const jobs: Command = {
       limit: LIMIT,
     };
     const report = await (await openAdminClient(values, io)).jobs(query, io.signal);
-    io.out(values.json ? `${stringifyJson(report, 2)}\n` : describe(report));
+    io.out(values.json ? jsonDocument(report) : describe(report, io));
     const { count, total } = report.meta;
     if (count < total) io.err(`the first ${count} of ${total} jobs; --lane and --state narrow the list\n`);
     return EXIT.ok;
   },
 };
 
-function describe({ lanes, results }: JobsReport): string {
-  const head = ['lane', 'queued', 'running', 'delayed', 'dead', 'oldest'];
-  const rows = lanes.map((lane) => [lane.lane, ...JOB_STATES.map((state) => lane[state]), `${lane.oldestSeconds} s`]);
-  const table = [head, ...rows].map(
-    ([lane, ...cells]) => `${String(lane).padEnd(16)}${cells.map((cell) => String(cell).padStart(9)).join('')}\n`,
-  );
-  return [...table, ...(results.length > 0 ? ['\n'] : []), ...results.map(line)].join('');
+const LANE_COLUMNS = [
+  { head: 'lane' },
+  ...[...JOB_STATES, 'oldest'].map((head) => ({ head, align: 'right' }) as const),
+] as const;
+const JOB_COLUMNS = [
+  { head: 'job', align: 'right' },
+  { head: 'lane', whole: true },
+  { head: 'state', whole: true },
+  { head: 'dataset', whole: true },
+  { head: 'owner', whole: true },
+  { head: 'created', whole: true },
+  { head: 'tries', align: 'right' },
+  { head: 'message' },
+] as const;
+
+function describe({ lanes, results }: JobsReport, { outTerminal }: Pick<CommandIo, 'outTerminal'>): string {
+  const depths = lanes.map((one) => [
+    one.lane,
+    ...JOB_STATES.map((state) => one[state]),
+    one.oldestSeconds === 0 ? '' : duration(one.oldestSeconds),
+  ]);
+  const summary = table(LANE_COLUMNS, depths, outTerminal);
+  return results.length === 0 ? summary : `${summary}\n${table(JOB_COLUMNS, results.map(row), outTerminal)}`;
 }
 
-function line({ id, lane, datasetId, owner, state, tries, created, message }: ReportedJob): string {
-  const why = message === undefined ? '' : `  ${oneLine(message)}`;
-  return `${id}  ${lane}  ${state}  ${datasetId}  owner ${owner}  ${created}  tries ${tries}${why}\n`;
-}
+const row = ({ id, lane, state, datasetId, owner, created, tries, message }: ReportedJob) =>
+  [id, lane, state, datasetId, owner, created, tries, message ?? ''] as const;

@@ -5,39 +5,48 @@ import { accessMigrations } from '../../engine/adapters/migrations/access.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
 import { reportMigrations } from '../../engine/adapters/migrations/report.ts';
-import { type Migration, migrate } from '../../engine/adapters/migrations.ts';
+import { type Migration, migrateTelling } from '../../engine/adapters/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../engine/log.ts';
+import { systemClock } from '../../engine/time.ts';
 import { accessConnection } from '../access-database.ts';
 import { parse } from '../arguments.ts';
+import { type ShowValues, showProgress } from '../client/show-transfer.ts';
 import { type Command, type CommandIo, EXIT } from '../command.ts';
 import { cacheConnection, targetConnection } from '../databases.ts';
 import { openDirectory } from '../directory.ts';
 import { loadConfig } from '../load-config.ts';
 import { reportConnection } from '../report-database.ts';
+import { jsonLine } from '../terminal/json-text.ts';
 import { UsageError } from '../usage-error.ts';
 
-const OPTIONS = { config: { type: 'string', path: 'file' } } as const;
+const OPTIONS = {
+  config: { type: 'string', path: 'file' },
+  json: { type: 'boolean' },
+  quiet: { type: 'boolean' },
+} as const;
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  usage: 'longshore migrate --config FILE',
+  usage: 'longshore migrate --config FILE [--json] [--quiet]',
   options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (values.config === undefined || positionals.length > 0)
       throw new UsageError('--config FILE is needed, and no more');
     const { installer, report, access } = await loadConfig(values.config, io);
-    await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), io);
-    if (report) await apply('report database', reportConnection({ report, installer }), await reportMigrations(), io);
-    if (access) await apply('access database', accessConnection({ access, installer }), await accessMigrations(), io);
+    await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), values, io);
+    if (report)
+      await apply('report database', reportConnection({ report, installer }), await reportMigrations(), values, io);
+    if (access)
+      await apply('access database', accessConnection({ access, installer }), await accessMigrations(), values, io);
     return EXIT.ok;
   },
 };
 
 export const migrateTargetCommand: Command = {
   name: 'migrate-target',
-  usage: 'longshore migrate-target ID --config FILE',
+  usage: 'longshore migrate-target ID --config FILE [--json] [--quiet]',
   options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
@@ -52,7 +61,7 @@ export const migrateTargetCommand: Command = {
     }
     const directory = openDirectory(installer.ldap, silentLogger());
     const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);
-    await apply(`target ${id}`, connection, await controlMigrations(), io);
+    await apply(`target ${id}`, connection, await controlMigrations(), values, io);
     return EXIT.ok;
   },
 };
@@ -61,9 +70,14 @@ async function apply(
   what: string,
   connection: PostgresOptions,
   migrations: readonly Migration[],
+  values: ShowValues,
   io: CommandIo,
 ): Promise<void> {
   await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
-  const applied = await migrate(db, connection.schema, migrations, io.signal);
+  using progress = showProgress({ label: what, unit: 'migrations', total: migrations.length }, values, io, systemClock);
+  const tell = (done: number): void => progress.at(done);
+  const applied = await migrateTelling(db, connection.schema, migrations, tell, io.signal);
+  progress.finish();
+  if (values.json) return io.out(jsonLine({ database: what, applied }));
   io.out(applied.length === 0 ? `${what}: up to date\n` : `${what}: applied ${applied.join(', ')}\n`);
 }

@@ -5,9 +5,12 @@ import { systemClock } from '../../engine/time.ts';
 import { parse } from '../arguments.ts';
 import type { PruneRun } from '../client/admin-client.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { oneLine } from '../client/one-line.ts';
 import { runToItsEnd } from '../client/order-run.ts';
+import { showProgress } from '../client/show-transfer.ts';
 import { type Command, EXIT } from '../command.ts';
+import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
+import { oneLine } from '../terminal/plain-text.ts';
+import { listing } from '../terminal/table.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = { ...ADMIN_OPTIONS, 'age-cutoff': { type: 'string' }, wait: { type: 'boolean' } } as const;
@@ -26,25 +29,27 @@ export const prune: Command = {
     const start = (signal: AbortSignal) => client.prune(ageCutoff, signal);
     if (!values.wait) {
       const started = await start(io.signal);
-      io.out(values.json ? `${JSON.stringify(started)}\n` : 'pruning started\n');
+      io.out(values.json ? jsonLine(started) : 'pruning started\n');
       return EXIT.ok;
     }
     const order = { start, runs: (signal: AbortSignal) => client.pruneRuns(signal) };
-    const report = await runToItsEnd(order, systemClock, io.signal);
-    io.out(values.json ? `${JSON.stringify(report, null, 2)}\n` : describe(report));
+    using progress = showProgress({ label: 'pruning', unit: 'datasets' }, values, io, systemClock);
+    const tell = (run: PruneRun): void => progress.at(run.pruned + run.trimmed + run.failures);
+    const report = await runToItsEnd(order, tell, systemClock, io.signal);
+    progress.finish();
+    io.out(values.json ? jsonDocument(report) : listing(describe(report), io.outTerminal));
     if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
     return report.failure === undefined && report.failures === 0 ? EXIT.ok : EXIT.failed;
   },
 };
 
-function describe(report: PruneRun): string {
+function describe(report: PruneRun): readonly (readonly [string, string | number])[] {
   const skipped = Object.entries(report.skipped).map(([reason, count]) => `${reason} ${count}`);
-  const rows = [
+  return [
     ['older than', report.cutoff],
     ['pruned', report.pruned],
     ['trimmed', report.trimmed],
     ['skipped', skipped.join(', ') || 0],
     ['failed', report.failures],
   ];
-  return rows.map(([name, value]) => `${String(name).padEnd(14)}${value}\n`).join('');
 }

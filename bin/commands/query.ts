@@ -9,6 +9,7 @@ import { type Command, type CommandIo, EXIT } from '../command.ts';
 import { ConfigurationError } from '../configuration-error.ts';
 import { dataDir, defaultDataPath } from '../data-dir.ts';
 import { runQuery } from '../query-run.ts';
+import { jsonLine } from '../terminal/json-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const PROGRAMS = Object.keys(QUERY_PROGRAMS) as readonly QueryProgram[];
@@ -19,6 +20,7 @@ const OPTIONS = {
   db: { type: 'string', multiple: true },
   query: { type: 'string', path: 'file' },
   'max-target-seqs': { type: 'string' },
+  json: { type: 'boolean' },
 } as const;
 
 const MAX_NUMBER = 2_147_483_647;
@@ -27,7 +29,7 @@ export const query: Command = {
   name: 'query',
   usage:
     `longshore query run [--data DIR | --config FILE] --program ${PROGRAMS.join('|')} --db NAME|PATH.. --query FILE ` +
-    '[--max-target-seqs N]',
+    '[--max-target-seqs N] [--json]',
   options: OPTIONS,
   words: ['run'],
   async run(args, io) {
@@ -45,7 +47,7 @@ export const query: Command = {
     const section = await reportSection(config ?? dataDir(data ?? defaultDataPath(process.getuid?.())).config, io);
     const run = { program, databases, query, maxTargetSequences, path: io.env.PATH ?? '' };
     const id = await runQuery(section, { ...run, onStderr: (line) => io.err(`${line}\n`) }, io.signal);
-    io.out(`${id}\n`);
+    io.out(values.json ? jsonLine({ queryJobId: id }) : `${id}\n`);
     return EXIT.ok;
   },
 };

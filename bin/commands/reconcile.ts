@@ -4,9 +4,12 @@ import { systemClock } from '../../engine/time.ts';
 import { parse } from '../arguments.ts';
 import type { ReconcileRun } from '../client/admin-client.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { oneLine } from '../client/one-line.ts';
 import { runToItsEnd } from '../client/order-run.ts';
+import { showProgress } from '../client/show-transfer.ts';
 import { type Command, EXIT } from '../command.ts';
+import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
+import { oneLine } from '../terminal/plain-text.ts';
+import { listing } from '../terminal/table.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = { ...ADMIN_OPTIONS, 'allow-deletes': { type: 'boolean' }, wait: { type: 'boolean' } } as const;
@@ -22,12 +25,18 @@ export const reconcile: Command = {
     const start = (signal: AbortSignal) => client.reconcile(values['allow-deletes'] === true, signal);
     if (!values.wait) {
       const started = await start(io.signal);
-      io.out(values.json ? `${JSON.stringify(started)}\n` : 'reconciliation started\n');
+      io.out(values.json ? jsonLine(started) : 'reconciliation started\n');
       return EXIT.ok;
     }
     const order = { start, runs: (signal: AbortSignal) => client.reconcileRuns(signal) };
-    const report = await runToItsEnd(order, systemClock, io.signal);
-    io.out(values.json ? `${JSON.stringify(report, null, 2)}\n` : describe(report));
+    using progress = showProgress({ label: 'reconciling', unit: 'datasets' }, values, io, systemClock);
+    // How many there are is known when all are seen; until then they are taken to be as many as the last time.
+    const tell = ({ listed }: ReconcileRun, before: ReconcileRun | undefined): void =>
+      progress.at(listed, before && Math.max(before.listed, listed));
+    const report = await runToItsEnd(order, tell, systemClock, io.signal);
+    progress.at(report.listed, report.listed);
+    progress.finish();
+    io.out(values.json ? jsonDocument(report) : listing(describe(report), io.outTerminal));
     if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
     if (report.braked !== undefined)
       io.err(`deletes were held back (--allow-deletes lets them go): ${oneLine(report.braked)}\n`);
@@ -35,16 +44,15 @@ export const reconcile: Command = {
   },
 };
 
-function describe(report: ReconcileRun): string {
+function describe(report: ReconcileRun): readonly (readonly [string, string | number])[] {
   const absent = Object.entries(report.absent).map(([database, count]) => `${database} ${count}`);
-  const rows = [
+  return [
     ['in the store', report.listed],
     ['malformed', report.malformed],
     ['reconciled', report.reconciled],
     ['absent', absent.join(', ') || 0],
     ['deleted', report.deleted],
     ['spared', report.spared],
-    ...report.leftOut.map(({ installTarget, reason }) => ['left out', `${installTarget}: ${oneLine(reason)}`]),
+    ...report.leftOut.map(({ installTarget, reason }) => ['left out', `${installTarget}: ${reason}`] as const),
   ];
-  return rows.map(([name, value]) => `${String(name).padEnd(14)}${value}\n`).join('');
 }

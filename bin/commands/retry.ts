@@ -3,6 +3,7 @@
 import { parse } from '../arguments.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
 import { type Command, EXIT } from '../command.ts';
+import { jsonLine } from '../terminal/json-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const retry: Command = {
@@ -13,7 +14,7 @@ export const retry: Command = {
     const { values, positionals } = parse(args, ADMIN_OPTIONS);
     const id = jobId(positionals);
     const retried = await (await openAdminClient(values, io)).retry(id, io.signal);
-    io.out(values.json ? `${JSON.stringify(retried)}\n` : `job ${retried.id} ${retried.state}\n`);
+    io.out(values.json ? jsonLine(retried) : `job ${retried.id} ${retried.state}\n`);
     return EXIT.ok;
   },
 };

@@ -7,6 +7,7 @@ import { ConfigurationError } from '../configuration-error.ts';
 import { dataDir, defaultDataPath } from '../data-dir.ts';
 import { loadConfig } from '../load-config.ts';
 import { localToken } from '../local-token.ts';
+import { jsonLine } from '../terminal/json-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
@@ -17,12 +18,13 @@ const OPTIONS = {
   'given-name': { type: 'string' },
   'family-name': { type: 'string' },
   email: { type: 'string' },
+  json: { type: 'boolean' },
 } as const;
 
 export const token: Command = {
   name: 'token',
   usage:
-    'longshore token --data DIR | --config FILE  --user N [--guest] [--given-name ..] [--family-name ..] [--email ..]',
+    'longshore token --data DIR | --config FILE  --user N [--guest] [--given-name ..] [--family-name ..] [--email ..] [--json]',
   options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
@@ -37,7 +39,8 @@ export const token: Command = {
       familyName: values['family-name'],
       email: values.email,
     };
-    io.out(`${await localToken(issuer, subject)}\n`);
+    const printed = await localToken(issuer, subject);
+    io.out(values.json ? jsonLine({ token: printed }) : `${printed}\n`);
     return EXIT.ok;
   },
 };

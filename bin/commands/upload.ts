@@ -3,14 +3,18 @@
 import { systemClock } from '../../engine/time.ts';
 import { parse } from '../arguments.ts';
 import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
-import { progressTeller } from '../client/progress-line.ts';
+import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, follow } from '../client/follow.ts';
+import type { UploadSource } from '../client/installer-client.ts';
+import { showUpload } from '../client/show-transfer.ts';
 import { checkInputs, readDetails } from '../client/upload-inputs.ts';
-import { watchDataset } from '../client/watch-dataset.ts';
 import { type Command, EXIT } from '../command.ts';
+import { jsonLine } from '../terminal/json-text.ts';
+import { oneLine } from '../terminal/plain-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = {
   ...CLIENT_OPTIONS,
+  ...FOLLOW_OPTIONS,
   type: { type: 'string' },
   target: { type: 'string', multiple: true },
   name: { type: 'string' },
@@ -27,17 +31,19 @@ export const upload: Command = {
   name: 'upload',
   usage:
     'longshore upload FILE.. --type NAME@VERSION --target ID.. --name .. --summary .. [--description ..] ' +
-    `[--visibility private|protected|public|controlled] [--details FILE.json] [--url URL] [--watch] ${CLIENT_USAGE}`,
+    `[--visibility private|protected|public|controlled] [--details FILE.json] [--url URL] [--watch ${FOLLOW_USAGE}] ${CLIENT_USAGE}`,
   options: OPTIONS,
   async run(args, io) {
     const { values, positionals: files } = parse(args, OPTIONS);
     await checkInputs(files, values.url);
+    deadlineOf(values);
     const client = await openClient(values, io);
     const details = await detailsOf(values);
-    const id = await client.upload(details, files, values.url, io.signal);
-    io.out(values.json ? `${JSON.stringify({ datasetId: id })}\n` : `${id}\n`);
+    const send = (source: UploadSource) => client.upload(details, source, io.signal);
+    const id = await showUpload(files, values.url, send, values, io, systemClock);
+    io.out(values.json ? jsonLine({ datasetId: id }) : `${oneLine(id)}\n`);
     if (!values.watch) return EXIT.ok;
-    const ending = await watchDataset(client, id, [], progressTeller(io), systemClock, io.signal);
+    const ending = await follow(client, id, values, io, systemClock, io.signal);
     return ending === 'installed' ? EXIT.ok : EXIT.failed;
   },
 };

@@ -29,10 +29,21 @@ const LOCK = 7_305_001;
  * files every name is unqualified (the search path is the schema). A file that changed after it was applied, or a
  * database newer than this program, is refused.
  */
-export async function migrate(
+export function migrate(
   db: Postgres,
   schema: string,
   migrations: readonly Migration[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  return migrateTelling(db, schema, migrations, () => {}, signal);
+}
+
+/** As {@link migrate}; tells after each migration how many are applied now, those of earlier runs included. */
+export async function migrateTelling(
+  db: Postgres,
+  schema: string,
+  migrations: readonly Migration[],
+  tell: (applied: number) => void,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const quoted = quoteIdentifier(schema);
@@ -44,7 +55,7 @@ export async function migrate(
     await sql.query(`create table if not exists ${quoted}.migration (
       number integer primary key, name text not null, checksum text not null, applied timestamptz not null default now())`);
   }, signal);
-  for (const migration of migrations) {
+  for (const [before, migration] of migrations.entries()) {
     await db.transaction(async (sql) => {
       await sql.query('select pg_advisory_xact_lock($1)', [LOCK]);
       const [known] = await sql.query<{ checksum: string }>(
@@ -68,6 +79,7 @@ export async function migrate(
       ]);
       applied.push(migration.number);
     }, signal);
+    tell(before + 1);
   }
   const [newest] = await db.query<{ number: number | null }>(`select max(number) as number from ${quoted}.migration`);
   if ((newest?.number ?? 0) > migrations.length)

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { type CommandIo, EXIT } from '../../bin/command.ts';
 import { config } from '../../bin/commands/config.ts';
+import { UsageError } from '../../bin/usage-error.ts';
 import { FIXTURES, SECRETS } from '../config/complete-document.ts';
 
 /** Both fixtures in a directory of their own, with the files that they name. */
@@ -118,16 +119,28 @@ t.test('schema prints JSON', async (t) => {
 });
 
 t.test('anything else is a usage error', async (t) => {
-  for (const args of [
-    [],
-    ['check'],
-    ['print'],
-    ['check', 'a', 'b'],
-    ['schema', 'x'],
-    ['other', 'x'],
-    ['check', '--all'],
-  ]) {
-    const { code, out, err } = await run(args);
-    t.same([code, out, err], [EXIT.usage, '', `usage: ${config.usage}\n`], args.join(' '));
-  }
+  for (const [args, message] of [
+    [[], 'one of check, schema, print is needed'],
+    [['check'], 'check needs one FILE'],
+    [['print'], 'print needs one FILE'],
+    [['check', 'a', 'b'], 'check needs one FILE'],
+    [['schema', 'x'], 'schema takes no FILE'],
+    [['chekc', 'x'], "'chekc': one of check, schema, print is needed; did you mean 'check'?"],
+    [['check', '--all'], "unknown option '--all'"],
+  ] as const)
+    await t.rejects(run(args), new UsageError(message), args.join(' '));
+});
+
+t.test('check and print are read by machines, too', async (t) => {
+  const dir = await setup(t);
+  const embedded = join(dir, 'embedded-form.yaml');
+  const good = await run(['check', embedded, '--json']);
+  t.strictSame([good.code, JSON.parse(good.out)], [EXIT.ok, { file: embedded, ok: true, faults: [], warnings: [] }]);
+  const contract = join(dir, 'contract-form.yaml');
+  const bad = await run(['check', contract, '--json'], {});
+  t.strictSame([bad.code, bad.err], [EXIT.configuration, '']);
+  const { ok, faults } = JSON.parse(bad.out) as { ok: boolean; faults: readonly unknown[] };
+  t.strictSame([ok, faults.length], [false, (await run(['check', contract], {})).err.trimEnd().split('\n').length]);
+  const [asJson, asYaml] = [await run(['print', embedded, '--json']), await run(['print', embedded])];
+  t.strictSame(JSON.parse(asJson.out), parse(asYaml.out));
 });

@@ -48,20 +48,21 @@ async function setup(t: Test) {
 
 t.test('jobs are shown as a table of lanes and a line each', async (t) => {
   const { access } = await setup(t);
-  const head = ['lane               queued  running  delayed     dead   oldest'];
-  const idle = (lane: string) => `${lane.padEnd(16)}        0        0        0        0      0 s`;
+  const head = ['lane            queued  running  delayed  dead  oldest'];
+  const idle = (lane: string) => `${lane.padEnd(14)}       0        0        0     0`;
   const created = '2026-01-01T00:00:00.000Z';
   t.strictSame(await run(jobs, access), {
     code: EXIT.ok,
     out: [
       ...head,
       ...['softDelete', 'upload'].map(idle),
-      'import                  1        1        0        1      5 s',
+      'import               1        1        0     1     5 s',
       ...['updateMeta', 'install', 'sharing', 'reconciliation', 'hardDelete'].map(idle),
       '',
-      `1  import  dead  d1  owner ${OWNER}  ${created}  tries 1  a bug in two lines`,
-      `2  import  running  d2  owner ${OWNER}  ${created}  tries 0`,
-      `3  import  queued  d3  owner ${OWNER}  ${created}  tries 0`,
+      'job  lane    state    dataset  owner             created                   tries  message',
+      `  1  import  dead     d1       ${OWNER}  ${created}      1  a bug in two lines`,
+      `  2  import  running  d2       ${OWNER}  ${created}      0`,
+      `  3  import  queued   d3       ${OWNER}  ${created}      0`,
       '',
     ].join('\n'),
     err: '',
@@ -87,7 +88,7 @@ t.test('who has more jobs than are listed is told', async (t) => {
     signal,
   );
   const { out, err } = await run(jobs, access);
-  t.equal(out.split('\n').filter((line) => line.includes('owner')).length, 1_000);
+  t.equal(out.split('\n').filter((line) => line.includes(OWNER)).length, 1_000);
   t.equal(err, 'the first 1000 of 1003 jobs; --lane and --state narrow the list\n');
 });
 

@@ -1,0 +1,22 @@
+// A file to be sent that tells how much of it went out. Its size is known, so that the server is told at once.
+
+export class CountedFile extends File {
+  readonly #sent: (bytes: number) => void;
+
+  /** @param sent called with the length of every piece, when the connection takes it */
+  constructor(content: Blob, name: string, sent: (bytes: number) => void) {
+    super([content], name);
+    this.#sent = sent;
+  }
+
+  override stream(): ReturnType<File['stream']> {
+    const sent = this.#sent;
+    const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(piece, controller) {
+        sent(piece.length);
+        controller.enqueue(piece);
+      },
+    });
+    return super.stream().pipeThrough(count);
+  }
+}

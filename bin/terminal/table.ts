@@ -1,0 +1,74 @@
+// Tables: a column is as wide as its widest cell. On a terminal that is too narrow for that, the widest columns give way
+// and their cells end with an ellipsis; elsewhere everything is whole.
+
+import { cutTo, displayWidth, padTo } from './display-width.ts';
+import { oneLine } from './plain-text.ts';
+import { styled, type Terminal } from './terminal.ts';
+
+export interface Column {
+  readonly head: string;
+  /** Numbers stand right. */
+  readonly align?: 'left' | 'right';
+  /** Cells are never cut: ids that people copy. */
+  readonly whole?: boolean;
+}
+
+const GAP = 2;
+/** Narrower than this nothing can be made out. */
+const LEAST = 6;
+
+/** Rows in the order of the columns. Cells may hold anything: they are made one harmless line. */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly (string | number)[])[],
+  terminal: Terminal | undefined,
+): string {
+  const [head = [], ...body] = tableLines(columns, rows, terminal?.columns());
+  return [styled(terminal, 'bold', head.join('')), ...body.map((cells) => cells.join(''))]
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
+}
+
+/** Names and what they stand for, a line each; values are cut to the terminal. */
+export function listing(rows: readonly (readonly [string, string | number])[], terminal: Terminal | undefined): string {
+  const cells = rows.map(([name, value]) => [`${name}  `, oneLine(String(value))] as const);
+  const width = Math.max(14, ...cells.map(([name]) => displayWidth(name)));
+  return cells
+    .map(([name, value]) => padTo(width, name) + (terminal ? cutTo(terminal.columns() - width, value) : value))
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
+}
+
+/** The cells of each line, padded and cut, heads first. @param width columns there are; undefined = any number */
+export function tableLines(
+  columns: readonly Column[],
+  rows: readonly (readonly (string | number)[])[],
+  width: number | undefined,
+): readonly (readonly string[])[] {
+  const lines = [columns.map(({ head }) => head), ...rows.map((row) => row.map((cell) => oneLine(String(cell))))];
+  const wanted = columns.map((_, at) => Math.max(...lines.map((line) => displayWidth(line[at] ?? ''))));
+  const widths = width === undefined ? wanted : fit(columns, wanted, width);
+  return lines.map((line) =>
+    columns.map(({ align }, at) => {
+      const own = widths[at] ?? 0;
+      const gap = at < columns.length - 1 ? ' '.repeat(GAP) : '';
+      return padTo(own, cutTo(own, line[at] ?? ''), align) + gap;
+    }),
+  );
+}
+
+/** The widest columns give way, each down to the width of the next, until everything fits. */
+function fit(columns: readonly Column[], wanted: readonly number[], width: number): readonly number[] {
+  const widths = [...wanted];
+  const elastic = columns.flatMap(({ whole, align }, at) => (whole || align === 'right' ? [] : [at]));
+  let over = widths.reduce((sum, one) => sum + one, 0) + GAP * (columns.length - 1) - width;
+  for (; over > 0; over--) {
+    const widest = elastic.reduce(
+      (best, at) => ((widths[at] ?? 0) > (widths[best] ?? 0) ? at : best),
+      elastic[0] ?? -1,
+    );
+    if ((widths[widest] ?? 0) <= LEAST) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
