@@ -13,8 +13,8 @@ export interface DownloadOptions {
   readonly key: string;
   readonly contentType: string;
   readonly fileName: string;
-  /** False lets a browser show it. */
-  readonly attachment?: boolean;
+  /** False lets a browser show it under its name; `unsaid` says neither. */
+  readonly attachment?: boolean | 'unsaid';
   /** What a 404 says. */
   readonly absent: string;
 }
@@ -38,8 +38,10 @@ export async function sendObject(context: RequestContext, store: Source, options
   const range = rangeOf(asked, info.size);
   const length = range ? range.to - range.from + 1 : info.size;
   const opened = context.wantsBody && length > 0 ? await open(store, info, range, options.absent, signal) : undefined;
-  const type = options.attachment === false ? 'inline' : 'attachment';
-  response.setHeader('content-disposition', contentDisposition(options.fileName, { type }));
+  if (options.attachment !== 'unsaid') {
+    const type = options.attachment === false ? 'inline' : 'attachment';
+    response.setHeader('content-disposition', contentDisposition(options.fileName, { type }));
+  }
   response.setHeader('content-type', options.contentType);
   response.setHeader('content-length', length);
   if (range) response.setHeader('content-range', `bytes ${range.from}-${range.to}/${info.size}`);

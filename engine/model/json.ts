@@ -3,7 +3,7 @@
 import { Failure } from '../failure.ts';
 
 /** Fields that hold a user id, in every document we read or write. */
-const USER_ID_FIELDS = new Set(['owner', 'user', 'userId', 'userID']);
+const USER_ID_FIELDS = new Set(['owner', 'user', 'userId', 'userID', 'guestID']);
 
 /**
  * Parses JSON; numbers under the user id fields become decimal text. Throws the engine's SyntaxError otherwise.

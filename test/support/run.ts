@@ -1,5 +1,5 @@
 // Runs one suite under tap with one PostgreSQL server for all of it; the last line is `N passed, N failed`.
-//   node test/support/run.ts [--suite unit|integration|matrix|e2e|contract|memory|browser|stack|observability] [--results FILE] [FILE ..]
+//   node test/support/run.ts [--suite unit|integration|matrix|e2e|contract|memory|binary|browser|stack|observability] [--results FILE] [FILE ..]
 // Files are given their own databases on that server by support/database.ts.
 
 import { spawn } from 'node:child_process';
@@ -17,7 +17,9 @@ import { freePort } from './ports.ts';
 const CONTRACT = 'test/e2e/contract-';
 const MEMORY = 'test/e2e/memory';
 /** Adapters and front ends on the real PostgreSQL. */
-const INTEGRATION = ['engine/adapters/', 'http/access/', 'http/handler/', 'http/installer/'].map((at) => `test/${at}`);
+const INTEGRATION = ['engine/adapters/', 'http/access/', 'http/handler/', 'http/installer/', 'http/report/'].map(
+  (at) => `test/${at}`,
+);
 /** Everything that can go wrong, one by one: many runs of whole stories. */
 const MATRIX = [
   ...['actors/crash', 'actors/reconciliation', 'actors/reconciler-', 'actors/rebuild'],
@@ -34,7 +36,16 @@ interface Suite {
 const SUITES: Readonly<Record<string, Suite>> = {
   unit: {
     tests: ['test/'],
-    exclude: ['test/e2e/', 'test/browser/', 'test/simulation/', 'test/stack/', 'test/observability/', ...INTEGRATION, ...MATRIX],
+    exclude: [
+      'test/e2e/',
+      'test/binary/',
+      'test/browser/',
+      'test/simulation/',
+      'test/stack/',
+      'test/observability/',
+      ...INTEGRATION,
+      ...MATRIX,
+    ],
     timeoutSeconds: 120,
     jobs: 4,
   },
@@ -45,6 +56,13 @@ const SUITES: Readonly<Record<string, Suite>> = {
   memory: { tests: [MEMORY], exclude: [], timeoutSeconds: 900, jobs: 1 },
   stack: { tests: ['test/stack/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
   observability: { tests: ['test/observability/'], exclude: [], timeoutSeconds: 120, jobs: 2 },
+  // The executable, and what starts and stops it in all ways.
+  binary: {
+    tests: ['test/binary/', 'test/e2e/serve', 'test/e2e/up'],
+    exclude: ['test/e2e/upload'],
+    timeoutSeconds: 240,
+    jobs: 1,
+  },
   browser: { tests: ['test/browser/'], exclude: [], timeoutSeconds: 120, jobs: 1 },
 };
 

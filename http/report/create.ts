@@ -1,0 +1,116 @@
+// POST /jobs: asks for a report. The same request is the same job, whoever asks for it and how often.
+
+import { checkProgram } from '../../engine/model/report/checks.ts';
+import { FORMAT_TYPE_NAMES, type FormatType } from '../../engine/model/report/format-types.ts';
+import { parseQueryJobId, type QueryJob } from '../../engine/model/report/query-job.ts';
+import { reportJobId } from '../../engine/model/report/report-job-id.ts';
+import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
+import type { ReportLink } from '../../engine/ports/report-jobs.ts';
+import type { RequestContext } from '../context.ts';
+import { unavailable } from '../errors.ts';
+import { describeValue } from '../installer/checks/describe.ts';
+import type { Faults } from '../installer/checks/faults.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { type BlastConfigReader, blastConfigReader } from './blast-config.ts';
+import { bodyReader, givenMeta, type ReadBody } from './bodies.ts';
+import { callersCollection, type LookupParts, now } from './job-lookup.ts';
+import { CreateChecks, CreateRequest, CreateResponse } from './schema.ts';
+
+export interface ReportLimits {
+  /** Jobs that may wait. */
+  readonly maxQueued: number;
+  /** Milliseconds after which a job that failed is run again for the same request. */
+  readonly retryAfterMs: number;
+}
+
+export interface CreateParts extends LookupParts {
+  readonly queries: Pick<QueryJobs, 'find'>;
+  readonly limits: ReportLimits;
+}
+
+const RETRY_SECONDS = 30;
+
+/** What a caller is told when no more jobs may wait. */
+export const queueIsFull = ({ maxQueued }: ReportLimits): Error =>
+  unavailable(`${maxQueued} report jobs wait already; try again later`, RETRY_SECONDS);
+
+export function createRoute(parts: CreateParts): Route {
+  const readBody = bodyReader(CreateChecks);
+  const readConfig = blastConfigReader();
+  return {
+    method: 'POST',
+    path: '/jobs',
+    access: 'user-or-guest',
+    operationId: 'createReportJob',
+    summary: 'Asks for a report of a query job; the same request is the same job',
+    body: {
+      description: 'Of which query job, and how it is formatted',
+      content: { 'application/json': { ...CreateRequest } },
+    },
+    responses: {
+      200: answer('The job is there', CreateResponse),
+      ...refusals({
+        400: 'The body is no JSON object',
+        413: 'The body is too large',
+        415: 'The body is no JSON',
+        422: 'Values are not accepted, or the query job is none that can be formatted',
+      }),
+    },
+    handler: async (context) => create(context, await readBody(context.request), readConfig, parts),
+  };
+}
+
+async function create(
+  context: RequestContext,
+  { body, faults }: ReadBody,
+  readConfig: BlastConfigReader,
+  parts: CreateParts,
+): Promise<void> {
+  const { jobs, limits, queries } = parts;
+  const { signal } = context;
+  const configuration = readConfig(body.blastConfig, faults);
+  const query = await findQuery(body.queryJobID, queries, faults, signal);
+  const formatType = configuration?.formatType ?? askedType(body.blastConfig);
+  if (query && formatType) checkProgram(formatType, query.program, faults);
+  if (!faults.empty || !configuration || !query) throw faults.refusal();
+  const { id: queryId, fingerprint } = query;
+  const id = reportJobId(configuration, query);
+  const link: ReportLink | undefined =
+    body.addToUserCollection === false
+      ? undefined
+      : { user: callersCollection(context), meta: givenMeta(body.userMeta) };
+  const at = now(parts);
+  const rules = { now: at, maxQueued: limits.maxQueued, failedBefore: new Date(at.getTime() - limits.retryAfterMs) };
+  const submission = await jobs.submit({ id, queryId, configuration, fingerprint }, link, rules, signal);
+  if (submission === 'full') throw queueIsFull(limits);
+  if (submission === 'queued') context.log.info({ report: id, query: queryId }, 'report queued');
+  await context.json(200, { reportJobID: id });
+}
+
+/** Undefined when there is none whose result can be formatted, which is a fault. */
+async function findQuery(
+  given: unknown,
+  queries: Pick<QueryJobs, 'find'>,
+  faults: Faults,
+  signal: AbortSignal,
+): Promise<QueryJob | undefined> {
+  // What is absent or no text is told already.
+  if (typeof given !== 'string') return undefined;
+  const path = ['queryJobID'];
+  const id = parseQueryJobId(given);
+  if (!id) {
+    faults.add(path, `is ${describeValue(given)}; 32 hexadecimal digits are required`);
+    return undefined;
+  }
+  const query = await queries.find(id, signal);
+  if (query?.status === 'complete') return query;
+  faults.add(path, query ? `is a query job that is ${query.status}; a complete one is required` : 'is no query job');
+  return undefined;
+}
+
+/** Of a configuration that has faults: so that what the query job says against it is told together with them. */
+function askedType(config: unknown): FormatType | undefined {
+  const asked = typeof config === 'object' && config !== null && 'formatType' in config ? config.formatType : undefined;
+  return FORMAT_TYPE_NAMES.find((name) => name === asked);
+}

@@ -1,0 +1,134 @@
+// The files of a complete job, and what the formatter said. They are made of what strangers named their sequences, so no
+// browser may run anything that is in them.
+
+import { create as contentDisposition } from 'content-disposition';
+import { mediaTypeOf } from '../../engine/model/report/command-line.ts';
+import { type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ReportJob } from '../../engine/ports/report-jobs.ts';
+import type { RequestContext } from '../context.ts';
+import { sendObject } from '../download.ts';
+import { forbidden, notFound } from '../errors.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route, RouteParameter } from '../route.ts';
+import { findJob, hasNoFiles, jobParam, type LookupParts } from './job-lookup.ts';
+import { FileList } from './schema.ts';
+
+export interface FilesParts extends LookupParts {
+  readonly store: Pick<ObjectStore, 'get' | 'head'>;
+}
+
+const ABSENT = 'There is no such job';
+const NOT_COMPLETE = 'The job is not complete, or has expired';
+const INERT = 'sandbox';
+
+const download: Readonly<Record<string, RouteParameter>> = {
+  download: {
+    description: 'True has the answer marked as an attachment (Content-Disposition)',
+    schema: { type: 'boolean', default: false },
+  },
+};
+
+export function fileRoutes(parts: FilesParts): readonly Route[] {
+  const access = 'user-or-guest';
+  return [
+    {
+      method: 'GET',
+      path: '/jobs/:id/files',
+      access,
+      operationId: 'listReportFiles',
+      summary: 'What a complete job has made, and report.zip with all of it',
+      params: jobParam,
+      responses: {
+        200: answer('The files', FileList),
+        304: { description: 'As before' },
+        ...refusals({ 403: NOT_COMPLETE, 404: ABSENT }),
+      },
+      handler: async (context) => {
+        const job = await findJob(context, parts);
+        await context.jsonList(filesOf(job, parts, context.signal));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/jobs/:id/files/:fileName',
+      access,
+      operationId: 'downloadReportFile',
+      summary: 'A file of a complete job',
+      queryToken: true,
+      params: { ...jobParam, fileName: { description: 'A name of the list', schema: { type: 'string' } } },
+      query: download,
+      responses: {
+        200: { description: 'The file, in the media type of its format', contentType: '*/*' },
+        206: { description: 'The asked range of it', contentType: '*/*' },
+        304: { description: 'It is what the caller has' },
+        ...refusals({
+          403: NOT_COMPLETE,
+          404: 'There is no such job, or it has no such file',
+          412: 'The file is another one than the caller wants',
+          416: 'The range is beyond the end',
+        }),
+      },
+      handler: (context) => sendFile(context, parts),
+    },
+    {
+      method: 'GET',
+      path: '/jobs/:id/stderr',
+      access,
+      operationId: 'getReportStderr',
+      summary: 'What the formatter said; of a failed job, why it failed in the last line',
+      queryToken: true,
+      params: jobParam,
+      query: download,
+      responses: {
+        200: { description: 'The text', contentType: 'text/plain' },
+        ...refusals({ 403: 'The job has not ended, or has expired', 404: ABSENT }),
+      },
+      handler: (context) => sendStderr(context, parts),
+    },
+  ];
+}
+
+/** One that is complete has files; a list without any is that of a job which expired just now. */
+async function* filesOf(job: ReportJob, { jobs }: FilesParts, signal: AbortSignal): AsyncGenerator<ReportFile> {
+  if (job.status !== 'complete') throw hasNoFiles(job);
+  let known = false;
+  for await (const { name, size } of jobs.files(job.id, signal)) {
+    known = true;
+    yield { name, size };
+  }
+  if (!known) throw hasNoFiles({ id: job.id, status: 'expired' });
+}
+
+async function sendFile(context: RequestContext, parts: FilesParts): Promise<void> {
+  const { jobs, store } = parts;
+  const { query, response, signal } = context;
+  const job = await findJob(context, parts);
+  if (job.status !== 'complete') throw hasNoFiles(job);
+  const { id, attempt, configuration } = job;
+  const fileName = context.param('fileName');
+  const absent = `report job ${id} has no file '${fileName}'`;
+  // Nothing else that the store may hold of the job.
+  const file = await jobs.file(id, fileName, signal);
+  if (!file) throw notFound(absent);
+  const attachment = query.download === true;
+  if (!attachment) response.setHeader('content-security-policy', INERT);
+  await sendObject(context, store, {
+    key: reportFileKey(id, attempt, file.name),
+    contentType: mediaTypeOf(configuration.formatType, file.name) ?? 'application/octet-stream',
+    fileName: file.name,
+    attachment: attachment || 'unsaid',
+    absent,
+  });
+}
+
+async function sendStderr(context: RequestContext, parts: FilesParts): Promise<void> {
+  const { query, response, signal } = context;
+  const { id, status } = await findJob(context, parts);
+  const text = await parts.jobs.stderr(id, signal);
+  if (text === undefined) throw forbidden(`report job ${id} is ${status}; only one that has ended tells what was said`);
+  if (query.download === true) response.setHeader('content-disposition', contentDisposition(`${id}-stderr.txt`));
+  else response.setHeader('content-security-policy', INERT);
+  response.setHeader('cache-control', 'private, no-cache');
+  context.text(200, 'text/plain; charset=utf-8', text);
+}

@@ -1,0 +1,167 @@
+// Report jobs of the caller's collection, and single jobs by id: the list, details, notes, leaving, queueing again.
+
+import { parseQueryJobId } from '../../engine/model/report/query-job.ts';
+import type { UserMeta } from '../../engine/model/report-job.ts';
+import type { ReportCollections } from '../../engine/ports/report-collections.ts';
+import type { RequestContext } from '../context.ts';
+import { forbidden, notFound } from '../errors.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { bodyReader, changedMeta } from './bodies.ts';
+import { type CreateParts, queueIsFull } from './create.ts';
+import { callersCollection, collectorOf, jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
+import { JobDetails, JobList, PatchChecks, PatchRequest } from './schema.ts';
+
+export interface JobsParts extends CreateParts {
+  readonly collections: ReportCollections;
+}
+
+const NOT_COLLECTED = "It is not in the caller's collection";
+const ABSENT = 'There is no such job';
+
+export function jobRoutes(parts: JobsParts): readonly Route[] {
+  const readPatch = bodyReader(PatchChecks);
+  const one = { path: '/jobs/:id', params: jobParam } as const;
+  const access = 'user-or-guest';
+  return [
+    {
+      method: 'GET',
+      path: '/jobs',
+      access,
+      operationId: 'listReportJobs',
+      summary: "The caller's report jobs, the newest first",
+      query: {
+        query_job_id: {
+          description: 'Only those of this query job; none when it is no id',
+          schema: { type: 'string' },
+        },
+      },
+      responses: { 200: answer('The jobs', JobList), 304: { description: 'As before' }, ...refusals({}) },
+      handler: (context) => list(context, parts),
+    },
+    {
+      ...one,
+      method: 'GET',
+      access: 'anyone-known',
+      operationId: 'getReportJob',
+      summary: 'A report job, whosever it is',
+      query: {
+        save_job: {
+          description: "Whether it is put into the caller's collection when it is not there",
+          schema: { type: 'boolean', default: true },
+        },
+      },
+      responses: {
+        200: answer('The job, with all options that the report depends on', JobDetails),
+        ...refusals({ 403: 'The Admin-Token is wrong', 404: ABSENT }),
+      },
+      handler: (context) => show(context, parts),
+    },
+    {
+      ...one,
+      method: 'PATCH',
+      access,
+      operationId: 'annotateReportJob',
+      summary: 'Changes what the caller notes about a job; null clears',
+      body: { description: 'What is to change', content: { 'application/json': { ...PatchRequest } } },
+      responses: {
+        204: { description: 'Changed' },
+        ...refusals({
+          400: 'The body is no JSON object',
+          404: NOT_COLLECTED,
+          413: 'The body is too large',
+          415: 'The body is no JSON',
+          422: 'Values are not accepted',
+        }),
+      },
+      handler: async (context) => {
+        const id = jobIdOf(context);
+        const { body, faults } = await readPatch(context.request);
+        if (!faults.empty) throw faults.refusal();
+        const change = changedMeta(body.userMeta);
+        if (!(await parts.collections.annotate(callersCollection(context), id, change, context.signal)))
+          throw notCollected(id);
+        context.empty(204);
+      },
+    },
+    {
+      ...one,
+      method: 'POST',
+      access,
+      operationId: 'requeueReportJob',
+      summary: 'Queues an expired job again',
+      responses: { 204: { description: 'It waits' }, ...refusals({ 403: 'The job has not expired', 404: ABSENT }) },
+      handler: (context) => requeue(context, parts),
+    },
+    {
+      ...one,
+      method: 'DELETE',
+      access,
+      operationId: 'removeReportJob',
+      summary: "Takes a job out of the caller's collection; others keep it",
+      responses: { 204: { description: 'Taken out' }, ...refusals({ 404: NOT_COLLECTED }) },
+      handler: async (context) => {
+        const id = jobIdOf(context);
+        if (!(await parts.collections.remove(callersCollection(context), id, context.signal))) throw notCollected(id);
+        context.empty(204);
+      },
+    },
+  ];
+}
+
+const notCollected = (id: string): Error => notFound(`report job '${id}' is not in your collection`);
+
+async function list(context: RequestContext, { collections }: JobsParts): Promise<void> {
+  const user = callersCollection(context);
+  const { query_job_id: asked } = context.query;
+  const queryId = asked === undefined ? undefined : parseQueryJobId(String(asked));
+  // No query job has such an id, so no job is of it.
+  if (asked !== undefined && !queryId) return context.jsonList(none());
+  const entries = collections.list(user, { queryId }, context.signal);
+  const shown = async function* () {
+    for await (const { id, queryId, status, meta } of entries)
+      yield { reportJobID: id, queryJobID: queryId, status, ...userMeta(meta) };
+  };
+  return context.jsonList(shown());
+}
+
+async function* none(): AsyncGenerator<never> {}
+
+async function show(context: RequestContext, parts: JobsParts): Promise<void> {
+  const id = jobIdOf(context);
+  const user = collectorOf(context);
+  const reader = user && { user, save: context.query.save_job !== false };
+  const found = await parts.jobs.read(id, reader, now(parts), context.signal);
+  if (!found) throw noJob(id);
+  const { job, meta } = found;
+  await context.json(200, {
+    reportJobID: id,
+    queryJobID: job.queryId,
+    status: job.status,
+    blastConfig: job.configuration,
+    ...userMeta(meta),
+  });
+}
+
+/** A user who has noted nothing has no notes. */
+const userMeta = (meta: UserMeta = {}): { readonly userMeta?: UserMeta } =>
+  Object.keys(meta).length === 0 ? {} : { userMeta: meta };
+
+async function requeue(context: RequestContext, parts: JobsParts): Promise<void> {
+  const { jobs, limits } = parts;
+  const id = jobIdOf(context);
+  const answered = await jobs.requeue(id, { now: now(parts), maxQueued: limits.maxQueued }, context.signal);
+  switch (answered) {
+    case 'queued':
+      context.log.info({ report: id }, 'expired report queued again');
+      return context.empty(204);
+    case 'refused':
+      throw forbidden(`report job ${id} has not expired`);
+    case 'absent':
+      throw noJob(id);
+    case 'full':
+      throw queueIsFull(limits);
+    default:
+      return answered satisfies never;
+  }
+}

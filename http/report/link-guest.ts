@@ -1,0 +1,81 @@
+// POST /link-guest: a user takes over what they collected as a guest. The guest's own token is the proof: the number of a
+// guest can be guessed.
+
+import { kindOf } from '../../engine/failure.ts';
+import { parseUserId } from '../../engine/model/ids.ts';
+import type { ReportCollections } from '../../engine/ports/report-collections.ts';
+import type { Caller } from '../caller.ts';
+import type { RequestContext } from '../context.ts';
+import { forbidden, HttpError } from '../errors.ts';
+import { describeValue } from '../installer/checks/describe.ts';
+import { refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import type { TokenVerifier } from '../tokens.ts';
+import { bodyReader } from './bodies.ts';
+import { LinkGuestChecks, LinkGuestRequest } from './schema.ts';
+
+export interface LinkGuestParts {
+  readonly collections: Pick<ReportCollections, 'handOver'>;
+  /** Of the guest's token; the one that the front end verifies its callers with. */
+  readonly verify: TokenVerifier | undefined;
+}
+
+const NOT_PROVED = 'the token is not a valid one of that guest';
+
+export function linkGuestRoute(parts: LinkGuestParts): Route {
+  const readBody = bodyReader(LinkGuestChecks);
+  return {
+    method: 'POST',
+    path: '/link-guest',
+    access: 'user',
+    operationId: 'linkGuest',
+    summary: "Moves a guest's collection into the caller's",
+    body: {
+      description: "The guest's token; the number of the guest may be given as well",
+      content: { 'application/json': { ...LinkGuestRequest } },
+    },
+    responses: {
+      204: { description: 'Moved' },
+      ...refusals({
+        400: 'The body is no JSON object',
+        403: 'The caller is no registered user, or the token is not a valid one of that guest',
+        413: 'The body is too large',
+        415: 'The body is no JSON',
+        422: 'Values are not accepted',
+      }),
+    },
+    handler: async (context) => {
+      const { body, faults } = await readBody(context.request);
+      const given = body.guestID ?? undefined;
+      const named = given === undefined ? undefined : parseUserId(String(given));
+      if (given !== undefined && !named)
+        faults.add(['guestID'], `is ${describeValue(given)}; a whole number from 1 is required`);
+      if (!faults.empty) throw faults.refusal();
+      const guest = await guestOf(String(body.guestToken), parts);
+      if (guest.kind !== 'guest' || (named !== undefined && named !== guest.userId)) throw forbidden(NOT_PROVED);
+      await link(context, guest, parts);
+    },
+  };
+}
+
+/** A token that is not accepted proves nothing; that it cannot be looked at just now is another matter. */
+async function guestOf(token: string, { verify }: LinkGuestParts): Promise<Caller> {
+  if (!verify) throw forbidden(NOT_PROVED);
+  try {
+    return await verify(token);
+  } catch (error) {
+    if (error instanceof HttpError && kindOf(error) === 'rejected') throw forbidden(NOT_PROVED);
+    throw error;
+  }
+}
+
+async function link(
+  context: RequestContext,
+  guest: Extract<Caller, { readonly kind: 'user' | 'guest' }>,
+  { collections }: LinkGuestParts,
+): Promise<void> {
+  const from = { id: guest.userId, guest: true };
+  const to = { id: context.userId, guest: false };
+  await collections.handOver(from, to, context.signal);
+  context.empty(204);
+}

@@ -1,0 +1,90 @@
+// What administrators do with report jobs: have them expire before their time, and see which failed.
+
+import type { FailedReport, ReportJobs } from '../../engine/ports/report-jobs.ts';
+import type { ReportExpiry } from '../../engine/ports/report-queue.ts';
+import type { Clock } from '../../engine/time.ts';
+import type { RequestContext } from '../context.ts';
+import { conflict } from '../errors.ts';
+import { answer, refusals } from '../installer/responses.ts';
+import type { Route } from '../route.ts';
+import { jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
+import { BrokenJobs } from './schema.ts';
+
+export interface MaintenanceParts {
+  readonly jobs: Pick<ReportJobs, 'failed'>;
+  readonly expiry: Pick<ReportExpiry, 'expire' | 'expireOne'>;
+  readonly clock: Clock;
+}
+
+const BATCH = 500;
+const WRONG_TOKEN = 'The Admin-Token is wrong';
+
+export function maintenanceRoutes(parts: MaintenanceParts): readonly Route[] {
+  const access = 'admin';
+  return [
+    {
+      method: 'DELETE',
+      path: '/maintenance/cache',
+      access,
+      operationId: 'expireReportJobs',
+      summary: 'All jobs that have ended expire; their files go soon after',
+      responses: { 204: { description: 'Expired' }, ...refusals({ 403: WRONG_TOKEN }) },
+      handler: (context) => expireAll(context, parts),
+    },
+    {
+      method: 'DELETE',
+      path: '/maintenance/cache/:id',
+      access,
+      operationId: 'expireReportJob',
+      summary: 'One job expires',
+      params: jobParam,
+      responses: {
+        204: { description: 'Expired' },
+        ...refusals({ 403: WRONG_TOKEN, 404: 'There is no such job', 409: 'The job has not ended' }),
+      },
+      handler: (context) => expireOne(context, parts),
+    },
+    {
+      method: 'GET',
+      path: '/maintenance/broken-jobs',
+      access,
+      operationId: 'listBrokenReportJobs',
+      summary: 'Jobs that failed, and why',
+      responses: {
+        200: answer('The jobs', BrokenJobs),
+        304: { description: 'As before' },
+        ...refusals({ 403: WRONG_TOKEN }),
+      },
+      handler: (context) => context.jsonList(broken(parts.jobs.failed(context.signal))),
+    },
+  ];
+}
+
+async function expireAll(context: RequestContext, { expiry, clock }: MaintenanceParts): Promise<void> {
+  // What ends from now on stays: there is an end to this.
+  const before = now({ clock });
+  let expired = 0;
+  for (let batch = BATCH; batch === BATCH; expired += batch) batch = await expiry.expire(before, BATCH, context.signal);
+  context.log.info({ expired }, 'reports expired on demand');
+  context.empty(204);
+}
+
+async function expireOne(context: RequestContext, { expiry }: MaintenanceParts): Promise<void> {
+  const id = jobIdOf(context);
+  const answered = await expiry.expireOne(id, context.signal);
+  if (answered === 'absent') throw noJob(id);
+  if (answered === 'running') throw conflict(`report job ${id} has not ended`);
+  context.log.info({ report: id }, 'report expired on demand');
+  context.empty(204);
+}
+
+async function* broken(jobs: AsyncIterable<FailedReport>): AsyncGenerator<object> {
+  for await (const { id, queryId, configuration, created, ended, failure } of jobs)
+    yield {
+      reportJobID: id,
+      rawConfig: { queryJobID: queryId, blastConfig: configuration },
+      createdOn: created.toISOString(),
+      failedOn: ended.toISOString(),
+      reason: failure,
+    };
+}

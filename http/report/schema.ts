@@ -1,0 +1,99 @@
+// What comes in and goes out of the report job service (contract 3, part A). Bodies are checked in bodies.ts, by these
+// schemas where they tell enough.
+
+import { type TSchema, Type } from 'typebox';
+import { BLAST_CONFIG_SCHEMA } from '../../engine/model/report/blast-config.ts';
+import { DEFAULT_FORMAT_TYPE } from '../../engine/model/report/format-types.ts';
+import { REPORT_STATUSES, SUMMARY_CHARACTERS } from '../../engine/model/report-job.ts';
+
+const CLOSED = { additionalProperties: false } as const;
+
+/** Ids in one request for statuses. */
+export const MAX_IDS = 10_000;
+
+/** Either case comes in, lower case goes out. */
+const JobId = Type.String({ minLength: 32, maxLength: 32, pattern: '^[\\dA-Fa-f]{32}$' });
+const Status = Type.Enum([...REPORT_STATUSES]);
+const ResolvedBlastConfig = Type.Unsafe({ ...BLAST_CONFIG_SCHEMA, required: ['formatType'] });
+
+export const UserMeta = Type.Object(
+  {
+    summary: Type.Optional(Type.String({ maxLength: SUMMARY_CHARACTERS, description: 'One line' })),
+    description: Type.Optional(Type.String({ description: 'Of any length' })),
+  },
+  CLOSED,
+);
+
+const orNull = (schema: TSchema): TSchema => Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** As it is checked: the id and the configuration are looked at by what knows more of them. */
+export const CreateChecks = Type.Object(
+  {
+    queryJobID: Type.String(),
+    blastConfig: Type.Optional(Type.Unknown()),
+    addToUserCollection: Type.Optional(Type.Boolean()),
+    userMeta: Type.Optional(UserMeta),
+  },
+  CLOSED,
+);
+
+export const CreateRequest = Type.Object(
+  {
+    queryJobID: JobId,
+    blastConfig: Type.Optional(Type.Unsafe({ ...BLAST_CONFIG_SCHEMA, default: { formatType: DEFAULT_FORMAT_TYPE } })),
+    addToUserCollection: Type.Optional(Type.Boolean({ default: true })),
+    userMeta: Type.Optional(UserMeta),
+  },
+  CLOSED,
+);
+export const CreateResponse = Type.Object({ reportJobID: JobId });
+
+export const PatchChecks = Type.Object({ userMeta: Type.Optional(UserMeta) }, CLOSED);
+
+export const PatchRequest = Type.Object(
+  {
+    userMeta: orNull(
+      Type.Object({
+        summary: orNull(Type.String({ maxLength: SUMMARY_CHARACTERS })),
+        description: orNull(Type.String()),
+      }),
+    ),
+  },
+  CLOSED,
+);
+
+export const JobList = Type.Array(
+  Type.Object({ reportJobID: JobId, queryJobID: JobId, status: Status, userMeta: Type.Optional(UserMeta) }),
+);
+
+export const JobDetails = Type.Object({
+  reportJobID: JobId,
+  queryJobID: JobId,
+  status: Status,
+  blastConfig: ResolvedBlastConfig,
+  userMeta: Type.Optional(UserMeta),
+});
+
+export const FileList = Type.Array(
+  Type.Object({ name: Type.String(), size: Type.Integer({ format: 'int64', minimum: 0, description: 'Bytes' }) }),
+);
+
+export const StatusesRequest = Type.Array(Type.String(), { maxItems: MAX_IDS });
+export const Statuses = Type.Record(Type.String(), Status);
+
+const GuestId = Type.Unsafe<string>({ type: 'integer', format: 'int64', minimum: 1 });
+export const LinkGuestChecks = Type.Object(
+  { guestToken: Type.String(), guestID: Type.Optional(Type.Unknown()) },
+  CLOSED,
+);
+export const LinkGuestRequest = Type.Object({ guestToken: Type.String(), guestID: Type.Optional(GuestId) }, CLOSED);
+
+export const BrokenJobs = Type.Array(
+  Type.Object({
+    reportJobID: JobId,
+    rawConfig: Type.Object({ queryJobID: JobId, blastConfig: ResolvedBlastConfig }),
+    createdOn: Type.String({ format: 'date-time' }),
+    failedOn: Type.String({ format: 'date-time' }),
+    reason: Type.String(),
+  }),
+);
