@@ -41,7 +41,7 @@ const calls = (outcome: string, values: string): Series =>
 const braked = (values: string): Series => one('longshore_reconciler_braked', {}, values);
 const runs = (result: string, values: string): Series =>
   one('longshore_daemon_runs_total', { daemon: 'pruner', result }, values);
-const leads = (values: string): Series => one('longshore_daemon_leader', { daemon: 'pruner' }, values);
+const leads = (values: string): Series => one('longshore_daemon_leader', { daemon: 'reconciler' }, values);
 const answered = (status: string, values: string): Series =>
   one('longshore_http_requests_total', { front_end: 'installer', route: '/datasets', method: 'GET', status }, values);
 const delay = (values: string): Series => one('nodejs_eventloop_lag_p99_seconds', {}, values);
@@ -191,11 +191,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: {
       series: leads('1 0x9'),
       at: '7m',
-      labels: { daemon: 'pruner' },
-      summary: 'No process runs daemon pruner.',
+      labels: { daemon: 'reconciler' },
+      summary: 'No process runs daemon reconciler.',
     },
     quiet: {
-      series: { ...leads('1 0x9'), 'longshore_daemon_leader{daemon="pruner",instance="b:8080"}': '0 1x9' },
+      series: {
+        ...leads('1 0x9'),
+        'longshore_daemon_leader{daemon="reconciler",instance="b:8080"}': '0 1x9',
+        'longshore_daemon_leader{daemon="pruner",instance="b:8080"}': '0x10',
+      },
       at: '7m',
     },
   },
