@@ -15,6 +15,7 @@ export interface FormatRow {
 
 const TEXT = { file: 'report.txt', mediaType: 'text/plain; charset=utf-8', several: false } as const;
 const TABLE = { file: 'report.tsv', mediaType: 'text/tab-separated-values; charset=utf-8', several: false } as const;
+const CSV = { file: 'report.csv', mediaType: 'text/csv; charset=utf-8', several: false } as const;
 const ASN1 = { file: 'report.asn1', mediaType: 'text/plain; charset=utf-8', several: false } as const;
 const JSON_FILE = { file: 'report.json', mediaType: 'application/json', several: false } as const;
 const XML = { file: 'report.xml', mediaType: 'application/xml', several: false } as const;
@@ -30,10 +31,7 @@ export const FORMAT_TYPES = [
   { name: 'tabular-with-comments', ...TABLE, content: 'one row for each alignment, comments begin with #' },
   { name: 'seqalign-text', ...ASN1, content: 'one ASN.1 text value for each query' },
   { name: 'seqalign-binary', ...ASN1, mediaType: 'application/octet-stream', content: 'ASN.1 in binary form' },
-  {
-    ...{ name: 'csv', file: 'report.csv', mediaType: 'text/csv; charset=utf-8', several: false },
-    content: 'one row for each alignment, no head',
-  },
+  { name: 'csv', ...CSV, content: 'one row for each alignment, no head' },
   { name: 'asn1', ...ASN1, content: 'the archive, which the formatter can read again' },
   // Several documents one after the other are no JSON document.
   { name: 'seqalign-json', ...JSON_FILE, mediaType: TEXT.mediaType, content: 'one JSON document after the other' },
