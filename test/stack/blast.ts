@@ -81,14 +81,15 @@ export async function makeAlias(
   return join(dir, name);
 }
 
-/** Searches and leaves the archive at `out`. */
+/** Searches and leaves the archive, or another output of that number, at `out`. */
 export async function search(
   program: QueryProgram,
   spec: { readonly dir: string; readonly database: string; readonly query: string; readonly out: string },
   more: readonly string[] = [],
+  format = 11,
 ): Promise<void> {
   const { dir, database, query, out } = spec;
-  await blast(program, ['-db', database, '-query', query, '-outfmt', '11', '-out', out, ...more], dir);
+  await blast(program, ['-db', database, '-query', query, '-outfmt', String(format), '-out', out, ...more], dir);
 }
 
 /** Runs a program of BLAST+; its standard error when it ended well. */

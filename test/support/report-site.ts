@@ -1,10 +1,11 @@
 // The report job service of the running program: `serve` with little else, on a database of the test's, with a formatter
 // that the test may stand in front of.
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetch } from 'undici';
 import { stringify } from 'yaml';
+import { QUERY_PROGRAMS } from '../../engine/model/report/query-job.ts';
 import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
 import { testDatabase } from './database.ts';
 import { freePortBase, type Running, running, tempDir } from './longshore.ts';
@@ -69,6 +70,7 @@ export async function reportSite(
   await writeFile(runs, '');
   const script = `#!/bin/sh\necho >>'${runs}'\n. '${before}'\n${formatter}\n`;
   await writeFile(join(bin, 'blast_formatter'), script, { mode: 0o755 });
+  for (const program of Object.keys(QUERY_PROGRAMS)) await symlink(`/usr/bin/${program}`, join(bin, program));
   const keys = await newKeyPair();
   await writeFile(join(dir, 'key.pub.pem'), keys.publicKeyPem);
   const port = await freePortBase();
