@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, globSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { buildStamp } from './build-stamp.ts';
@@ -18,11 +18,17 @@ import { billOfMaterials, licenceTexts, packageFolders } from './packages.ts';
 /** What the program reads of itself (engine/program-files.ts). */
 const ASSETS = ['engine/adapters/migrations/*/*.sql', 'config/samples/access-studies.yaml'];
 
+/** The Node.js that builds becomes the base of what it builds. */
+const RUNTIME = `node_modules/node-${process.platform}-${process.arch}`;
+
 const root = join(import.meta.dirname, '..', '..');
 const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
 if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only Linux on x64 is built for');
 const npm = process.env.npm_execpath;
 if (npm === undefined) throw new Error('start this with npm run build:binary');
+
+if (!(await realpath(process.execPath)).startsWith((await realpath(join(root, RUNTIME))) + sep))
+  throw new Error(`${process.execPath} is not the Node.js of ${RUNTIME}; start this with npm run build:binary`);
 
 const out = resolve(values.out);
 const stamp = buildStamp(root, process.env.SOURCE_DATE_EPOCH);
@@ -52,8 +58,7 @@ try {
     cwd: work,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const runtime = relative(await realpath(root), join(await realpath(process.execPath), '..', '..'));
-  const folders = packageFolders(inputs, runtime);
+  const folders = packageFolders(inputs, RUNTIME);
   await writeFile(join(out, 'longshore.cdx.json'), await billOfMaterials(root, npm, folders, stamp));
   await writeFile(join(out, 'longshore.licences.txt'), await licenceTexts(root, folders));
   const digest = createHash('sha256');

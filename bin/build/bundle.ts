@@ -17,6 +17,8 @@ export async function bundle(root: string, dir: string): Promise<Bundles> {
     bundle: true,
     platform: 'node',
     target: 'node26',
+    // Paths stand in the result: they start at the root, even when packages are linked from elsewhere.
+    preserveSymlinks: true,
     // Classes keep the names that logs and errors show.
     keepNames: true,
     // Optional native parts, which the libraries do without.

@@ -10,7 +10,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
-const ENTRY = join(ROOT, 'bin', 'longshore.ts');
+/** The program and what it is given first: from source, or the single executable that is named. */
+const [PROGRAM, ...FIRST] = process.env.LONGSHORE_BINARY
+  ? [process.env.LONGSHORE_BINARY]
+  : [process.execPath, join(ROOT, 'bin', 'longshore.ts')];
 
 interface Teardown {
   teardown(fn: () => unknown): void;
@@ -27,7 +30,7 @@ export async function longshore(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Finished> {
-  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const child = spawn(PROGRAM, [...FIRST, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -90,7 +93,7 @@ async function isFree(port: number): Promise<boolean> {
 
 /** `longshore up` on the directory, ready when it resolves; ended with the test, whatever happened. */
 export async function up(t: Teardown, dir: string, args: readonly string[] = []): Promise<Up> {
-  const child = spawn(process.execPath, [ENTRY, 'up', '--data', dir, ...args], {
+  const child = spawn(PROGRAM, [...FIRST, 'up', '--data', dir, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'close') as Promise<[number | null]>;
@@ -134,7 +137,7 @@ export async function running(
   args: readonly string[],
   options: { readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Running> {
-  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const child = spawn(PROGRAM, [...FIRST, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const exited = once(child, 'close') as Promise<[number | null]>;
   const stop = async (): Promise<number | null> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
