@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { ClearFailed } from '../actors/daemons/clear-failed.ts';
 import { Daemons } from '../actors/daemons/daemons.ts';
 import { datasetMetrics } from '../actors/jobs/dataset-metrics.ts';
-import type { LaneTuning } from '../actors/jobs/job-lane.ts';
 import { Scratch } from '../actors/jobs/scratch.ts';
 import type { UploadLimits } from '../actors/lanes/upload-lane.ts';
 import { PluginBreakers } from '../actors/plugins/plugin-breakers.ts';
@@ -12,14 +11,14 @@ import { topology } from '../actors/topology.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
-import type { LaneName } from '../engine/model/event.ts';
+import type { ProcessSettings } from '../engine/ports/process-settings.ts';
 import type { Scope } from '../engine/scope.ts';
-import { Tunable } from '../engine/tunable.ts';
 import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd } from './installer-front-end.ts';
+import type { LiveSettings } from './live-settings.ts';
 import { type CoreParts, openCore } from './open-core.ts';
 import { pluginHost } from './plugin-host.ts';
 import { reportService } from './report-service.ts';
@@ -53,6 +52,9 @@ export interface ComposeParts extends CoreParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Scratch space of this process alone; made, and emptied at start. */
   readonly scratchDir: string;
+  /** What of the configuration changes meanwhile. */
+  readonly live: LiveSettings;
+  readonly settings: ProcessSettings;
 }
 
 export async function compose(
@@ -65,7 +67,8 @@ export async function compose(
   const { containerCore, installer } = configuration;
   const core = await openCore(installer, parts, scope, signal);
   const types = dataTypes(installer.plugins, installer.installTargets);
-  const threads = workerThreads(threadData(configuration), { clock, log, metrics });
+  const data = threadData(configuration, parts.live);
+  const threads = workerThreads(data, { clock, log, metrics });
   const breakers = new PluginBreakers(types, { clock, log, metrics });
   const scratch = new Scratch(join(parts.scratchDir, 'jobs'));
   await scratch.clear();
@@ -75,6 +78,7 @@ export async function compose(
     ...{ types, clock, log, metrics, random: Math.random },
     settings: installer.daemons,
   });
+  parts.live.daemonIntervals.watch((intervals) => daemons.changeIntervals(intervals));
 
   const failedInstalls = new ClearFailed({ ...core, clock, log });
 
@@ -118,7 +122,7 @@ export async function compose(
     configuration,
     core,
     types,
-    { breakers, daemons, failedInstalls },
+    { breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
     auth,
     frontEndParts,
   );
@@ -142,9 +146,9 @@ export async function compose(
         tasks: threads.tasks,
         breakers,
         types,
-        tuning: new Tunable(laneTunings(installer.lanes)),
+        tuning: parts.live.lanes,
         channels: laneChannels(installer.lanes),
-        uploadLimits: uploadLimits(installer),
+        uploadLimits: uploadLimits(installer, parts.live),
         scratch,
         daemons,
         clock,
@@ -159,11 +163,7 @@ export async function compose(
       diskWatch(writtenFolders(configuration, hosted, parts.scratchDir), parts),
       // Last: what runs in this process can be asked by then.
       dependencyWatch(
-        [
-          ...watchedDependencies(core, threadData(configuration).plugins),
-          ...(reports?.watched ?? []),
-          ...(access?.watched ?? []),
-        ],
+        [...watchedDependencies(core, data.plugins), ...(reports?.watched ?? []), ...(access?.watched ?? [])],
         parts,
       ),
     ],
@@ -182,31 +182,19 @@ export async function compose(
   };
 }
 
-function uploadLimits({ restService, lanes }: Configuration['installer']): UploadLimits {
+function uploadLimits({ restService }: Configuration['installer'], { lanes }: LiveSettings): UploadLimits {
   const { maxUploadSize, userMaxStorageSize, urlUploads } = restService;
-  const atOnce = Math.ceil(lanes.upload.workerCount / 2);
-  const url = { maxUploadBytes: maxUploadSize, quotaBytes: userMaxStorageSize, atOnce };
+  const url = {
+    maxUploadBytes: maxUploadSize,
+    quotaBytes: userMaxStorageSize,
+    get atOnce() {
+      return Math.ceil(lanes.current.upload.workerCount / 2);
+    },
+  };
   return { maxTotalBytes: userMaxStorageSize, maxEntries: MAX_ENTRIES, ...(urlUploads.enabled ? { url } : {}) };
 }
 
 type Lanes = Configuration['installer']['lanes'];
-
-const laneTuning = (lane: Lanes['upload']): LaneTuning => ({
-  inMemoryQueueSize: lane.inMemoryQueueSize,
-  workerCount: lane.workerCount,
-  retry: { tries: lane.retry.tries, baseMs: lane.retry.baseMs, maxMs: lane.retry.maxMs },
-});
-
-const laneTunings = (lanes: Lanes): Readonly<Record<LaneName, LaneTuning>> => ({
-  softDelete: laneTuning(lanes.softDelete),
-  upload: laneTuning(lanes.upload),
-  import: laneTuning(lanes.import),
-  updateMeta: laneTuning(lanes.updateMeta),
-  install: laneTuning(lanes.install),
-  sharing: laneTuning(lanes.sharing),
-  reconciliation: laneTuning(lanes.reconciliation),
-  hardDelete: laneTuning(lanes.hardDelete),
-});
 
 function laneChannels({ upload: _fedByJobRows, ...lanes }: Lanes): Parameters<typeof topology>[0]['channels'] {
   const channel = (lane: Lanes['import']): { channel: string; key: string } => ({
@@ -224,12 +212,13 @@ function laneChannels({ upload: _fedByJobRows, ...lanes }: Lanes): Parameters<ty
   };
 }
 
-function threadData({ installer }: Configuration): ThreadData {
+function threadData({ installer }: Configuration, { pluginTimes }: LiveSettings): ThreadData {
   return {
     store: storeData(installer.objectStore),
     remote: urlUploads(installer),
     plugins: Object.entries(installer.plugins).map(([key, plugin]) => {
-      const { scripts, timeouts, server, token } = plugin;
+      const { scripts, server, token } = plugin;
+      const times = pluginTimes.get(key);
       const host = server.host.includes(':') ? `[${server.host}]` : server.host;
       return {
         key,
@@ -241,9 +230,7 @@ function threadData({ installer }: Configuration): ThreadData {
           installMeta: scripts.metaUpdate.maxDurationMs,
           uninstall: scripts.uninstall.maxDurationMs,
         },
-        connectMs: timeouts.connectMs,
-        bodyIdleMs: timeouts.idleMs,
-        marginMs: timeouts.replyMs,
+        ...(times ? { times } : {}),
       };
     }),
   };

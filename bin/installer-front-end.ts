@@ -1,12 +1,14 @@
 // The installer API of the configuration.
 
 import { webcrypto } from 'node:crypto';
-import type { Daemons } from '../actors/daemons/daemons.ts';
+import type { DaemonIntervals, Daemons } from '../actors/daemons/daemons.ts';
 import type { PluginBreakers } from '../actors/plugins/plugin-breakers.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { formatDuration } from '../engine/duration.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { FailedInstalls } from '../engine/ports/failed-installs.ts';
+import type { ProcessSettings } from '../engine/ports/process-settings.ts';
+import type { Tunable } from '../engine/tunable.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { liveInstallStatus } from '../http/installer/details/live-status.ts';
 import { installerRoutes } from '../http/installer/routes.ts';
@@ -20,6 +22,9 @@ export interface InstallerActors {
   readonly breakers: PluginBreakers;
   readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
   readonly failedInstalls: FailedInstalls;
+  readonly settings: ProcessSettings;
+  /** The latest. */
+  readonly intervals: Tunable<DaemonIntervals>;
 }
 
 export function installerFrontEnd(
@@ -46,6 +51,7 @@ export function installerFrontEnd(
         reconciler: actors.daemons.reconciler,
         pruner: actors.daemons.pruner,
         failedInstalls: actors.failedInstalls,
+        processSettings: actors.settings,
         sites: [...core.targets.values()],
         log: parts.log.child({ actor: 'installer' }),
         dataTypes: types,
@@ -59,11 +65,14 @@ export function installerFrontEnd(
           retentionMs: daemons.pruner.retentionWindowMs,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
           buildInfo: { name: 'longshore', version: VERSION, node: process.version },
-          reconciler: {
-            enabled: daemons.reconciler.enabled,
-            fullRunInterval: formatDuration(daemons.reconciler.fullRunIntervalMs),
-            slimRunInterval: formatDuration(daemons.reconciler.slimRunIntervalMs),
-            performDeletes: daemons.reconciler.performDeletes,
+          reconciler: () => {
+            const { fullRunIntervalMs, slimRunIntervalMs } = actors.intervals.current.reconciler;
+            return {
+              enabled: daemons.reconciler.enabled,
+              fullRunInterval: formatDuration(fullRunIntervalMs),
+              slimRunInterval: formatDuration(slimRunIntervalMs),
+              performDeletes: daemons.reconciler.performDeletes,
+            };
           },
           installTargets: installer.installTargets.map((target) => ({
             id: target.targetId,

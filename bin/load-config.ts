@@ -6,6 +6,13 @@ import { loadConfiguration } from '../config/load.ts';
 import { MAILS_WAIT } from '../config/warnings.ts';
 import type { CommandIo } from './command.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import type { SettingsFile } from './reloading.ts';
+
+/** A configuration and the file that it came from. */
+export interface LoadedConfig {
+  readonly configuration: Configuration;
+  readonly source: SettingsFile;
+}
 
 /**
  * The whole configuration.
@@ -14,10 +21,20 @@ import { ConfigurationError } from './configuration-error.ts';
 export async function loadConfig(
   file: string,
   io: Pick<CommandIo, 'env' | 'err'>,
-  { takesMails = false } = {},
+  options: { readonly takesMails?: boolean } = {},
 ): Promise<Configuration> {
-  const loaded = await loadConfiguration(file, { env: io.env });
+  return (await loadConfigFile(file, io, options)).configuration;
+}
+
+/** The same, for a process that may read the file anew. */
+export async function loadConfigFile(
+  file: string,
+  io: Pick<CommandIo, 'env' | 'err'>,
+  { takesMails = false }: { readonly takesMails?: boolean } = {},
+): Promise<LoadedConfig> {
+  const load = () => loadConfiguration(file, { env: io.env });
+  const loaded = await load();
   if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
   for (const warning of loaded.warnings) if (!(takesMails && warning === MAILS_WAIT)) io.err(`warning: ${warning}\n`);
-  return loaded.configuration;
+  return { configuration: loaded.configuration, source: { file, document: loaded.document, load } };
 }

@@ -1,9 +1,11 @@
 // From a configuration to a running service and to its end: waits for what it stands on, opens, starts, waits, stops in reverse. A second signal
 // ends the process at once (bin/longshore.ts).
 
+import { isatty } from 'node:tty';
 import type { Configuration } from '../config/configuration.ts';
-import { messageOf } from '../engine/failure.ts';
+import { aborted, messageOf } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
+import type { LogThreshold } from '../engine/log-threshold.ts';
 import { Metrics } from '../engine/metrics.ts';
 import { observeProcess } from '../engine/process-metrics.ts';
 import { Scope } from '../engine/scope.ts';
@@ -13,11 +15,20 @@ import type { Clock } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import { EXIT } from './command.ts';
 import { type Addresses, compose, type Service } from './compose.ts';
+import { LiveSettings } from './live-settings.ts';
+import { Reloading, type SettingsFile } from './reloading.ts';
+import { heedTuningSignals } from './tuning-signals.ts';
 import { vitalDependencies } from './vital-dependencies.ts';
 import { waitForDependencies } from './wait-for-dependencies.ts';
 
+const STDERR = 2;
+
 export interface ServiceOptions {
   readonly configuration: Configuration;
+  /** Where it came from, to be read anew. */
+  readonly source: SettingsFile;
+  /** Of the log. */
+  readonly threshold: LogThreshold;
   readonly clock: Clock;
   readonly log: Logger;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -34,16 +45,33 @@ export interface ServiceOptions {
 }
 
 /** Resolves with how it ended: `stopped` by the signal, or `broken` by itself. */
-export async function runService(options: ServiceOptions, signal: AbortSignal): Promise<'stopped' | 'broken'> {
-  const { clock, log, configuration, env, scratchDir, mailDir } = options;
+export async function runService(options: ServiceOptions, stop: AbortSignal): Promise<'stopped' | 'broken'> {
+  const { clock, log, configuration, source, threshold, env, scratchDir, mailDir } = options;
   const metrics = new Metrics();
+  const live = new LiveSettings(configuration, threshold);
+  const settings = new Reloading(source, live, threshold, log);
+  const terminal = new AbortController();
+  const signal = AbortSignal.any([stop, terminal.signal]);
+  const wasOnTerminal = isatty(STDERR);
+  using _signals = heedTuningSignals(
+    process,
+    {
+      settings,
+      log,
+      hungUp: () => wasOnTerminal && !isatty(STDERR),
+      hangUp: () => terminal.abort(aborted('the terminal is gone')),
+    },
+    signal,
+  );
+  signal.addEventListener('abort', () => settings.end(), { once: true });
   await using scope = new Scope({ clock, log });
   scope.use('process metrics', observeProcess(metrics, clock));
   let service: Service;
   try {
     const vital = vitalDependencies(configuration, { clock, log });
     await waitForDependencies(vital, { waitMs: configuration.containerCore.startupWaitMs, clock, log }, signal);
-    service = await compose(configuration, { clock, log, metrics, env, scratchDir, mailDir }, scope, signal);
+    const parts = { clock, log, metrics, env, scratchDir, mailDir, live, settings };
+    service = await compose(configuration, parts, scope, signal);
   } catch (error) {
     if (signal.aborted) return 'stopped';
     throw error;
@@ -52,6 +80,7 @@ export async function runService(options: ServiceOptions, signal: AbortSignal): 
   try {
     await tree.start(signal);
     service.ready.set(true);
+    settings.started();
     const broken: Promise<never>[] = [tree.broken, ...(options.foundation ? [options.foundation] : [])];
     await unlessAborted(Promise.race([options.ready(service.addresses(), signal), ...broken]), signal);
     await unlessAborted(Promise.race(broken), signal);
@@ -61,6 +90,7 @@ export async function runService(options: ServiceOptions, signal: AbortSignal): 
     log.error({ err: error }, 'the service broke');
     throw error;
   } finally {
+    settings.end();
     log.info({ reason: signal.aborted ? messageOf(signal.reason) : 'broken' }, 'shutting down');
     await shutDown(
       {

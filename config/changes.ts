@@ -43,7 +43,7 @@ export function changesBetween(schema: SchemaNode, before: unknown, after: unkno
 }
 
 /** A copy of the document with the changes made. */
-export function withChanges(document: unknown, changes: readonly SettingChange[]): unknown {
+export function withChanges(document: unknown, changes: readonly Pick<SettingChange, 'steps' | 'to'>[]): unknown {
   const copy = structuredClone(document);
   for (const { steps, to } of changes) {
     const holder = steps.slice(0, -1).reduce<unknown>(at, copy);

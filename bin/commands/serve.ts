@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createLogger } from '../../engine/log.ts';
+import { LogThreshold } from '../../engine/log-threshold.ts';
 import { systemClock } from '../../engine/time.ts';
 import { parse } from '../arguments.ts';
 import { type Command, EXIT } from '../command.ts';
-import { loadConfig } from '../load-config.ts';
+import { loadConfigFile } from '../load-config.ts';
 import { runService } from '../run-service.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -21,11 +22,14 @@ export const serve: Command = {
     const { values, positionals } = parse(args, OPTIONS);
     if (values.config === undefined || positionals.length > 0)
       throw new UsageError('--config FILE is needed, and no more');
-    const configuration = await loadConfig(values.config, io);
-    const log = createLogger({ level: configuration.containerCore.log.level, to: { fd: 1 } });
+    const { configuration, source } = await loadConfigFile(values.config, io);
+    const threshold = new LogThreshold(configuration.containerCore.log.level);
+    const log = createLogger({ level: threshold, to: { fd: 1 } });
     const ended = await runService(
       {
         configuration,
+        source,
+        threshold,
         clock: systemClock,
         log,
         env: io.env,

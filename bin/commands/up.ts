@@ -30,7 +30,7 @@ import { runDemo } from '../demo.ts';
 import { embeddedConfig } from '../embedded-config.ts';
 import { prepareDatabases } from '../embedded-databases.ts';
 import { freePort } from '../free-port.ts';
-import { loadConfig } from '../load-config.ts';
+import { loadConfigFile } from '../load-config.ts';
 import { runService } from '../run-service.ts';
 import { runtimeArgv } from '../runtime.ts';
 import { UsageError } from '../usage-error.ts';
@@ -75,7 +75,8 @@ export const up: Command = {
       log,
       io.signal,
     );
-    const configuration = withPorts(await loadConfig(dir.config, io, { takesMails: true }), portBase);
+    const { configuration: written, source } = await loadConfigFile(dir.config, io, { takesMails: true });
+    const configuration = withPorts(written, portBase);
     await prepareDatabases(configuration.installer, { port, password }, io.signal);
     if (configuration.access) await addMissing(configuration, SAMPLE_STUDIES, io.signal);
     threshold.set(configuration.containerCore.log.level);
@@ -87,6 +88,8 @@ export const up: Command = {
       const ended = await runService(
         {
           configuration,
+          source,
+          threshold,
           clock: systemClock,
           log,
           foundation,

@@ -5,7 +5,7 @@
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { aborted, defect, Failure, messageOf } from '../failure.ts';
 import { serialiseMetadata } from '../model/metadata.ts';
 import type {
@@ -28,14 +28,11 @@ import {
   readText,
   unexpectedCode,
 } from './plugin-http-replies.ts';
+import { type CallTimes, LONGEST_MS, readTimes } from './shared-times.ts';
 
-const CONNECT_MS = 10_000;
-const BODY_IDLE_MS = 60_000;
-const MARGIN_MS = 60_000;
+const TIMES: CallTimes = { connectMs: 10_000, bodyIdleMs: 60_000, marginMs: 60_000 };
 const PROBE_MS = 10_000;
 const MAX_REPLY_BYTES = 64 * 1024 ** 3;
-/** Longest wait of a timer. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 export interface PluginHttpOptions {
   /** Its key in the configuration, for messages. */
@@ -46,11 +43,8 @@ export interface PluginHttpOptions {
   readonly token?: string | undefined;
   /** Summed `maxDuration` of the scripts that each call runs; the answer may take that long and a margin. */
   readonly scriptMs: Readonly<Record<'import' | 'installData' | 'installMeta' | 'uninstall', number>>;
-  readonly connectMs?: number;
-  /** Longest silence while an answer's body flows. */
-  readonly bodyIdleMs?: number;
-  /** For the way there and back, on top of the scripts' own time. */
-  readonly marginMs?: number;
+  /** Fixed, or shared with whoever changes them (shared-times.ts); read at each call. */
+  readonly times?: Partial<CallTimes> | SharedArrayBuffer;
   /** Longest reply of an import. */
   readonly maxReplyBytes?: number;
 }
@@ -67,8 +61,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   constructor(options: PluginHttpOptions) {
     this.#options = options;
     this.#agent = new Agent({
-      connect: { timeout: options.connectMs ?? CONNECT_MS },
-      bodyTimeout: options.bodyIdleMs ?? BODY_IDLE_MS,
+      connect: (to, done) => buildConnector({ timeout: this.#times.connectMs })(to, done),
       pipelining: 0,
     });
   }
@@ -133,11 +126,12 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
         path: '/service-info',
         method: 'GET',
         headersTimeout: PROBE_MS,
+        bodyTimeout: PROBE_MS,
         signal,
       });
       await body.dump();
     } catch (error) {
-      throw failure(error, this.#where(''), this.#times(PROBE_MS), signal);
+      throw failure(error, this.#where(''), { headMs: PROBE_MS, idleMs: PROBE_MS }, signal);
     }
   }
 
@@ -152,7 +146,8 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     signal: AbortSignal,
     read: (answer: Answer, where: string) => Promise<Reply>,
   ): Promise<Reply> {
-    const { baseUrl, token, scriptMs, marginMs = MARGIN_MS } = this.#options;
+    const { baseUrl, token, scriptMs } = this.#options;
+    const { marginMs, bodyIdleMs } = this.#times;
     const where = this.#where(path);
     const headMs = Math.min(scriptMs[call] + marginMs, LONGEST_MS);
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.contentLength;
@@ -168,6 +163,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
         },
         body: typeof body === 'string' ? body : body.stream,
         headersTimeout: headMs,
+        bodyTimeout: bodyIdleMs,
         signal,
       });
       // Destroyed before its end it reports that it was; nobody needs to know.
@@ -178,7 +174,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
         answer.destroy();
       }
     } catch (error) {
-      throw failure((typeof body !== 'string' && body.fault()) || error, where, this.#times(headMs), signal);
+      throw failure((typeof body !== 'string' && body.fault()) || error, where, { headMs, idleMs: bodyIdleMs }, signal);
     } finally {
       if (typeof body !== 'string') body.stream.destroy();
     }
@@ -189,8 +185,9 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     return `plugin server ${key === undefined ? '' : `${key} at `}${baseUrl}${path}`;
   }
 
-  #times(headMs: number): AnswerTimes {
-    return { headMs, idleMs: this.#options.bodyIdleMs ?? BODY_IDLE_MS };
+  get #times(): CallTimes {
+    const { times } = this.#options;
+    return times instanceof SharedArrayBuffer ? readTimes(times) : { ...TIMES, ...times };
   }
 
   /** The whole reply or no file. */

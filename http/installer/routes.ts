@@ -11,6 +11,7 @@ import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
 import type { Route } from '../route.ts';
 import { allDatasetsRoute } from './admin/all-datasets.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';
@@ -20,6 +21,7 @@ import { failedInstallsRoute } from './admin/failed-installs.ts';
 import { jobRetryRoute } from './admin/job-retry.ts';
 import { jobsReportRoute } from './admin/jobs-report.ts';
 import { objectListingRoute } from './admin/object-listing.ts';
+import { processSettingsRoutes } from './admin/process-settings.ts';
 import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { pruneRoutes } from './admin/prune.ts';
 import { purgeDatasetRoute } from './admin/purge-dataset.ts';
@@ -67,6 +69,8 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
   readonly jobAdmin: JobAdmin;
   readonly reports: DatasetReports;
   readonly failedInstalls: FailedInstalls;
+  /** Of the process that answers. */
+  readonly processSettings: ProcessSettings;
   /** Control databases of the enabled install targets. */
   readonly sites: readonly Pick<InstallTarget, 'state'>[];
   readonly reconciler: ReconcilerControl;
@@ -113,5 +117,6 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     jobRetryRoute(options),
     ...reconcileRoutes(options),
     ...pruneRoutes(options),
+    ...processSettingsRoutes(options),
   ];
 }

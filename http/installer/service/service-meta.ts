@@ -10,19 +10,20 @@ export interface ServiceMetaSettings {
   readonly maxUploadBytes: number;
   readonly userMaxStorageBytes: number;
   readonly buildInfo: ServiceMeta['buildInfo'];
-  readonly reconciler: ServiceMeta['configuration']['daemons']['reconciler'];
+  /** As it is at present. */
+  readonly reconciler: () => ServiceMeta['configuration']['daemons']['reconciler'];
 }
 
 export function serviceMetaRoute(settings: ServiceMetaSettings, targets: InstallTargets): Route {
-  const meta: ServiceMeta = {
+  const meta = (): ServiceMeta => ({
     buildInfo: settings.buildInfo,
     configuration: {
       api: { maxUploadSize: settings.maxUploadBytes, userMaxStorageSize: settings.userMaxStorageBytes },
-      daemons: { reconciler: settings.reconciler },
+      daemons: { reconciler: settings.reconciler() },
       installTargets: targets.enabled().map(({ id, name }) => ({ id, name })),
     },
     features: { supportedArchiveTypes: [...ARCHIVE_EXTENSIONS] },
-  };
+  });
   return {
     method: 'GET',
     path: '/service-meta',
@@ -30,6 +31,6 @@ export function serviceMetaRoute(settings: ServiceMetaSettings, targets: Install
     operationId: 'getServiceMeta',
     summary: 'Limits, install targets and features of this installation',
     responses: { 200: answer('About this installation', ServiceMeta) },
-    handler: (context) => context.json(200, meta),
+    handler: (context) => context.json(200, meta()),
   };
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { PluginHttp, type PluginHttpOptions } from '../../../engine/adapters/plugin-http.ts';
+import { changeTimes, readTimes, shareTimes } from '../../../engine/adapters/shared-times.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../../engine/model/metadata.ts';
 import {
@@ -317,7 +318,7 @@ t.test('a server that says nothing is given up after the time of its scripts and
   const { removed, imported } = await setup(t, () => undefined, {
     key: 'genes',
     scriptMs: { ...SCRIPT_MS, uninstall: 50, import: 60 },
-    marginMs: 50,
+    times: { marginMs: 50 },
   });
   const expected = { kind: 'transient', unreachable: false, unanswered: false, maxTries: 3 };
   await t.rejects(removed(), {
@@ -328,7 +329,9 @@ t.test('a server that says nothing is given up after the time of its scripts and
 });
 
 t.test('an answer that stops in the middle is given up', async (t) => {
-  const { imported } = await setup(t, (_, response) => response.writeHead(200).write('PK'), { bodyIdleMs: 50 });
+  const { imported } = await setup(t, (_, response) => response.writeHead(200).write('PK'), {
+    times: { bodyIdleMs: 50 },
+  });
   await t.rejects(imported(), {
     kind: 'transient',
     unanswered: false,
@@ -336,3 +339,28 @@ t.test('an answer that stops in the middle is given up', async (t) => {
     message: /time-out, the answer stood still for 50 ms$/,
   });
 });
+
+t.test('time-outs that change hold for the next call, and leave alone the one under way', async (t) => {
+  const times = shareTimes({ connectMs: 10_000, bodyIdleMs: 10_000, marginMs: 10_000 });
+  const asked = Promise.withResolvers<ServerResponse>();
+  let calls = 0;
+  const scriptMs = { ...SCRIPT_MS, uninstall: 10 };
+  const { removed } = await setup(t, (_, response) => ++calls === 1 && asked.resolve(response), { scriptMs, times });
+  const first = removed();
+  const answer = await asked.promise;
+  changeTimes(times, { connectMs: 10_000, bodyIdleMs: 10_000, marginMs: 40 });
+  await t.rejects(removed(), { kind: 'transient', message: /no answer within 50 ms$/ });
+  answer.writeHead(200).end();
+  t.strictSame(await first, { kind: 'success' });
+});
+
+t.test(
+  'a thread reads the time-outs that another one changes, in whole milliseconds and within what a timer can',
+  async (t) => {
+    const memory = shareTimes({ connectMs: 0.2, bodyIdleMs: 60_000, marginMs: 90 * 86_400_000 });
+    t.strictSame(readTimes(structuredClone(memory)), { connectMs: 1, bodyIdleMs: 60_000, marginMs: 2 ** 31 - 1 });
+    const elsewhere = structuredClone(memory);
+    changeTimes(memory, { connectMs: 5, bodyIdleMs: 6, marginMs: 7 });
+    t.strictSame(readTimes(elsewhere), { connectMs: 5, bodyIdleMs: 6, marginMs: 7 });
+  },
+);

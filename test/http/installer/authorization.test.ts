@@ -152,6 +152,8 @@ const TABLE: Readonly<Record<string, Rule>> = {
   clearFailedInstalls: ADMINS,
   reportClearedInstalls: ADMINS,
   purgeDataset: ADMINS_ON_DATASETS,
+  reloadConfiguration: ADMINS,
+  setLogLevel: ADMINS,
 };
 
 const JSON_TYPE = { 'content-type': 'application/json' };

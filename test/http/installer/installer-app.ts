@@ -25,6 +25,7 @@ import { HttpServer } from '../../../http/server.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
 import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
 import { dataTypes, SETTINGS } from './installation.ts';
 
@@ -39,7 +40,7 @@ const settings: InstallerSettings = {
   retentionMs: 30 * 86_400_000,
   installTargets: SETTINGS,
   buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
-  reconciler: { enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true },
+  reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),
 };
 
 interface Teardown {
@@ -54,6 +55,7 @@ export interface AppOptions {
   readonly now?: () => number;
   /** Default: no lane has anything to do. */
   readonly jobs?: InstallerOptions['jobs'];
+  readonly processSettings?: InstallerOptions['processSettings'];
 }
 
 export interface App {
@@ -109,6 +111,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     edits: new PostgresDatasetEdits(db),
     reports: new PostgresDatasetReports(db),
     failedInstalls: new FakeFailedInstalls(),
+    processSettings: options.processSettings ?? new FakeProcessSettings(),
     sites: [],
     accounts,
     eventLog: { nextEventId: async () => ++events },

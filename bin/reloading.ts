@@ -1,0 +1,122 @@
+// The configuration file read anew while the program runs.
+//   starting   reloads wait until everything runs
+//   running    one reload after the other: read, checked whole, compared with what runs, taken over where that is possible
+//   ending     refused, also those that wait or read
+// What needs a restart is told at each reload until the restart, or until the file says again what runs.
+
+import { dirname, resolve } from 'node:path';
+import { changesBetween, type SettingChange, withChanges } from '../config/changes.ts';
+import type { Configuration } from '../config/configuration.ts';
+import { formatFault } from '../config/fault.ts';
+import type { LoadResult } from '../config/load.ts';
+import { ROOT_SCHEMA } from '../config/schema/root.ts';
+import { transient } from '../engine/failure.ts';
+import type { Logger } from '../engine/log.ts';
+import type { LogThreshold } from '../engine/log-threshold.ts';
+import type { LogLevel } from '../engine/model/log-level.ts';
+import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../engine/ports/process-settings.ts';
+import { unlessAborted } from '../engine/wait.ts';
+import type { LiveSettings } from './live-settings.ts';
+
+/** The file that the program was started with. */
+export interface SettingsFile {
+  readonly file: string;
+  /** What stood in it, complete, in its own words. */
+  readonly document: Readonly<Record<string, unknown>>;
+  /** Reads it anew, with the environment of the start. */
+  readonly load: () => Promise<LoadResult<Configuration>>;
+}
+
+const LOG_LEVEL = ['containerCore', 'log', 'level'] as const;
+
+export class Reloading implements ProcessSettings {
+  readonly #source: SettingsFile;
+  readonly #live: Pick<LiveSettings, 'apply'>;
+  readonly #threshold: LogThreshold;
+  readonly #log: Logger;
+  readonly #started = Promise.withResolvers<void>();
+  /** What runs, in the file's words. */
+  #document: unknown;
+  #ended = false;
+  #turn: Promise<unknown>;
+
+  constructor(source: SettingsFile, live: Pick<LiveSettings, 'apply'>, threshold: LogThreshold, log: Logger) {
+    this.#source = source;
+    this.#live = live;
+    this.#threshold = threshold;
+    this.#log = log.child({ actor: 'reloading' });
+    this.#document = source.document;
+    this.#turn = this.#started.promise;
+  }
+
+  /** Everything runs that takes settings over. */
+  started(): void {
+    this.#started.resolve();
+  }
+
+  /** Nothing is changed any more. */
+  end(): void {
+    this.#ended = true;
+    this.#started.resolve();
+  }
+
+  reload(signal: AbortSignal): Promise<ReloadAnswer> {
+    const mine = this.#turn.then(() => this.#reload());
+    this.#turn = mine.catch(() => undefined);
+    return unlessAborted(mine, signal);
+  }
+
+  get logLevel(): LogLevel {
+    return this.#threshold.level;
+  }
+
+  setLogLevel(level: LogLevel = this.#threshold.next): LevelChange {
+    const from = this.#threshold.level;
+    const change = { from, to: level };
+    this.#tell(change, 'log level changes', () => this.#threshold.set(level));
+    return change;
+  }
+
+  async #reload(): Promise<ReloadAnswer> {
+    this.#refuseAtTheEnd();
+    const { file, load } = this.#source;
+    const loaded = await load();
+    this.#refuseAtTheEnd();
+    if (!loaded.ok) {
+      const faults = loaded.faults.map((fault) => ({ path: fault.path, text: formatFault(fault) }));
+      this.#log.error(
+        { file, faults: faults.map(({ text }) => text) },
+        'configuration has faults; nothing was changed',
+      );
+      return { kind: 'faulty', faults };
+    }
+    const level = { steps: LOG_LEVEL, to: this.#threshold.level };
+    const running = withChanges(this.#document, [level]);
+    const { changes, unchanged } = changesBetween(ROOT_SCHEMA, running, loaded.document, dirname(resolve(file)));
+    const applied = changes.filter(({ live }) => live !== undefined);
+    const report = { ...reportOf(changes), unchanged };
+    const kinds = new Set(applied.flatMap(({ live }) => live ?? []));
+    this.#tell({ file, ...report }, 'configuration reloaded', () => this.#live.apply(kinds, loaded.configuration));
+    for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration warns');
+    this.#document = withChanges(running, applied);
+    return { kind: 'reloaded', report };
+  }
+
+  /** At the level before or after the change, whichever lets it pass. */
+  #tell(fields: object, message: string, change: () => unknown): void {
+    const before = this.#log.isLevelEnabled('info');
+    if (before) this.#log.info(fields, message);
+    change();
+    if (!before) this.#log.info(fields, message);
+  }
+
+  #refuseAtTheEnd(): void {
+    if (this.#ended) throw transient('the process ends: its configuration is not reloaded');
+  }
+}
+
+/** Values of live settings alone: others may be secrets. */
+const reportOf = (changes: readonly SettingChange[]): Pick<ReloadReport, 'applied' | 'needsRestart'> => ({
+  applied: changes.filter(({ live }) => live !== undefined).map(({ path, from, to }) => ({ path, from, to })),
+  needsRestart: changes.filter(({ live }) => live === undefined).map(({ path }) => ({ path })),
+});

@@ -1,0 +1,70 @@
+// POST /admin/rpc/config/reload: the process that answers reads its configuration anew; POST /admin/rpc/log/level: it logs
+// more or less than it did, until then.
+
+import { LOG_LEVELS, type LogLevel } from '../../../engine/model/log-level.ts';
+import type { ProcessSettings, SettingFault } from '../../../engine/ports/process-settings.ts';
+import { type HttpError, invalidInput } from '../../errors.ts';
+import type { Route } from '../../route.ts';
+import { answer, refusals } from '../responses.ts';
+import { LevelChanged, Reloaded } from '../schema/process-settings.ts';
+import { ADMIN_REFUSALS } from './refusals.ts';
+
+export interface ProcessSettingsOptions {
+  readonly processSettings: ProcessSettings;
+}
+
+export function processSettingsRoutes({ processSettings }: ProcessSettingsOptions): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/admin/rpc/config/reload',
+      access: 'admin',
+      operationId: 'reloadConfiguration',
+      summary:
+        'Has the process that answers read its configuration file anew: it takes over what may change while it runs, and tells what needs a restart',
+      responses: {
+        200: answer('What became of each setting that differs', Reloaded),
+        ...refusals({
+          ...ADMIN_REFUSALS,
+          422: 'The file has faults, told by key path as a start would tell them; nothing was changed',
+          503: 'The process ends',
+        }),
+      },
+      handler: async (context) => {
+        const outcome = await processSettings.reload(context.signal);
+        if (outcome.kind === 'faulty') throw faulty(outcome.faults);
+        await context.json(200, outcome.report);
+      },
+    },
+    {
+      method: 'POST',
+      path: '/admin/rpc/log/level',
+      access: 'admin',
+      operationId: 'setLogLevel',
+      summary: 'Has the process that answers log from this level on, until its configuration is reloaded or it ends',
+      query: {
+        level: {
+          description: 'Default: the next of info, debug, trace; after these, info',
+          schema: { type: 'string', enum: [...LOG_LEVELS] },
+        },
+      },
+      responses: {
+        200: answer('The level before, and now', LevelChanged),
+        ...refusals({ ...ADMIN_REFUSALS, 400: 'There is no such level' }),
+      },
+      handler: async (context) => {
+        // The query was checked against these.
+        const level = context.query.level as LogLevel | undefined;
+        const changed: LevelChanged = processSettings.setLogLevel(level);
+        await context.json(200, changed);
+      },
+    },
+  ];
+}
+
+function faulty(faults: readonly SettingFault[]): HttpError {
+  const byKey: Record<string, string[]> = {};
+  for (const { path, text } of faults) if (path !== '') byKey[path] = [...(byKey[path] ?? []), text];
+  const general = faults.filter(({ path }) => path === '').map(({ text }) => text);
+  return invalidInput('the configuration file has faults; nothing was changed', { general, byKey });
+}

@@ -1,0 +1,94 @@
+import t, { type Test } from 'tap';
+import { fetch } from 'undici';
+import { transient } from '../../../engine/failure.ts';
+import type { ProcessSettings } from '../../../engine/ports/process-settings.ts';
+import { processSettingsRoutes } from '../../../http/installer/admin/process-settings.ts';
+import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
+import { ADMIN_TOKEN, listen } from './installer-app.ts';
+import { responseFaults, schemaOf } from './response-check.ts';
+
+const RELOAD = '/admin/rpc/config/reload';
+const LEVEL = '/admin/rpc/log/level';
+
+async function setup(t: Test, reload?: ProcessSettings['reload']) {
+  const processSettings = new FakeProcessSettings(reload);
+  const routes = processSettingsRoutes({ processSettings });
+  const server = await listen(t, routes);
+  const post = async (path: string, headers: Record<string, string> = { 'admin-token': ADMIN_TOKEN }) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method: 'POST', headers });
+    const text = await response.text();
+    const route = routes.find((one) => path.split('?')[0] === one.path);
+    if (route && response.ok)
+      t.strictSame(responseFaults(schemaOf(routes, route.operationId, response.status), text), [], text);
+    return { status: response.status, body: JSON.parse(text) as Record<string, unknown> };
+  };
+  return { processSettings, post };
+}
+
+t.test('a reload tells what was taken over, what needs a restart and how much is as it was', async (t) => {
+  const report = {
+    applied: [
+      { path: 'installer.lanes.import.workerCount', from: 10, to: 2 },
+      { path: 'containerCore.log.level', from: 'info', to: 'debug' },
+    ],
+    needsRestart: [{ path: 'installer.cacheDb.password' }],
+    unchanged: 300,
+  };
+  const { post } = await setup(t, async () => ({ kind: 'reloaded', report }));
+  t.strictSame(await post(RELOAD), { status: 200, body: report });
+});
+
+t.test('a file with faults is 422 with each fault by its key path', async (t) => {
+  const faults = [
+    { path: '', text: 'F:1:1: found tabs; allowed: YAML' },
+    { path: 'installer.siteBuild', text: 'F:2:1: installer.siteBuild: found nothing' },
+    { path: 'installer.siteBuild', text: 'F:3:1: installer.siteBuild: given twice' },
+  ];
+  const { post } = await setup(t, async () => ({ kind: 'faulty', faults }));
+  t.strictSame(await post(RELOAD), {
+    status: 422,
+    body: {
+      status: 'invalid-input',
+      message: 'the configuration file has faults; nothing was changed',
+      errors: {
+        general: ['F:1:1: found tabs; allowed: YAML'],
+        byKey: {
+          'installer.siteBuild': [
+            'F:2:1: installer.siteBuild: found nothing',
+            'F:3:1: installer.siteBuild: given twice',
+          ],
+        },
+      },
+    },
+  });
+});
+
+t.test('a process that ends is 503', async (t) => {
+  const { post } = await setup(t, async () => {
+    throw transient('the process ends');
+  });
+  t.match(await post(RELOAD), { status: 503, body: { status: 'server-error' } });
+});
+
+t.test('the log level is set, or goes to the next, and the answer tells both', async (t) => {
+  const { processSettings, post } = await setup(t);
+  t.strictSame(await post(`${LEVEL}?level=trace`), { status: 200, body: { from: 'info', to: 'trace' } });
+  t.equal(processSettings.logLevel, 'trace');
+  t.strictSame(await post(LEVEL), { status: 200, body: { from: 'trace', to: 'debug' } });
+  const { status, body } = await post(`${LEVEL}?level=loud`);
+  t.strictSame(
+    [status, body.message],
+    [400, "query parameter 'level' is 'loud': one of trace, debug, info, warn, error, silent"],
+  );
+  t.equal(processSettings.logLevel, 'debug');
+});
+
+t.test('nobody but an administrator may', async (t) => {
+  const { processSettings, post } = await setup(t);
+  for (const path of [RELOAD, `${LEVEL}?level=trace`]) {
+    t.match(await post(path, {}), { status: 401 });
+    t.match(await post(path, { 'admin-token': 'b'.repeat(40) }), { status: 403 });
+    t.match(await post(path, { authorization: 'Bearer 42' }), { status: 401 });
+  }
+  t.equal(processSettings.logLevel, 'info');
+});
