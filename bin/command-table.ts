@@ -49,6 +49,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'show what the lanes have to do (administrators)',
     load: async () => (await import('./commands/jobs.ts')).jobs,
   },
+  top: {
+    summary: 'show lanes, workers, daemons and dependencies live',
+    load: async () => (await import('./commands/top.ts')).top,
+  },
   retry: {
     summary: 'have a delayed or dead job tried again (administrators)',
     load: async () => (await import('./commands/retry.ts')).retry,

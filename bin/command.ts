@@ -1,5 +1,6 @@
 // What a command is: parsed arguments in, exit code out. Progress and faults go to stderr, results to stdout.
 
+import type { Keyboard } from './terminal/keyboard.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** `refusedData` is for the scripts of the sample plugins alone (plugin wire protocol). */
@@ -16,6 +17,8 @@ export interface CommandIo {
   readonly outTerminal?: Terminal | undefined;
   /** Standard error when it is a terminal: progress is drawn on it. */
   readonly errTerminal?: Terminal | undefined;
+  /** Keys as they are pressed; undefined where standard input is no terminal. Asked for by who needs it: it is opened then. */
+  readonly keyboard?: () => Keyboard | undefined;
   /** Aborts on SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
 }

@@ -8,6 +8,7 @@ import { type Command, EXIT, type ExitCode } from './command.ts';
 import { COMMANDS, HIDDEN } from './command-table.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { suggestion } from './nearest.ts';
+import { keyboardOf } from './terminal/keyboard.ts';
 import { terminalOf } from './terminal/terminal.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -42,6 +43,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
       err: (text) => print(2, text),
       outTerminal: terminalOf(process.stdout, env, (text) => print(1, text)),
       errTerminal: terminalOf(process.stderr, env, (text) => print(2, text)),
+      keyboard: () => keyboardOf(process.stdin),
       signal: stopSignal(process),
     });
   } catch (error) {

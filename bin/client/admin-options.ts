@@ -23,14 +23,23 @@ export interface AdminValues {
 }
 
 export async function openAdminClient(values: AdminValues, io: Pick<CommandIo, 'env'>): Promise<AdminClient> {
+  const { server, adminToken } = await adminAccess(values, io);
+  if (adminToken === undefined)
+    throw new UsageError('--server needs --admin-token T (or the variable LONGSHORE_ADMIN_TOKEN)');
+  return new AdminClient({ server, adminToken });
+}
+
+/** Where the server is, and the token if there is one: not all that operators ask for needs it. */
+export async function adminAccess(
+  values: AdminValues,
+  io: Pick<CommandIo, 'env'>,
+): Promise<{ readonly server: string; readonly adminToken: string | undefined }> {
   if (values.server !== undefined) {
     // Others on the machine can read a command line, but not the environment.
     const adminToken = values['admin-token'] ?? io.env.LONGSHORE_ADMIN_TOKEN;
-    if (adminToken === undefined)
-      throw new UsageError('--server needs --admin-token T (or the variable LONGSHORE_ADMIN_TOKEN)');
-    return new AdminClient({ server: values.server.replace(/\/+$/, ''), adminToken });
+    return { server: values.server.replace(/\/+$/, ''), adminToken };
   }
   const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   const { installer, adminToken } = await readEndpoints(dir);
-  return new AdminClient({ server: installer, adminToken: values['admin-token'] ?? adminToken });
+  return { server: installer, adminToken: values['admin-token'] ?? adminToken };
 }

@@ -32,7 +32,7 @@ export async function callApi({ server, path, ...init }: ApiCall, signal: AbortS
   try {
     response = await fetch(server + path, { ...init, signal });
   } catch (error) {
-    if (signal.aborted) throw signal.reason;
+    if (signal.aborted) throw isTimeout(signal.reason) ? silent(server, error) : signal.reason;
     const cause = (error as { cause?: unknown }).cause ?? error;
     throw new Failure('transient', `${server}: ${messageOf(cause)}`, { cause: error, unreachable: true });
   }
@@ -40,9 +40,14 @@ export async function callApi({ server, path, ...init }: ApiCall, signal: AbortS
   return response;
 }
 
+const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
+
+const silent = (server: string, cause: unknown): Failure =>
+  new Failure('transient', `${server}: no answer in time`, { cause, unreachable: true });
+
 /** For calls whose answer is short. */
-export const withDeadline = (signal: AbortSignal): AbortSignal =>
-  AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
+export const withDeadline = (signal: AbortSignal, ms = CALL_MS): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 
 /** JSON as it was meant, anything else as text. */
 export async function bodyOf(response: Response): Promise<unknown> {

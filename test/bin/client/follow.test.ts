@@ -13,7 +13,7 @@ const installing = (data: string, messages: readonly string[] = []): DatasetStat
   import: { status: 'complete', messages: ['two genes\u001b[2J are unknown'] },
   install: [{ installTarget: 'AlphaDB', data: { status: data, messages }, meta: { status: 'complete' } }],
 });
-const AWAY = transient('http://x: refused', { unreachable: true, message: /refused/ });
+const AWAY = transient('http://x: refused', { unreachable: true });
 
 /** A server that answers in turn, the last answer for ever, and an io that remembers. */
 function setup(answers: readonly (DatasetStatus | Error)[], errTerminal?: FakeTerminal) {

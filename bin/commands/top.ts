@@ -1,0 +1,113 @@
+// `longshore top`: what a running server does, again and again, until q, Ctrl-C or SIGTERM. A server that goes away is
+// said to be away and asked again; one that never answered is a failure.
+
+import { aborted, Failure, messageOf } from '../../engine/failure.ts';
+import { systemClock } from '../../engine/time.ts';
+import { parse } from '../arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, adminAccess } from '../client/admin-options.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
+import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
+import { Screen } from '../terminal/screen.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { type Away, frameOf } from '../top/frame.ts';
+import { type Overview, overviewOf } from '../top/overview.ts';
+import { type Reading, type ReadingSource, read } from '../top/reading.ts';
+import { UsageError } from '../usage-error.ts';
+
+const OPTIONS = { ...ADMIN_OPTIONS, once: { type: 'boolean' }, interval: { type: 'string' } } as const;
+const DEFAULT_INTERVAL = '2';
+const QUIT = ['q', 'Q', '\u0003', '\u0004'];
+
+export const top: Command = {
+  name: 'top',
+  usage: `longshore top [--once] [--interval SECONDS]  ${ADMIN_USAGE}`,
+  options: OPTIONS,
+  async run(args, io) {
+    const { values, positionals } = parse(args, OPTIONS);
+    if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': top takes options only`);
+    const intervalMs = millisecondsOf(values.interval ?? DEFAULT_INTERVAL);
+    const source = await adminAccess(values, io);
+    const look = () => looking(source, intervalMs, io.signal);
+    if (values.once) return await once(look(), values.json === true, io);
+    if (values.json) return await lines(look(), io);
+    if (!io.outTerminal) throw new UsageError('standard output is no terminal: --once or --json is needed');
+    return await live(source, io.outTerminal, intervalMs, io);
+  },
+};
+
+/** What a look brought: an overview, or that there was no answer. Rejects when there was none the first time. */
+type Looks = AsyncGenerator<{ readonly overview: Overview } | { readonly away: string }, void>;
+
+async function* looking(source: ReadingSource, intervalMs: number, signal: AbortSignal): Looks {
+  let before: Reading | undefined;
+  for (;;) {
+    try {
+      const now = await read(source, before, systemClock, signal);
+      yield { overview: overviewOf(source.server, before, now) };
+      before = now;
+    } catch (error) {
+      if (signal.aborted || !before || !(error instanceof Failure) || error.kind === 'defect') throw error;
+      yield { away: messageOf(error) };
+    }
+    await systemClock.sleep(intervalMs, signal);
+  }
+}
+
+/** Rates are of the time between two looks: the second one is shown. */
+async function once(look: Looks, asJson: boolean, io: CommandIo): Promise<ExitCode> {
+  await look.next();
+  const { value } = await look.next();
+  if (!value || !('overview' in value))
+    throw new Failure('transient', value?.away ?? 'no answer', { unreachable: true });
+  const frame = frameOf(value.overview, undefined, io.outTerminal?.columns());
+  io.out(asJson ? jsonDocument(value.overview) : frame.map(({ text }) => `${text}\n`).join(''));
+  return EXIT.ok;
+}
+
+async function lines(look: Looks, io: CommandIo): Promise<ExitCode> {
+  try {
+    for await (const found of look)
+      io.out(jsonLine('overview' in found ? found.overview : { unreachable: found.away }));
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+  }
+  return EXIT.ok;
+}
+
+async function live(source: ReadingSource, terminal: Terminal, intervalMs: number, io: CommandIo): Promise<ExitCode> {
+  const quit = new AbortController();
+  const signal = AbortSignal.any([io.signal, quit.signal]);
+  const look = looking(source, intervalMs, signal);
+  // The first look may say that there is nothing to look at: that is told on the screen of before.
+  const first = await look.next();
+  using screen = new Screen(terminal);
+  const giveBack = (): void => screen[Symbol.dispose]();
+  // A second signal ends the process without coming by here again.
+  process.once('exit', giveBack);
+  const silence = io.keyboard?.()?.onKey((key) => {
+    if (QUIT.includes(key)) quit.abort(aborted('quit'));
+  });
+  let overview: Overview | undefined;
+  let away: Away | undefined;
+  try {
+    for (let found = first; !found.done; found = await look.next()) {
+      if ('overview' in found.value) [overview, away] = [found.value.overview, undefined];
+      else away = { since: away?.since ?? new Date(systemClock.now()), reason: found.value.away };
+      if (overview)
+        screen.draw([...frameOf(overview, away, terminal.columns()), { text: '' }, { text: 'q quits', style: 'dim' }]);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    silence?.();
+    process.off('exit', giveBack);
+  }
+  return EXIT.ok;
+}
+
+function millisecondsOf(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds >= 0.1 && seconds <= 3_600))
+    throw new UsageError(`--interval '${text}': seconds from 0.1 to 3600 are needed`);
+  return seconds * 1_000;
+}
