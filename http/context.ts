@@ -8,6 +8,7 @@ import { createGzip, gzip } from 'node:zlib';
 import type { Logger } from '../engine/log.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
+import type { Traceparent } from '../engine/model/traceparent.ts';
 import type { Caller } from './caller.ts';
 import { isKnown, requireMatch, tagOf } from './conditional.ts';
 import { forbidden } from './errors.ts';
@@ -40,6 +41,7 @@ export interface ContextInit {
   readonly publicUrl: () => string;
   readonly signal: () => AbortSignal;
   readonly log: () => Logger;
+  readonly traceparent: () => Traceparent;
 }
 
 export class RequestContext {
@@ -75,6 +77,11 @@ export class RequestContext {
 
   get log(): Logger {
     return this.#init.log();
+  }
+
+  /** For whoever works for this request: of the caller's trace, or of a new one. */
+  get traceparent(): Traceparent {
+    return this.#init.traceparent();
   }
 
   /** A path parameter that the route's pattern has. */

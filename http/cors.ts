@@ -7,7 +7,7 @@ const EXPOSED =
   'location, etag, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after';
 /** Headers that a page may send; without this a browser sends none of them. */
 const ACCEPTED =
-  'authorization, auth-key, auth_key, admin-token, user-id, content-type, api-version, if-match, if-none-match, range, traceid';
+  'authorization, auth-key, auth_key, admin-token, user-id, content-type, api-version, if-match, if-none-match, range, traceid, traceparent';
 const PREFLIGHT_SECONDS = '600';
 
 export function corsHeaders(

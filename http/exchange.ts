@@ -6,9 +6,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { aborted } from '../engine/failure.ts';
 import { JoinedSignal } from '../engine/joined-signal.ts';
 import type { Logger } from '../engine/log.ts';
+import {
+  newTraceparent,
+  parseTraceparent,
+  passedOn,
+  type Traceparent,
+  traceIdOf,
+} from '../engine/model/traceparent.ts';
 import type { Route } from './route.ts';
 
-const TRACE_ID = /^[A-Za-z0-9-]{1,64}$/;
+/** The header `traceid` of clients that know no Trace Context. */
+const CLIENT_TRACE = /^[A-Za-z0-9-]{1,64}$/;
 
 export class Exchange implements Disposable {
   readonly id = randomUUID();
@@ -21,6 +29,7 @@ export class Exchange implements Disposable {
   #until: JoinedSignal | undefined;
   #over = false;
   #log: Logger | undefined;
+  #traceparent: Traceparent | undefined;
 
   /** @param stopped the server gives up what is under way */
   constructor(request: IncomingMessage, response: ServerResponse, stopped: AbortSignal, log: Logger) {
@@ -41,11 +50,22 @@ export class Exchange implements Disposable {
     return this.#until.signal;
   }
 
-  /** With the request's id, and the caller's own trace id when it is one. */
+  /** What others are told who work for this request: of the caller's trace, or of a new one when it sent none that is good. */
+  get traceparent(): Traceparent {
+    if (this.#traceparent) return this.#traceparent;
+    const { traceparent } = this.request.headers;
+    const given = parseTraceparent(typeof traceparent === 'string' ? traceparent : undefined);
+    this.#traceparent = given ? passedOn(given) : newTraceparent();
+    return this.#traceparent;
+  }
+
+  /** With the request's id and its trace, and the client's own `traceid` when it is one. */
   get log(): Logger {
-    const { traceid: trace } = this.request.headers;
-    const known = typeof trace === 'string' && TRACE_ID.test(trace);
-    this.#log ??= this.#serverLog.child(known ? { request: this.id, trace } : { request: this.id });
+    if (this.#log) return this.#log;
+    const { traceid } = this.request.headers;
+    const known = typeof traceid === 'string' && CLIENT_TRACE.test(traceid);
+    const about = { request: this.id, trace: traceIdOf(this.traceparent) };
+    this.#log = this.#serverLog.child(known ? { ...about, traceid } : about);
     return this.#log;
   }
 

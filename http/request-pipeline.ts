@@ -115,6 +115,7 @@ export class RequestPipeline {
         publicUrl: () => publicUrl(request, url),
         signal: () => exchange.signal,
         log: () => exchange.log,
+        traceparent: () => exchange.traceparent,
       }),
     );
     if (!response.headersSent && !response.destroyed)

@@ -6,6 +6,7 @@ import type { Logger } from '../../engine/log.ts';
 import type { Metrics } from '../../engine/metrics.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
+import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Random, RetryPolicy } from '../../engine/retry.ts';
 import type { Clock } from '../../engine/time.ts';
@@ -77,7 +78,8 @@ export async function runJob(
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { handler, tuning, clock } = options;
-  const about = { lane: handler.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
+  const trace = job.traceparent === undefined ? {} : { trace: traceIdOf(job.traceparent) };
+  const about = { lane: handler.lane, dataset: job.dataset, owner: job.owner, event: job.eventId, ...trace };
   const log = options.log.child(about);
   const begun = clock.now();
   try {

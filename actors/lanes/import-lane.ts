@@ -89,6 +89,7 @@ export class ImportLane implements JobHandler {
         plugin: type.plugin,
         eventId: job.eventId,
         dataset: job.dataset,
+        traceparent: job.traceparent,
         metadata: record.metadata,
         payload: objectFile(payload, 'import-ready.zip'),
         scratchDir,

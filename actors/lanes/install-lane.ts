@@ -204,7 +204,8 @@ export class InstallLane implements JobHandler {
     const { job, record, type } = work;
     const { tasks } = this.#ports;
     const options = { signal, alone: job.alone };
-    const call = { plugin: type.plugin, eventId: job.eventId, dataset: job.dataset, target: target.id };
+    const { eventId, dataset, traceparent } = job;
+    const call = { plugin: type.plugin, eventId, dataset, traceparent, target: target.id };
     if (begun) {
       const gone = await tasks.run('uninstall', { ...call, type: record.metadata.type }, options);
       if (gone.kind !== 'success') return gone;

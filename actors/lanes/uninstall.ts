@@ -82,11 +82,11 @@ async function callPlugin(
   signal: AbortSignal,
 ): Promise<void> {
   const { job, types } = removal;
-  const { dataset, eventId } = job;
+  const { dataset, eventId, traceparent } = job;
   try {
     const plugin = state.type && types.find(state.type)?.plugin;
     if (!state.type || !plugin) throw noPlugin(state.type, target);
-    const call = { plugin, eventId, dataset, target: target.id, type: state.type };
+    const call = { plugin, eventId, dataset, traceparent, target: target.id, type: state.type };
     const reply = await ports.tasks.run('uninstall', call, { signal, alone: job.alone });
     if (reply.kind === 'server-error') throw pluginServerError(plugin, reply.message);
     if (reply.kind === 'script-error')

@@ -182,6 +182,7 @@ export class UpdateMetaLane implements JobHandler {
             plugin: type.plugin,
             eventId: job.eventId,
             dataset: job.dataset,
+            traceparent: job.traceparent,
             target: target.id,
             metadata: record.metadata,
             properties: work.properties.map((info) => objectFile(info, fileName(info.key))),

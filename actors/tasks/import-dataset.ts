@@ -29,6 +29,7 @@ export async function importDataset(input: ImportDatasetInput, context: TaskCont
     {
       eventId: input.eventId,
       dataset: input.dataset,
+      traceparent: input.traceparent,
       metadata: input.metadata,
       payload: streamed(input.payload, context),
       replyFile: join(input.scratchDir, 'reply.zip'),

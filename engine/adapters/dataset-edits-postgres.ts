@@ -30,6 +30,8 @@ const READ = `
         and n.revision > d.revision order by n.revision desc limit 1) as newer
   from dataset d where d.dataset_id = $1`;
 
+const TRACE = 'update dataset set traceparent = $2 where dataset_id = $1';
+
 interface EditableRow extends DatasetRow {
   readonly shares: [ShareWords['recipient'], ShareWords['offer'] | null, ShareWords['receipt'] | null][] | null;
   readonly files: [FileFolderName, name: string, size: number][] | null;
@@ -53,11 +55,13 @@ export class PostgresDatasetEdits implements DatasetEdits {
     try {
       return await this.#db.transaction(async (sql) => {
         const now = await lock(sql, dataset);
-        const { changes, result } = await decide(now, signal).catch((error: unknown) => {
+        const { changes, result, traceparent } = await decide(now, signal).catch((error: unknown) => {
           refusal = { error };
           throw error;
         });
         await apply(sql, dataset, changes);
+        if (changes.length > 0 && traceparent !== undefined)
+          await sql.query(TRACE, [dataset, traceparent], 'dataset-trace');
         return result;
       }, signal);
     } catch (error) {

@@ -2,11 +2,15 @@
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
+import type { Traceparent } from '../model/traceparent.ts';
 import type { ClaimedJob, ClaimRequest, JobCompletion, JobOutcome } from '../ports/jobs.ts';
 import type { Postgres } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
-const EXCHANGE = 'select * from exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)';
+// Not joined: of the few jobs that are claimed each looks up its dataset, however many the planner expects.
+const EXCHANGE = `
+  select e.*, (select d.traceparent from dataset d where d.dataset_id = e.dataset_id) as traceparent
+  from exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) e`;
 
 interface ExchangeRow {
   readonly blocked: boolean;
@@ -22,6 +26,7 @@ interface ExchangeRow {
   readonly alone: boolean;
   readonly token: number;
   readonly waited_ms: number;
+  readonly traceparent: Traceparent | null;
 }
 
 export interface JobExchange {
@@ -108,6 +113,7 @@ function claimedJob(lane: LaneName, id: number, row: ExchangeRow): ClaimedJob {
     crashes: row.crashes,
     alone: row.alone,
     type: row.type ?? undefined,
+    ...(row.traceparent === null ? {} : { traceparent: row.traceparent }),
     lease: { name: row.dataset_id, token: row.token },
     waitedMs: row.waited_ms,
   };

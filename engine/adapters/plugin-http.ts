@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { aborted, defect, Failure, messageOf } from '../failure.ts';
 import { serialiseMetadata } from '../model/metadata.ts';
+import { passedOn } from '../model/traceparent.ts';
 import type {
   ImportReply,
   InstallReply,
@@ -33,6 +34,13 @@ import { type CallTimes, LONGEST_MS, readTimes } from './shared-times.ts';
 const TIMES: CallTimes = { connectMs: 10_000, bodyIdleMs: 60_000, marginMs: 60_000 };
 const PROBE_MS = 10_000;
 const MAX_REPLY_BYTES = 64 * 1024 ** 3;
+
+const PATHS = {
+  import: '/import',
+  installData: '/install/data',
+  installMeta: '/install/meta',
+  uninstall: '/uninstall',
+} as const;
 
 export interface PluginHttpOptions {
   /** Its key in the configuration, for messages. */
@@ -74,7 +82,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       { name: 'details', json: details },
       { name: 'payload', file: call.payload, fileName: 'import-ready.zip', contentType: 'application/zip' },
     ];
-    return this.#send('import', '/import', multipartBody(parts, signal), signal, async (answer, where) => {
+    return this.#send('import', call, multipartBody(parts, signal), signal, async (answer, where) => {
       if (answer.code === CODE.success) return this.#saveReply(answer, call.replyFile, where, signal);
       const text = await readText(answer.body, where);
       if (answer.code === CODE.invalid) return { kind: 'invalid', validation: parseValidation(text, where) };
@@ -90,7 +98,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       { name: 'payload', file: call.payload, fileName: 'install-ready.zip', contentType: 'application/zip' },
       ...call.properties.map(propertiesPart),
     ];
-    return this.#send('installData', '/install/data', multipartBody(parts, signal), signal, async (answer, where) => {
+    return this.#send('installData', call, multipartBody(parts, signal), signal, async (answer, where) => {
       const text = await readText(answer.body, where);
       if (answer.code === CODE.missingDependency)
         return { kind: 'missing-dependency', messages: parseWarnings(text, where) };
@@ -101,7 +109,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   installMeta: PluginClient['installMeta'] = (call, signal) => {
     const details = fields({ ...ids(call), 'install-target': call.target }, { meta: serialiseMetadata(call.metadata) });
     const parts: Part[] = [{ name: 'details', json: details }, ...call.properties.map(propertiesPart)];
-    return this.#send('installMeta', '/install/meta', multipartBody(parts, signal), signal, async (answer, where) =>
+    return this.#send('installMeta', call, multipartBody(parts, signal), signal, async (answer, where) =>
       installReply(answer.code, await readText(answer.body, where), where),
     );
   };
@@ -111,7 +119,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       { ...ids(call), 'install-target': call.target },
       { type: JSON.stringify({ name: call.type.name, version: call.type.version }) },
     );
-    return this.#send('uninstall', '/uninstall', body, signal, async (answer, where): Promise<UninstallReply> => {
+    return this.#send('uninstall', call, body, signal, async (answer, where): Promise<UninstallReply> => {
       const text = await readText(answer.body, where);
       return answer.code === CODE.success ? { kind: 'success' } : pluginFailure(answer.code, text, where);
     });
@@ -140,16 +148,17 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   }
 
   async #send<Reply>(
-    call: keyof PluginHttpOptions['scriptMs'],
-    path: string,
+    name: keyof typeof PATHS,
+    { traceparent }: PluginCall,
     body: MultipartBody | string,
     signal: AbortSignal,
     read: (answer: Answer, where: string) => Promise<Reply>,
   ): Promise<Reply> {
     const { baseUrl, token, scriptMs } = this.#options;
     const { marginMs, bodyIdleMs } = this.#times;
+    const path = PATHS[name];
     const where = this.#where(path);
-    const headMs = Math.min(scriptMs[call] + marginMs, LONGEST_MS);
+    const headMs = Math.min(scriptMs[name] + marginMs, LONGEST_MS);
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.contentLength;
     try {
       const { statusCode, body: answer } = await this.#agent.request({
@@ -160,6 +169,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
           'content-type': typeof body === 'string' ? JSON_TYPE : body.contentType,
           'content-length': String(length),
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(traceparent === undefined ? {} : { traceparent: passedOn(traceparent) }),
         },
         body: typeof body === 'string' ? body : body.stream,
         headersTimeout: headMs,

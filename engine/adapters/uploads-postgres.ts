@@ -250,7 +250,13 @@ function acceptStatement(upload: AcceptedUpload, instance: number, parameters: S
     ...insertDataset(
       upload,
       upload.metadata,
-      { state: `'live'`, upload_status: `'running'`, import_status: `'queued'`, raw_bytes: received },
+      {
+        state: `'live'`,
+        upload_status: `'running'`,
+        import_status: `'queued'`,
+        raw_bytes: received,
+        traceparent: parameters.add(upload.traceparent ?? null, 'text'),
+      },
       'received r',
       parameters,
     ),

@@ -4,6 +4,7 @@
 
 import type { DatasetId } from '../model/ids.ts';
 import type { FileEntry } from '../model/metadata.ts';
+import type { Traceparent } from '../model/traceparent.ts';
 import type { CatalogChange, DatasetRecord, ShareWords } from './catalog.ts';
 import type { DatasetFiles } from './dataset-queries.ts';
 
@@ -30,6 +31,8 @@ export type DatasetEdit =
 export interface DecidedEdit<Result> {
   readonly changes: readonly DatasetEdit[];
   readonly result: Result;
+  /** Of the request that changes the dataset, for the jobs that follow. Kept only with changes. */
+  readonly traceparent?: Traceparent;
 }
 
 export interface DatasetEdits {

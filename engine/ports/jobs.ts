@@ -12,6 +12,7 @@
 
 import type { EventSource, LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
+import type { Traceparent } from '../model/traceparent.ts';
 import type { Lease } from './leases.ts';
 
 export interface JobRequest {
@@ -32,6 +33,8 @@ export interface ClaimedJob extends JobRequest {
   readonly alone: boolean;
   /** `name:version` of the dataset's type, when the catalog knows it; for fairness and breakers. */
   readonly type: string | undefined;
+  /** Of the last request that changed the dataset, also when something else brought about the job; absent when none is known. */
+  readonly traceparent?: Traceparent;
   /** The lease of the dataset, ours until the job's completion is written. */
   readonly lease: Lease;
   /** Milliseconds since the job became claimable. */

@@ -4,10 +4,13 @@
 import type { Readable } from 'node:stream';
 import type { DatasetId, TargetId } from '../model/ids.ts';
 import type { DatasetMetadata, DatasetType } from '../model/metadata.ts';
+import type { Traceparent } from '../model/traceparent.ts';
 
 export interface PluginCall {
   readonly eventId: number;
   readonly dataset: DatasetId;
+  /** Passed on to the plugin server as the header of that name. */
+  readonly traceparent?: Traceparent | undefined;
 }
 
 export interface StreamedFile {

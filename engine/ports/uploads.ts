@@ -9,6 +9,7 @@
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
+import type { Traceparent } from '../model/traceparent.ts';
 import type { ObjectVersion } from './catalog.ts';
 import type { Lease } from './leases.ts';
 
@@ -25,6 +26,8 @@ export interface AcceptedUpload extends DatasetAddress {
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
   readonly eventId: number;
+  /** Of the request that brought it, for the jobs that follow. */
+  readonly traceparent?: Traceparent;
 }
 
 export interface Uploads {

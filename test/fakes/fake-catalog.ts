@@ -5,6 +5,7 @@ import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { ImportStatus, InstallKind } from '../../engine/model/status.ts';
+import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type {
   Catalog,
   CatalogChange,
@@ -27,6 +28,8 @@ export class FakeCatalog implements Catalog {
   readonly datasets = new Map<DatasetId, FakeDataset>();
   /** Datasets that a fake of Uploads is receiving. */
   readonly receiving = new Set<DatasetId>();
+  /** Of the request that changed the dataset last. */
+  readonly traces = new Map<DatasetId, Traceparent>();
   /** For fakes whose rows go with the dataset's. */
   onRemoved: (dataset: DatasetId) => void = () => {};
   readonly #attempts = new Map<DatasetId, Map<string, InstallAttempt>>();

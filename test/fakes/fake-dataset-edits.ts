@@ -35,12 +35,13 @@ export class FakeDatasetEdits implements DatasetEdits {
     const record = await this.#catalog.find(dataset, signal);
     const known = this.#catalog.datasets.get(dataset);
     const files = { documents: known?.files.document ?? [], properties: known?.files.property ?? [] };
-    const { changes, result } = await decide(
+    const { changes, result, traceparent } = await decide(
       record && { ...record, shares: known?.shares ?? [], files, newer: newerRevision(this.#catalog, dataset) },
       signal,
     );
     signal.throwIfAborted();
     this.#catalog.apply(dataset, changes);
+    if (changes.length > 0 && traceparent !== undefined) this.#catalog.traces.set(dataset, traceparent);
     return result;
   }
 }

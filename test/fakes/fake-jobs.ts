@@ -2,6 +2,7 @@
 
 import { LANES, type LaneName, laneRank } from '../../engine/model/event.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
+import type { Traceparent } from '../../engine/model/traceparent.ts';
 import {
   type ClaimedJob,
   type ClaimRequest,
@@ -34,12 +35,19 @@ export class JobTable {
   readonly clock: Clock;
   readonly leases: LeaseTable;
   readonly #typeOf: (dataset: DatasetId) => string | undefined;
+  readonly traceOf: (dataset: DatasetId) => Traceparent | undefined;
   readonly #rows = new Map<string, FakeJobRow>();
   readonly #wakes = new Map<LaneName, Set<() => void>>();
   #lastId = 0;
 
-  /** `typeOf` is the catalog: `name:version` of a dataset that it knows. */
-  constructor(clock: Clock, leases: LeaseTable, typeOf: (dataset: DatasetId) => string | undefined) {
+  /** The catalog: `name:version` of a dataset that it knows, and who changed it last. */
+  constructor(
+    clock: Clock,
+    leases: LeaseTable,
+    typeOf: (dataset: DatasetId) => string | undefined,
+    traceOf: (dataset: DatasetId) => Traceparent | undefined = () => undefined,
+  ) {
+    this.traceOf = traceOf;
     this.clock = clock;
     this.leases = leases;
     this.#typeOf = typeOf;
@@ -190,7 +198,9 @@ export class FakeJobs implements Jobs {
     });
     const { id, lane, dataset, owner, eventId, source, tries, crashes, alone, type } = row;
     const waitedMs = this.#table.clock.now() - row.runAt;
-    return { id, lane, dataset, owner, eventId, source, tries, crashes, alone, type, lease, waitedMs };
+    const trace = this.#table.traceOf(dataset);
+    const traceparent = trace === undefined ? {} : { traceparent: trace };
+    return { id, lane, dataset, owner, eventId, source, tries, crashes, alone, type, lease, waitedMs, ...traceparent };
   }
 
   #complete({ job, outcome }: JobCompletion): void {

@@ -74,6 +74,7 @@ export class FakeUploads implements Uploads {
       bytes: source.kind === 'files' ? sum(source.files) : upload.bytes,
       source,
     });
+    if (accepted.traceparent !== undefined) this.#catalog.traces.set(dataset, accepted.traceparent);
     this.#catalog.datasets.set(dataset, {
       owner,
       dataset,

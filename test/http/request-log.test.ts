@@ -27,8 +27,42 @@ t.test('an unknown error is logged once, under the id that the caller is told', 
   t.equal(response.headers.get('x-request-id'), requestId);
   const errors = lines.filter((line) => line.level === 50);
   t.equal(errors.length, 1);
-  t.match(errors[0], { request: requestId, trace: 'trace-1', route: '/bug', err: { message: 'the detail' } });
+  t.match(errors[0], { request: requestId, traceid: 'trace-1', route: '/bug', err: { message: 'the detail' } });
 });
+
+t.test(
+  'the lines of a request carry the trace of its caller, or a new one when it sent none that is good',
+  async (t) => {
+    const { lines, log } = capture();
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const told: string[] = [];
+    const works = route('/works', 'open', async (context) => {
+      told.push(context.traceparent, context.traceparent);
+      context.log.info('one');
+      context.log.info('two');
+      context.empty(204);
+    });
+    const app = await httpApp(t, [works], { log });
+    const ask = async (headers: Record<string, string | string[]>): Promise<unknown[]> => {
+      lines.length = 0;
+      await fetch(`${app.url}/works`, { headers: Object.entries(headers).flatMap(pairs) });
+      return lines.filter(({ level }) => level === 30).map((line) => line.trace);
+    };
+    t.strictSame(await ask({ traceparent: `00-${trace}-00f067aa0ba902b7-01` }), [trace, trace]);
+    t.match(told, [new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`), told[0]]);
+    t.notMatch(told[0], '00f067aa0ba902b7', 'the next one is told our id, not that of our caller');
+    const good = `00-${trace}-00f067aa0ba902b7-01`;
+    for (const headers of [{}, { traceparent: `00-${trace}-00f067aa0ba902b7` }, { traceparent: [good, good] }]) {
+      const [one, two] = await ask(headers);
+      t.match(one, /^[0-9a-f]{32}$/);
+      t.not(one, trace);
+      t.equal(two, one);
+    }
+  },
+);
+
+const pairs = ([name, values]: [string, string | string[]]): [string, string][] =>
+  [values].flat().map((value) => [name, value]);
 
 t.test('a failure that may pass is a warning, the fault of a caller none', async (t) => {
   const { lines, log } = capture();

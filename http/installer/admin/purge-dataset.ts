@@ -10,6 +10,7 @@
 
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix, objectKey } from '../../../engine/model/object-key.ts';
+import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { DatasetEdits } from '../../../engine/ports/dataset-edits.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { InstallTarget } from '../../../engine/ports/install-target.ts';
@@ -77,7 +78,7 @@ async function purge(options: PurgeDatasetOptions, at: DatasetAddress, context: 
   const late = (): Error => unavailable(`dataset ${at.dataset} could not be purged in time; try again`, RETRY_SECONDS);
   using limit = deadline(clock, WORK_MS, context.signal, late);
   const { signal } = limit;
-  const known = (await inCache(options, at, signal)) || (await inStore(options, at, signal));
+  const known = (await inCache(options, at, context.traceparent, signal)) || (await inStore(options, at, signal));
   if (!known && !(await onSites(options, at.dataset, signal))) throw unknown(at);
   // A dead job would only note that it is wanted again.
   if (await jobAdmin.revive('hardDelete', at.dataset, signal)) return;
@@ -86,14 +87,19 @@ async function purge(options: PurgeDatasetOptions, at: DatasetAddress, context: 
 }
 
 /** False when the cache does not know the dataset. The state says that all is to go, even if the metadata could not. */
-function inCache({ edits, store }: PurgeDatasetOptions, at: DatasetAddress, signal: AbortSignal): Promise<boolean> {
+function inCache(
+  { edits, store }: PurgeDatasetOptions,
+  at: DatasetAddress,
+  traceparent: Traceparent,
+  signal: AbortSignal,
+): Promise<boolean> {
   return edits.edit(
     at.dataset,
     async (now, until) => {
       if (!now) return { changes: [], result: false };
       if (now.owner !== at.owner) throw unknown(at);
       await store.remove([objectKey(at, 'vdi-meta.json')], until);
-      return { changes: [{ set: 'state', state: 'pruning' }], result: true };
+      return { changes: [{ set: 'state', state: 'pruning' }], result: true, traceparent };
     },
     signal,
   );

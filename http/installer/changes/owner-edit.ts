@@ -45,7 +45,11 @@ export async function editDataset<Result>(
   if (!dataset) throw notFound(`there is no dataset '${id}'`);
   const late = (): Error => unavailable(`dataset ${dataset} could not be changed in time; try again`, RETRY_SECONDS);
   using limit = deadline(clock, EDIT_MS, context.signal, late);
-  return edits.edit(dataset, async (now, signal) => decide(now, dataset, signal), limit.signal);
+  const traced = async (now: EditableDataset | undefined, signal: AbortSignal): Promise<DecidedEdit<Result>> => ({
+    ...(await decide(now, dataset, signal)),
+    traceparent: context.traceparent,
+  });
+  return edits.edit(dataset, traced, limit.signal);
 }
 
 /** Throws unless the caller may change the dataset. A deleted one is still its owner's. */

@@ -9,6 +9,7 @@ import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
 import { isDeleted } from '../../../engine/model/status.ts';
+import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { DecidedEdit, EditableDataset } from '../../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
@@ -62,7 +63,7 @@ export async function putFile(
   using _slot = slots.take(context.userId);
   const files = await queries.files(dataset.dataset, context.signal);
   const { size } = await receive(options, folder, dataset, name, roomFor(folder, name, files, maxUploadBytes), context);
-  await listNew(options, folder, dataset, name);
+  await listNew(options, folder, dataset, name, context.traceparent);
   context.log.info({ dataset: dataset.dataset, owner: dataset.owner, file: name, size }, `${folder.noun} put`);
 }
 
@@ -152,6 +153,7 @@ async function listNew(
   folder: Folder,
   { owner, dataset }: ViewedDataset,
   name: string,
+  traceparent: Traceparent,
 ): Promise<void> {
   const key = fileKey({ owner, dataset }, folder.folder, name);
   const late = (): Error => unavailable(`dataset ${dataset} could not be changed in time; try again`, RETRY_SECONDS);
@@ -170,7 +172,7 @@ async function listNew(
         const files = stored.filter((file) => file.name !== name);
         return listing(folder, files, spelledOtherwise(name, rival));
       }
-      return listing(folder, settled(name, now.files[folder.listed], stored), undefined);
+      return { ...listing(folder, settled(name, now.files[folder.listed], stored), undefined), traceparent };
     },
     limit.signal,
   );

@@ -62,7 +62,7 @@ export class UploadIntake {
     let received: ReceivedUpload;
     try {
       received = await this.#receive(session, context, order);
-      await session.accept(received, context.signal);
+      await session.accept({ ...received, traceparent: context.traceparent }, context.signal);
     } catch (error) {
       await session.abandon();
       throw error;

@@ -11,6 +11,7 @@ import { kindOf } from '../../../engine/failure.ts';
 import type { Logger } from '../../../engine/log.ts';
 import { type DatasetMetadata, type FileEntry, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../../engine/model/object-key.ts';
+import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
@@ -40,6 +41,8 @@ export interface ReceivedUpload {
   readonly source: UploadSource;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
+  /** Of the request. */
+  readonly traceparent?: Traceparent;
 }
 
 /** What is reserved at a time when nobody said how much will come. */
