@@ -122,5 +122,6 @@ export const ENDPOINT_ROWS = {
   'ours/reconcile and prune': 'ordered, and reported',
   'ours/clear-failed': 'failed installs are tried again, and what became of that',
   'ours/purge-dataset': 'removed for good; 204',
+  'ours/reload and log level': 'taken over, or told what is wrong; the level before and after',
   'ours/api and operators': 'documentation, health, metrics',
 } as const;

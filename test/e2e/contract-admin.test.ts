@@ -1,6 +1,6 @@
 // Contract 1 on the running program: reports and operations of administrators, authentication, and what errors look like.
 
-import { rename, rm, symlink } from 'node:fs/promises';
+import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
@@ -296,6 +296,22 @@ row('ours/purge-dataset', async (t) => {
       invalid,
     ]),
     [],
+  );
+});
+row('ours/reload and log level', async (t) => {
+  const [reload, level] = ['/admin/rpc/config/reload', '/admin/rpc/log/level'];
+  t.strictSame((await admin.send('POST', `${level}?level=debug`)).body, { from: 'info', to: 'debug' });
+  const { status, body } = await admin.send('POST', reload);
+  const applied = [{ path: 'containerCore.log.level', from: 'debug', to: 'info' }];
+  t.match([status, body], [200, { applied, needsRestart: [], unchanged: Number }]);
+  const file = join(dir, 'config.yaml');
+  const written = await readFile(file, 'utf8');
+  await writeFile(file, 'installer: {}\n');
+  const refused = await admin.send('POST', reload);
+  await writeFile(file, written);
+  t.match(
+    [refused.status, refused.body],
+    [422, { status: 'invalid-input', errors: { byKey: { 'installer.cacheDb': [/found nothing/] } } }],
   );
 });
 row('ours/api and operators', async (t) => {
