@@ -125,6 +125,7 @@ export async function up(t: Teardown, dir: string, args: readonly string[] = [])
 }
 
 export interface Running {
+  readonly pid: number;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   /** SIGKILL. */
@@ -155,6 +156,7 @@ export async function running(
   void exited.then(() => ready.reject(new Error(`ended before it was ready:\n${heard.join('\n')}`)));
   await ready.promise;
   return {
+    pid: child.pid ?? 0,
     stop,
     async crash() {
       child.kill('SIGKILL');
