@@ -4,8 +4,14 @@
 import { ACCESS_ROWS } from './access.ts';
 import { HANDLER_ROWS } from './handler.ts';
 import { INSTALLER_ROWS } from './installer.ts';
+import { REPORT_ROWS } from './report.ts';
 
-export const TABLES = { installer: INSTALLER_ROWS, handler: HANDLER_ROWS, access: ACCESS_ROWS } as const;
+export const TABLES = {
+  installer: INSTALLER_ROWS,
+  handler: HANDLER_ROWS,
+  report: REPORT_ROWS,
+  access: ACCESS_ROWS,
+} as const;
 export type Service = keyof typeof TABLES;
 
 /** By id: what the contract says, in short. */
