@@ -17,6 +17,7 @@ import { parse } from '../arguments.ts';
 import { type Command, EXIT } from '../command.ts';
 import { ConfigurationError } from '../configuration-error.ts';
 import { pluginHost } from '../plugin-host.ts';
+import { tellReady } from '../service-manager.ts';
 import { UsageError } from '../usage-error.ts';
 import { diskWatch, writtenFolders } from '../watch-disks.ts';
 import { workerThreads } from '../worker-threads.ts';
@@ -84,6 +85,7 @@ export const plugin: Command = {
       await tree.start(io.signal);
       ready = true;
       log.info({ url: host.url(), plugin: id }, 'ready');
+      await tellReady(io.env, log, io.signal);
       await unlessAborted(tree.broken, io.signal);
       return EXIT.failed;
     } catch (error) {

@@ -10,6 +10,7 @@ import { parse } from '../arguments.ts';
 import { type Command, EXIT } from '../command.ts';
 import { loadConfigFile } from '../load-config.ts';
 import { runService } from '../run-service.ts';
+import { tellReady } from '../service-manager.ts';
 import { UsageError } from '../usage-error.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' } } as const;
@@ -34,7 +35,10 @@ export const serve: Command = {
         log,
         env: io.env,
         scratchDir: scratchDir(values.config, configuration.containerCore.ports.installer),
-        ready: async (addresses) => log.info({ ...addresses }, 'ready'),
+        ready: async (addresses, signal) => {
+          log.info({ ...addresses }, 'ready');
+          await tellReady(io.env, log, signal);
+        },
       },
       io.signal,
     );
