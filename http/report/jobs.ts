@@ -69,7 +69,7 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
         ...refusals({
           400: 'The body is no JSON object',
           404: NOT_COLLECTED,
-          413: 'The body is too large',
+          413: 'The body is larger than 512 KiB',
           415: 'The body is no JSON',
           422: 'Values are not accepted',
         }),

@@ -39,7 +39,7 @@ export function linkGuestRoute(parts: LinkGuestParts): Route {
       ...refusals({
         400: 'The body is no JSON object',
         403: 'The caller is no registered user, or the token is not a valid one of that guest',
-        413: 'The body is too large',
+        413: 'The body is larger than 512 KiB',
         415: 'The body is no JSON',
         422: 'Values are not accepted',
       }),

@@ -63,6 +63,18 @@ t.test('a download says what it is', async (t) => {
   t.equal(header('x-content-type-options'), 'nosniff');
 });
 
+t.test('a download may be shown under its name, or say neither', async (t) => {
+  for (const [attachment, told] of [
+    [true, 'attachment; filename=a.zip'],
+    [false, 'inline; filename=a.zip'],
+    ['unsaid', null],
+  ] as const) {
+    const { get } = await setup(t, { attachment });
+    const { text, header } = await get();
+    t.same([text, header('content-disposition')], [CONTENT, told]);
+  }
+});
+
 t.test('HEAD tells the same and opens nothing', async (t) => {
   const { get, store } = await setup(t);
   const calls: string[] = [];
