@@ -65,6 +65,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'remove what was deleted long enough ago for good now (administrators)',
     load: async () => (await import('./commands/prune.ts')).prune,
   },
+  reload: {
+    summary: 'have a running server take over what may change of its configuration (administrators)',
+    load: async () => (await import('./commands/reload.ts')).reload,
+  },
+  'log-level': {
+    summary: 'have a running server log more or less for a while (administrators)',
+    load: async () => (await import('./commands/log-level.ts')).logLevel,
+  },
   access: {
     summary: "import curated datasets, or list the mails that 'up' keeps as files",
     load: async () => (await import('./commands/access.ts')).access,

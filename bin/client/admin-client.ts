@@ -1,7 +1,9 @@
 // The administrators' part of the installer's API, as the command line uses it. Every call has a deadline and a signal.
 
 import type { LaneName } from '../../engine/model/event.ts';
+import type { LogLevel } from '../../engine/model/log-level.ts';
 import type { JobState } from '../../engine/ports/job-admin.ts';
+import type { LevelChange, ReloadReport } from '../../engine/ports/process-settings.ts';
 import { bodyOf, callApi, withDeadline } from './api-call.ts';
 
 export interface AdminClientOptions {
@@ -82,6 +84,8 @@ export interface PruneRun extends ReportedRun {
 
 const RECONCILE = '/admin/rpc/datasets/reconcile';
 const PRUNE = '/admin/rpc/datasets/prune';
+const RELOAD = '/admin/rpc/config/reload';
+const LOG_LEVEL = '/admin/rpc/log/level';
 
 export class AdminClient {
   readonly #options: AdminClientOptions;
@@ -116,6 +120,16 @@ export class AdminClient {
 
   async pruneRuns(signal: AbortSignal): Promise<ReportedRuns<PruneRun>> {
     return (await this.#call('GET', PRUNE, signal)) as ReportedRuns<PruneRun>;
+  }
+
+  async reload(signal: AbortSignal): Promise<ReloadReport> {
+    return (await this.#call('POST', RELOAD, signal)) as ReloadReport;
+  }
+
+  /** @param level default: the next of info, debug, trace */
+  async setLogLevel(level: LogLevel | undefined, signal: AbortSignal): Promise<LevelChange> {
+    const query = level === undefined ? '' : `?${new URLSearchParams({ level })}`;
+    return (await this.#call('POST', LOG_LEVEL + query, signal)) as LevelChange;
   }
 
   async #call(method: string, path: string, signal: AbortSignal): Promise<unknown> {

@@ -1,0 +1,30 @@
+// `longshore log-level [LEVEL]`: has a running server log more, or less, until its configuration is reloaded.
+
+import { LOG_LEVELS, type LogLevel } from '../../engine/model/log-level.ts';
+import { parse } from '../arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
+import { type Command, EXIT } from '../command.ts';
+import { jsonLine } from '../terminal/json-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const logLevel: Command = {
+  name: 'log-level',
+  usage: `longshore log-level [${LOG_LEVELS.join('|')}]  ${ADMIN_USAGE}`,
+  options: ADMIN_OPTIONS,
+  words: LOG_LEVELS,
+  async run(args, io) {
+    const { values, positionals } = parse(args, ADMIN_OPTIONS);
+    const level = levelOf(positionals);
+    const changed = await (await openAdminClient(values, io)).setLogLevel(level, io.signal);
+    io.out(values.json ? jsonLine(changed) : `log level ${changed.from} -> ${changed.to}\n`);
+    return EXIT.ok;
+  },
+};
+
+/** Undefined: whatever comes next. */
+function levelOf([text, ...more]: readonly string[]): LogLevel | undefined {
+  const level = LOG_LEVELS.find((one) => one === text);
+  if (more.length > 0 || (text !== undefined && level === undefined))
+    throw new UsageError(`at most one level is needed: ${LOG_LEVELS.join(', ')}`);
+  return level;
+}

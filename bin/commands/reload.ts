@@ -1,0 +1,43 @@
+// `longshore reload`: has a running server take over what may change of its configuration file.
+
+import type { ReloadReport } from '../../engine/ports/process-settings.ts';
+import { parse } from '../arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
+import { ApiError } from '../client/api-error.ts';
+import { type Command, EXIT } from '../command.ts';
+import { jsonDocument } from '../terminal/json-text.ts';
+import { table } from '../terminal/table.ts';
+import { UsageError } from '../usage-error.ts';
+
+const INVALID_INPUT = 422;
+
+export const reload: Command = {
+  name: 'reload',
+  usage: `longshore reload  ${ADMIN_USAGE}`,
+  options: ADMIN_OPTIONS,
+  async run(args, io) {
+    const { values, positionals } = parse(args, ADMIN_OPTIONS);
+    if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': reload takes options only`);
+    const client = await openAdminClient(values, io);
+    let report: ReloadReport;
+    try {
+      report = await client.reload(io.signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== INVALID_INPUT) throw error;
+      io.err(`longshore reload: ${error.message}\n`);
+      return EXIT.configuration;
+    }
+    if (values.json) io.out(jsonDocument(report));
+    else {
+      const rows = rowsOf(report);
+      if (rows.length > 0) io.out(table([{ head: 'setting', whole: true }, { head: 'change' }], rows, io.outTerminal));
+      io.out(`${report.unchanged} settings unchanged\n`);
+    }
+    return EXIT.ok;
+  },
+};
+
+const rowsOf = ({ applied, needsRestart }: ReloadReport): readonly (readonly string[])[] => [
+  ...applied.map(({ path, from, to }) => [path, `${from} -> ${to}`]),
+  ...needsRestart.map(({ path }) => [path, 'needs a restart']),
+];
