@@ -89,6 +89,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'check a configuration file, print it with its defaults, or print its JSON Schema',
     load: async () => (await import('./commands/config.ts')).config,
   },
+  completion: {
+    summary: 'print what makes bash, zsh or fish complete commands and options',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
 };
 
 /** Run by the launchers of the sample plugins; not for people. */

@@ -42,5 +42,7 @@ export interface Command {
   readonly options: CommandOptions;
   /** What its first argument may be, when it is one of a few words. */
   readonly words?: readonly string[];
+  /** Its arguments may be files: shells complete them. */
+  readonly files?: boolean;
   run(args: readonly string[], io: CommandIo): Promise<ExitCode>;
 }

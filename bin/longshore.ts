@@ -8,7 +8,9 @@ import { type Command, EXIT, type ExitCode } from './command.ts';
 import { COMMANDS, HIDDEN } from './command-table.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { suggestion } from './nearest.ts';
+import { nextStep } from './next-step.ts';
 import { keyboardOf } from './terminal/keyboard.ts';
+import { plainLines } from './terminal/plain-text.ts';
 import { terminalOf } from './terminal/terminal.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -53,10 +55,12 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
 
 function explain(command: Command, error: unknown): ExitCode {
   if (error instanceof UsageError) {
-    print(2, `longshore ${command.name}: ${error.message}\nusage: ${command.usage}\n`);
+    print(2, `longshore ${command.name}: ${plainLines(error.message)}\nusage: ${command.usage}\n`);
     return EXIT.usage;
   }
-  print(2, `longshore ${command.name}: ${messageOf(error)}\n`);
+  print(2, `longshore ${command.name}: ${plainLines(messageOf(error))}\n`);
+  const next = nextStep(command.name, error);
+  if (next !== undefined) print(2, `next: ${next}\n`);
   if (error instanceof ConfigurationError) return EXIT.configuration;
   const kind = kindOf(error);
   // A bug of ours: the trace is what a report needs.

@@ -3,6 +3,7 @@
 import { type FormData, fetch, type Response } from 'undici';
 import { Failure, messageOf } from '../../engine/failure.ts';
 import { parseJson } from '../../engine/model/json.ts';
+import { ApiError } from './api-error.ts';
 
 export interface ApiCall {
   /** Base URL without trailing slash. */
@@ -12,16 +13,6 @@ export interface ApiCall {
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: FormData | string;
-}
-
-/** The server answered, and not with success: its own words, whole. */
-export class ApiError extends Failure {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super('rejected', message);
-    this.status = status;
-  }
 }
 
 const CALL_MS = 30_000;

@@ -21,6 +21,7 @@ export const access: Command = {
   usage: 'longshore access import FILE [--data DIR | --config FILE] [--json] | access mail [--data DIR] [--json]',
   options: OPTIONS,
   words: ['import', 'mail'],
+  files: true,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [verb, file, ...rest] = positionals;

@@ -19,6 +19,7 @@ export const config: Command = {
   usage: 'longshore config check FILE [--json] | longshore config schema | longshore config print FILE [--json]',
   options: OPTIONS,
   words: WORDS,
+  files: true,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [verb, file, ...rest] = positionals;

@@ -33,6 +33,7 @@ export const datasets: Command = {
     `download ID [--install | --document NAME] [--out FILE] | ${CHANGE_USAGE}  ${CLIENT_USAGE}`,
   options: OPTIONS,
   words: ACTIONS,
+  files: true,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [action, ...rest] = positionals;

@@ -31,8 +31,9 @@ export const upload: Command = {
   name: 'upload',
   usage:
     'longshore upload FILE.. --type NAME@VERSION --target ID.. --name .. --summary .. [--description ..] ' +
-    `[--visibility private|protected|public|controlled] [--details FILE.json] [--url URL] [--watch ${FOLLOW_USAGE}] ${CLIENT_USAGE}`,
+    `[--visibility private|protected|public|controlled] [--origin ..] [--details FILE.json] [--url URL] [--watch ${FOLLOW_USAGE}] ${CLIENT_USAGE}`,
   options: OPTIONS,
+  files: true,
   async run(args, io) {
     const { values, positionals: files } = parse(args, OPTIONS);
     await checkInputs(files, values.url);

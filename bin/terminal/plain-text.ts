@@ -9,7 +9,11 @@ const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 /** One line, whatever it was: white space and control characters become a blank. */
 export const oneLine = (text: string): string => visible(text).replace(/[\s\p{Cc}]+/gu, ' ');
 
-/** As {@link oneLine}, but its lines stay lines. */
-export const plainLines = (text: string): string => text.split('\n').map(oneLine).join('\n');
+/** Lines stay lines, and blanks blanks. */
+export const plainLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => visible(line).replace(/\p{Cc}+/gu, ' '))
+    .join('\n');
 
 const visible = (text: string): string => stripVTControlCharacters(text.toWellFormed()).replace(DIRECTION, '');

@@ -2,7 +2,8 @@
 
 import type { Clock } from '../../engine/time.ts';
 import { AdminClient, type ReportedJob } from '../client/admin-client.ts';
-import { ApiError, bodyOf, callApi, withDeadline } from '../client/api-call.ts';
+import { bodyOf, callApi, withDeadline } from '../client/api-call.ts';
+import { ApiError } from '../client/api-error.ts';
 import { MetricSamples } from './metric-samples.ts';
 
 export interface Dependency {

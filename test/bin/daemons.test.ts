@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { ApiError } from '../../bin/client/api-call.ts';
+import { ApiError } from '../../bin/client/api-error.ts';
 import { type Command, EXIT } from '../../bin/command.ts';
 import { prune } from '../../bin/commands/prune.ts';
 import { reconcile } from '../../bin/commands/reconcile.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { ApiError } from '../../bin/client/api-call.ts';
+import { ApiError } from '../../bin/client/api-error.ts';
 import { EXIT } from '../../bin/command.ts';
 import { datasets } from '../../bin/commands/datasets.ts';
 import { UsageError } from '../../bin/usage-error.ts';

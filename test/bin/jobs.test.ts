@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { ApiError } from '../../bin/client/api-call.ts';
+import { ApiError } from '../../bin/client/api-error.ts';
 import { type Command, EXIT } from '../../bin/command.ts';
 import { jobs } from '../../bin/commands/jobs.ts';
 import { retry } from '../../bin/commands/retry.ts';

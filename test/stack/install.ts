@@ -19,6 +19,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/include/stdlib.h': 'libc6-dev',
   '/usr/bin/openssl': 'openssl',
   '/usr/bin/blast_formatter': 'ncbi-blast+',
+  '/usr/bin/zsh': 'zsh',
+  '/usr/bin/fish': 'fish',
   '/usr/bin/xmllint': 'libxml2-utils',
   '/usr/bin/unzip': 'unzip',
   '/usr/bin/promtool': 'prometheus',

@@ -12,7 +12,7 @@ t.test('nothing that a terminal would obey is left of text', async (t) => {
   t.equal(oneLine('txt.\u202Egpj.exe\u2066'), 'txt.gpj.exe');
   t.equal(oneLine('\ud800'), '\ufffd');
   t.equal(oneLine('naïve 世界 👩‍🔬'), 'naïve 世界 👩‍🔬');
-  t.equal(plainLines('a\u001b[2J\n  b\r\n'), 'a\n b \n');
+  t.equal(plainLines('a\u001b[2J\n  b\r\n'), 'a\n  b \n');
 });
 
 t.test('widths are those of a terminal', async (t) => {

@@ -1,0 +1,27 @@
+// `longshore completion bash|zsh|fish`: prints what makes a shell complete commands, options and their values.
+
+import { oneOf, parse } from '../arguments.ts';
+import { type Command, EXIT } from '../command.ts';
+import { COMMANDS } from '../command-table.ts';
+import { bashCompletion } from '../completion/bash.ts';
+import { describeCommands } from '../completion/described-command.ts';
+import { fishCompletion } from '../completion/fish.ts';
+import { zshCompletion } from '../completion/zsh.ts';
+import { UsageError } from '../usage-error.ts';
+
+const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
+const WORDS = Object.keys(SHELLS) as readonly (keyof typeof SHELLS)[];
+
+export const completion: Command = {
+  name: 'completion',
+  usage: 'longshore completion bash|zsh|fish',
+  options: {},
+  words: WORDS,
+  async run(args, io) {
+    const { positionals } = parse(args, {});
+    const [shell, ...rest] = positionals;
+    if (shell === undefined || rest.length > 0) throw new UsageError(`one of ${WORDS.join(', ')} is needed`);
+    io.out(SHELLS[oneOf('', shell, WORDS)](await describeCommands(COMMANDS)));
+    return EXIT.ok;
+  },
+};
