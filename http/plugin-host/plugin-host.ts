@@ -95,8 +95,9 @@ export class PluginHost {
     return this.#gate.admit();
   }
 
-  workspace(): Promise<Workspace> {
-    return Workspace.make(this.#options.workDir);
+  /** @param log of the request: what its scripts say is found by its ids */
+  workspace(log: Logger = this.#parts.log): Promise<Workspace> {
+    return Workspace.make(this.#options.workDir, log);
   }
 
   /** The workspace holds `import.zip`. */
@@ -108,7 +109,14 @@ export class PluginHost {
       ...baseEnvironment(this.#options.environment, plugin.customPath),
       ...importEnvironment(ids.dataset, importId(this.#parts.clock.now(), jobId)),
     };
-    const call = { plugin, meta, workspace, env, limits: this.#options.archiveLimits, log: this.#log(ids, plugin) };
+    const call = {
+      plugin,
+      meta,
+      workspace,
+      env,
+      limits: this.#options.archiveLimits,
+      log: logOf(workspace, ids, plugin),
+    };
     return await runImport(call, this.#scripts, this.#parts.archives, signal);
   }
 
@@ -158,7 +166,7 @@ export class PluginHost {
     const db = await target.dataDb(signal);
     const base = baseEnvironment(this.#options.environment, plugin.customPath);
     const parent = datasetsFolder(plugin, target, this.#options.siteBuild);
-    const log = this.#log(ids, plugin, target);
+    const log = logOf(workspace, ids, plugin, target);
     return {
       plugin,
       workspace,
@@ -168,13 +176,12 @@ export class PluginHost {
       log,
     };
   }
-
-  #log(ids: CallIds, plugin: HostedPlugin, target?: HostedTarget): Logger {
-    return this.#parts.log.child({
-      dataset: ids.dataset,
-      event: ids.event,
-      plugin: plugin.name,
-      ...(target ? { target: target.id } : {}),
-    });
-  }
 }
+
+const logOf = (workspace: Workspace, ids: CallIds, plugin: HostedPlugin, target?: HostedTarget): Logger =>
+  workspace.log.child({
+    dataset: ids.dataset,
+    event: ids.event,
+    plugin: plugin.name,
+    ...(target ? { target: target.id } : {}),
+  });

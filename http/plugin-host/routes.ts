@@ -128,7 +128,7 @@ async function serve(context: RequestContext, host: PluginHost, token: string | 
   checkHostToken(context.request, token);
   try {
     using _place = host.admit();
-    await using workspace = await host.workspace();
+    await using workspace = await host.workspace(context.log);
     const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
     await send(context, reply);
   } catch (error) {

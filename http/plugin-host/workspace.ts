@@ -14,15 +14,18 @@ export class Workspace implements AsyncDisposable {
   readonly dir: string;
   readonly propertiesDir: string;
 
-  private constructor(root: string) {
+  readonly log: Logger;
+
+  private constructor(root: string, log: Logger) {
+    this.log = log;
     this.#root = root;
     this.dir = join(root, 'workspace');
     this.propertiesDir = join(root, 'properties');
   }
 
-  static async make(under: string): Promise<Workspace> {
+  static async make(under: string, log: Logger): Promise<Workspace> {
     await mkdir(under, { recursive: true });
-    const workspace = new Workspace(await mkdtemp(join(under, PREFIX)));
+    const workspace = new Workspace(await mkdtemp(join(under, PREFIX)), log);
     await mkdir(workspace.dir);
     await mkdir(workspace.propertiesDir);
     return workspace;

@@ -1,22 +1,16 @@
 // A running `longshore up` under a real Prometheus: what it shows, and an alert that comes and goes.
 
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import { fetch } from 'undici';
-import { parse, stringify } from 'yaml';
-import { dataDir } from '../../bin/data-dir.ts';
-import { embeddedConfig } from '../../bin/embedded-config.ts';
-import { runtimeArgv } from '../../bin/runtime.ts';
-import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
-import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 import { geneList } from '../fixtures/datasets.ts';
 import { Api, detailsOf } from '../support/api.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
 import { settled } from '../support/site-state.ts';
+import { configureWithRemote } from './configure-with-remote.ts';
 import { dashboardExpressions } from './dashboard.ts';
 import { mentionsIn } from './metric-names.ts';
 import { Prometheus } from './prometheus.ts';
@@ -29,7 +23,7 @@ const NOTICED_MS = 45_000;
 const path = await tempDir(t);
 const pluginPort = await freePort();
 const portBase = await freePortBase();
-await configure();
+await configureWithRemote(path, portBase, pluginPort);
 let plugin = await listen();
 t.teardown(() => plugin.close());
 const app = await up(t, path, ['--port-base', String(portBase)]);
@@ -99,20 +93,4 @@ async function listen(): Promise<Server> {
   const server = createServer((_, response) => response.end('{}')).listen(pluginPort, '127.0.0.1');
   await once(server, 'listening');
   return server;
-}
-
-/** What `up` writes for itself, with one more plugin that runs elsewhere. */
-async function configure(): Promise<void> {
-  const dir = dataDir(path);
-  await mkdir(path, { recursive: true });
-  const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled));
-  const samples = SAMPLE_NAMES.map((name) => ({ ...SAMPLES[name], name, scripts: launchers[name] }));
-  const document = parse(embeddedConfig(dir, portBase, samples)) as {
-    readonly installer: { readonly plugins: Record<string, object> };
-  };
-  document.installer.plugins.remote = {
-    server: { host: '127.0.0.1', port: pluginPort },
-    dataTypes: [{ name: 'remote', version: '1.0', category: 'Remote' }],
-  };
-  await writeFile(dir.config, stringify(document), { mode: 0o600 });
 }
