@@ -1,6 +1,6 @@
 // Waits for what the running program does by itself, woken by its own notifications.
 
-import { withCache } from '../support/site-state.ts';
+import { withCache } from '../support/places.ts';
 
 /** Resolves when nothing of the dataset waits or runs; a dead job has ended. */
 export const ended = (dir: string, dataset: string): Promise<void> =>

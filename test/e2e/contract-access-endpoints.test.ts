@@ -3,7 +3,7 @@
 import t from 'tap';
 import { accessWorld, type Body, bodyOf, DATASET, dataOf, item, replace, TEXTS } from '../contract/access-world.ts';
 import { longshore } from '../support/longshore.ts';
-import { withCache } from '../support/site-state.ts';
+import { withCache } from '../support/places.ts';
 
 const at = await accessWorld(t);
 const { admin, ask, manager, nobody, owner, provider, row, staff, stranger } = at;

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { accessWorld, type Body, bodyOf, DATASET, dataOf, type Person, replace } from '../contract/access-world.ts';
 import type { Answer } from '../contract/client.ts';
 import { inCache } from '../contract/watch.ts';
-import { withCache } from '../support/site-state.ts';
+import { withCache } from '../support/places.ts';
 
 const at = await accessWorld(t);
 const { admin, ask, become, guest, manager, nobody, owner, provider, row, staff, stranger } = at;

@@ -9,7 +9,7 @@ import { handlerWorld, metadata, pathOf } from '../contract/handler-world.ts';
 import { held } from '../contract/held.ts';
 import { type Files, zipOf } from '../fixtures/archives.ts';
 import { longshore } from '../support/longshore.ts';
-import { withCache } from '../support/site-state.ts';
+import { withCache } from '../support/places.ts';
 
 const TOKEN = 'token-of-the-handler-0123456789-abcdef';
 const MIB = 1_048_576;

@@ -8,7 +8,7 @@ import { handlerWorld, metadata, OWNER, pathOf, TEMPLATES } from '../contract/ha
 import { inCache } from '../contract/watch.ts';
 import { tarGzOf, zipOf } from '../fixtures/archives.ts';
 import { untar } from '../http/handler/handler-app.ts';
-import { withCache } from '../support/site-state.ts';
+import { withCache } from '../support/places.ts';
 
 const at = await handlerWorld(t);
 const { client, dir, row, put, post, job, status } = at;

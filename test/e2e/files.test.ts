@@ -9,7 +9,8 @@ import { fetch } from 'undici';
 import { parse, stringify } from 'yaml';
 import { Api, detailsOf } from '../support/api.ts';
 import { freePortBase, longshore, tempDir, up } from '../support/longshore.ts';
-import { SITES, settled, wholeState } from '../support/site-state.ts';
+import { SITES } from '../support/places.ts';
+import { settled, wholeState } from '../support/site-state.ts';
 import { queryTarget } from '../support/sites.ts';
 
 const OWNER = '9007199254740993';

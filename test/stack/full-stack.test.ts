@@ -3,14 +3,22 @@
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import t from 'tap';
 import { fetch } from 'undici';
+import { systemClock } from '../../engine/time.ts';
 import { geneList } from '../fixtures/datasets.ts';
 import { Api, detailsOf } from '../support/api.ts';
+import { FRIEND, life, OWNER } from '../support/life.ts';
 import { longshore, running } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
+import { wholeState } from '../support/site-state.ts';
 import { installation, TARGETS } from './installation.ts';
+import { placesOf } from './places.ts';
+
+const LOOK_MS = 100;
+const PATIENCE_MS = 60_000;
 
 const at = await installation(t);
 const port = await freePort();
@@ -39,7 +47,7 @@ t.test('from an upload over HTTP to rows in two databases and back', async (t) =
     /cache-db.*directory.*log-broker.*object-store.*queue-broker/,
   );
 
-  const token = (await command('token', ...config, '--user', '8')).stdout.trim();
+  const token = await tokenOf('8');
   const api = new Api(url, token);
   const begun = performance.now();
   const id = await api.upload(detailsOf('genelist', { installTargets: TARGETS }), [
@@ -73,6 +81,30 @@ t.test('from an upload over HTTP to rows in two databases and back', async (t) =
   t.equal(await service.stop(), 0);
   t.equal(await plugin.stop(), 0);
 });
+
+t.test('a whole life', async (t) => {
+  const plugin = await running(t, ['plugin', ...config, '--id', 'genelist'], { env });
+  const service = await running(t, ['serve', ...config], { env });
+  const places = placesOf(at);
+  await life(t, {
+    owner: new Api(url, await tokenOf(OWNER)),
+    friend: new Api(url, await tokenOf(FRIEND)),
+    // Nobody knows of everything that is on its way through these servers: looked at until it is as expected.
+    async stateOf(id, expected) {
+      for (const begun = Date.now(); ; await systemClock.sleep(LOOK_MS, new AbortController().signal)) {
+        const state = await wholeState(places, OWNER, id, 'genelist');
+        if (isDeepStrictEqual(state, expected) || Date.now() - begun > PATIENCE_MS) return state;
+      }
+    },
+    prune: (...args) => command('prune', '--server', url, ...args),
+  });
+  t.equal(await service.stop(), 0);
+  t.equal(await plugin.stop(), 0);
+});
+
+async function tokenOf(user: string): Promise<string> {
+  return (await command('token', ...config, '--user', user)).stdout.trim();
+}
 
 /** Woken by the cache's own notifications. */
 async function uninstalled(id: string): Promise<void> {

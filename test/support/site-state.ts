@@ -1,15 +1,10 @@
-// Everything that an installation of `longshore up` says about one dataset, from the places themselves: cache rows,
-// objects, control rows, data rows, installed files. One helper, so that every test of what is left compares all of it.
+// Everything that an installation says about one dataset, from the places themselves: cache rows, objects, control rows,
+// data rows, installed files. One helper, so that every test of what is left compares all of it. A path stands for what
+// `longshore up` keeps in that directory.
 
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import pg from 'pg';
-import { parse } from 'yaml';
 import { CACHE_SCHEMA } from '../../bin/databases.ts';
-import { queryTarget } from './sites.ts';
-
-export const SITES = ['AlphaDB', 'BetaDB'] as const;
-type Site = (typeof SITES)[number];
+import { type Places, placesOfUp, SITES, type Site, withCache } from './places.ts';
 
 export interface SiteState {
   /** Statuses as one line, `data/meta`; undefined without a row. */
@@ -55,8 +50,14 @@ export const NOTHING_ON_SITE: SiteState = {
   shownTo: [],
 };
 
-export async function wholeState(dir: string, owner: string, dataset: string, table: string): Promise<WholeState> {
-  return withCache(dir, async (cache) => {
+export async function wholeState(
+  where: Places | string,
+  owner: string,
+  dataset: string,
+  table: string,
+): Promise<WholeState> {
+  const places = typeof where === 'string' ? placesOfUp(where) : where;
+  return places.withCache(async (cache) => {
     const [row] = await rows<NonNullable<WholeState['cache']>>(
       cache,
       `select state, upload_status as upload, import_status as import,
@@ -78,10 +79,10 @@ export async function wholeState(dir: string, owner: string, dataset: string, ta
     );
     if (!left) throw new Error('no answer from the cache database');
     const { quota, ...leftovers } = left;
-    const sites = await Promise.all(SITES.map(async (site) => [site, await siteState(dir, site, dataset, table)]));
+    const sites = await Promise.all(SITES.map(async (site) => [site, await siteState(places, site, dataset, table)]));
     return {
       cache: row,
-      objects: await filesBelow(join(dir, 'objects', 'objects', owner, dataset)),
+      objects: await places.keysOf(owner, dataset),
       sites: Object.fromEntries(sites) as WholeState['sites'],
       quota,
       leftovers,
@@ -120,9 +121,8 @@ export async function loseCache(dir: string): Promise<void> {
   });
 }
 
-async function siteState(dir: string, site: Site, dataset: string, table: string): Promise<SiteState> {
-  const [control] = await queryTarget<{ deleted: number; accessibility: string; status: string }>(
-    dir,
+async function siteState(places: Places, site: Site, dataset: string, table: string): Promise<SiteState> {
+  const [control] = await places.queryTarget<{ deleted: number; accessibility: string; status: string }>(
     site,
     'controlDb',
     `select i.deleted_status as deleted, i.accessibility,
@@ -133,15 +133,13 @@ async function siteState(dir: string, site: Site, dataset: string, table: string
      from dataset_install i where i.dataset_id = $1 and i.target_id = $2`,
     [dataset, site],
   );
-  const shown = await queryTarget<{ user_id: string }>(
-    dir,
+  const shown = await places.queryTarget<{ user_id: string }>(
     site,
     'controlDb',
     'select user_id::text from available_user_datasets where dataset_id = $1 and project_id = $2 order by 1',
     [dataset, site],
   );
-  const [data] = await queryTarget<{ rows: string }>(
-    dir,
+  const [data] = await places.queryTarget<{ rows: string }>(
     site,
     'dataDb',
     `select count(*) as rows from ${pg.escapeIdentifier(table)} where dataset_id = $1`,
@@ -152,44 +150,9 @@ async function siteState(dir: string, site: Site, dataset: string, table: string
     deletedStatus: control?.deleted,
     accessibility: control?.accessibility,
     rows: Number(data?.rows),
-    files: await filesBelow(join(dir, 'sites', site, dataset)),
+    files: await places.filesOf(site, dataset),
     shownTo: shown.map((row) => row.user_id),
   };
-}
-
-async function filesBelow(folder: string): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-      .sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-/** The cache database of the installation, with its schema in the path. */
-export async function withCache<Result>(dir: string, work: (cache: pg.Client) => Promise<Result>): Promise<Result> {
-  const config = parse(await readFile(join(dir, 'config.yaml'), 'utf8')) as {
-    installer: { cacheDb: { name: string; username: string; password: string } };
-  };
-  const { name, username, password } = config.installer.cacheDb;
-  const cache = new pg.Client({
-    host: '127.0.0.1',
-    port: Number(await readFile(join(dir, 'postgres.port'), 'utf8')),
-    user: username,
-    password,
-    database: name,
-  });
-  await cache.connect();
-  try {
-    await cache.query(`set search_path to ${pg.escapeIdentifier(CACHE_SCHEMA)}`);
-    return await work(cache);
-  } finally {
-    await cache.end();
-  }
 }
 
 async function rows<Row extends object>(cache: pg.Client, text: string, values: unknown[] = []): Promise<Row[]> {

@@ -56,7 +56,7 @@ export async function checkDatasets(site: Site, uploads: Uploads, findings: Find
     ...[...uploads.accepted].filter(([name, id]) => !byName.get(name)?.some((one) => one.id === id)).map(String),
     ...[...byName].filter(([name, all]) => all.length > 1 && !uploads.doubtful.has(name)).map(([name]) => name),
   ]);
-  findings.none('uploads are accepted, or answered with 503', uploads.wrong);
+  findings.none('uploads are accepted, or asked for again (429, 503)', uploads.wrong);
   findings.none(
     'the cache says that every dataset is installed',
     datasets.filter(({ said }) => said !== CACHE_SAYS).map(({ id, said }) => `${id} ${said}`),

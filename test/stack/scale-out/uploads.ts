@@ -11,6 +11,8 @@ const GENES = 10;
 const AGAIN_MS = 250;
 /** For one answer: longer than any service is away. */
 const PATIENCE_MS = 120_000;
+/** What may be answered instead: a user's uploads that broke off count until it is noticed, and services may be away. */
+const COME_AGAIN: ReadonlySet<number> = new Set([429, 503]);
 const never = new AbortController().signal;
 
 export interface UploadsOptions {
@@ -84,7 +86,7 @@ export class Uploads {
       status = response.status;
       const text = await response.text();
       if (status === 202) this.accepted.set(name, (JSON.parse(text) as { datasetId: string }).datasetId);
-      else if (status !== 503) this.wrong.push(`${status} ${text}`);
+      else if (!COME_AGAIN.has(status)) this.wrong.push(`${status} ${text}`);
       // A process may have said that it failed after it accepted.
       if (status >= 500) this.doubtful.add(name);
     } catch (error) {
