@@ -10,15 +10,21 @@ import { s1 } from './s1-listing.ts';
 import { s2 } from './s2-all-datasets.ts';
 import { s3 } from './s3-permissions.ts';
 import { s4 } from './s4-end-users.ts';
+import { type ReportBench, reportBench, s5 } from './s5-reports.ts';
 
-// A million rows are made once for all rows that need them, when the first does.
+// A million rows, or a large search, are made once for all rows that need them, when the first does.
 await using sites = new AsyncDisposableStack();
 let endUsers: Promise<ManyEndUsers> | undefined;
 const withEndUsers = (): Promise<ManyEndUsers> => {
   endUsers ??= manyEndUsers().then((site) => sites.use(site));
   return endUsers;
 };
-const ROWS: readonly BenchRow[] = [s1, s2, ...s3(withEndUsers), ...s4(withEndUsers)];
+let reports: Promise<ReportBench> | undefined;
+const withReports = (): Promise<ReportBench> => {
+  reports ??= reportBench().then((site) => sites.use(site));
+  return reports;
+};
+const ROWS: readonly BenchRow[] = [s1, s2, ...s3(withEndUsers), ...s4(withEndUsers), ...s5(withReports)];
 const ROUNDS = 5;
 /** Two threads at once should do twice the work of one; less, and somebody else is using the machine. */
 const NOISY_BELOW = 1.6;

@@ -3,6 +3,7 @@
 
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fetch } from 'undici';
 import { stringify } from 'yaml';
 import { QUERY_PROGRAMS } from '../../engine/model/report/query-job.ts';
@@ -52,6 +53,7 @@ export interface ReportSite {
 }
 
 const USER = '7';
+const POLL_MS = 10;
 
 /**
  * Not started yet.
@@ -133,6 +135,8 @@ export async function reportSite(
       for (;;) {
         const { status } = (await ok(`/jobs/${id}`)).body as JobDetails;
         if (status === 'complete' || status === 'failed') return status;
+        // What is waited for needs the processors as well.
+        await setTimeout(POLL_MS);
       }
     },
     async files(id) {
