@@ -33,12 +33,18 @@ export class KafkaCluster implements AsyncDisposable {
   readonly #lines: AsyncIterator<string>;
   readonly #program: string;
   readonly addresses: string;
+  /** Rejects when it ends by itself: librdkafka's mock has assertions of its own. */
+  readonly gone: Promise<never>;
 
   private constructor(child: MockProcess, lines: AsyncIterator<string>, program: string, addresses: string) {
     this.#child = child;
     this.#lines = lines;
     this.#program = program;
     this.addresses = addresses;
+    const gone = Promise.withResolvers<never>();
+    this.gone = gone.promise;
+    this.gone.catch(() => undefined);
+    child.once('close', (code, signal) => gone.reject(new Error(`the mock cluster ended with ${code ?? signal}`)));
   }
 
   static async start(t: Teardown, { topics = {}, brokers = 1 }: KafkaOptions = {}): Promise<KafkaCluster> {

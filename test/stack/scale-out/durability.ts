@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { checkDatasets, checkQueues, waitForReaders } from './end-state.ts';
 import type { Findings } from './findings.ts';
 import { Progress } from './progress.ts';
-import { openSite } from './site.ts';
+import { openSite, type Site } from './site.ts';
 import { durationOf, type StormOptions, storm } from './storm.ts';
 import { Teardowns } from './teardowns.ts';
 import { Uploads } from './uploads.ts';
@@ -36,6 +36,10 @@ async function inAStorm(t: Teardowns, options: DurabilityOptions, findings: Find
     killed: options.outages,
     daemons: { reconciler: { slimRunInterval: SLIM_RUN } },
   });
+  await Promise.race([through(t, site, options, findings), site.at.kafka.gone]);
+}
+
+async function through(t: Teardowns, site: Site, options: DurabilityOptions, findings: Findings): Promise<void> {
   const progress = new Progress(t, site.at.cache);
   progress.say(`${PROCESSES} processes run; their logs are in ${site.logDir}`);
   const uploads = new Uploads({
