@@ -1,0 +1,165 @@
+// The life of the Debian package on this machine: installed, run as its unit says, upgraded, removed, purged.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { fetch } from 'undici';
+import { testDatabase } from '../support/database.ts';
+import { ROOT } from '../support/longshore.ts';
+import { freePort } from '../support/ports.ts';
+import { notifySocket } from './notify-socket.ts';
+
+const UNIT = '/usr/lib/systemd/system/longshore.service';
+const CONFIG = '/etc/longshore/longshore.yaml';
+/** What systemd would make of StateDirectory and CacheDirectory. */
+const STATE = '/var/lib/longshore/of-the-package-test';
+const CACHE = '/var/cache/longshore';
+const OWN = ['/etc/longshore', '/var/lib/longshore', CACHE];
+
+const command = (program: string, ...args: readonly string[]): string =>
+  execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+async function setup(t: Test): Promise<string> {
+  if (process.getuid?.() !== 0) throw new Error('only root can install a package: run this test as root');
+  if (isInstalled()) throw new Error("a package 'longshore' is installed here; this test would remove it");
+  if (existsSync('/etc/longshore')) throw new Error('/etc/longshore is somebody else’s; this test would purge it');
+  const before = OWN.filter((path) => existsSync(path));
+  const hadUser = userOf() !== undefined;
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-deb-'));
+  await chmod(dir, 0o755);
+  t.teardown(async () => {
+    if (isKnown()) command('dpkg', '--purge', 'longshore');
+    for (const path of [STATE, dir, ...OWN.filter((one) => !before.includes(one))])
+      await rm(path, { recursive: true, force: true });
+    if (!hadUser && userOf()) command('deluser', '--quiet', '--system', 'longshore');
+  });
+  return dir;
+}
+
+const statusOf = (): string => {
+  try {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg's own placeholder
+    return command('dpkg-query', '--show', '--showformat=${db:Status-Status} ${Version}', 'longshore');
+  } catch {
+    return 'unknown';
+  }
+};
+const isInstalled = (): boolean => statusOf().startsWith('installed');
+const isKnown = (): boolean => !/^(unknown|not-installed)/.test(statusOf());
+
+function userOf(): { readonly uid: number; readonly gid: number } | undefined {
+  try {
+    const [, , uid, gid] = command('getent', 'passwd', 'longshore').split(':');
+    return { uid: Number(uid), gid: Number(gid) };
+  } catch {
+    return undefined;
+  }
+}
+
+function packageOf(dir: string, revision: string): string {
+  const made = command(process.execPath, join(ROOT, 'bin/build/deb.ts'), '--out', dir, '--revision', revision);
+  return made.trim();
+}
+
+/** Runs what the unit runs, as it does; ready when systemd is told so. */
+async function startUnit(t: Test, dir: string, env: Readonly<Record<string, string>>) {
+  const user = userOf();
+  const unit = await readFile(UNIT, 'utf8');
+  const [program = '', ...args] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ');
+  for (const path of [STATE, CACHE]) {
+    await mkdir(path, { recursive: true });
+    if (user) await chown(path, user.uid, user.gid);
+  }
+  const place = await mkdtemp(join(dir, 'notify-'));
+  await chmod(place, 0o755);
+  const socket = await notifySocket(t, place);
+  const service = spawn(program, args, {
+    cwd: STATE,
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', TMPDIR: CACHE, NOTIFY_SOCKET: socket.path, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...user,
+  });
+  const ended = once(service, 'close');
+  t.teardown(async () => {
+    if (service.exitCode === null) service.kill('SIGKILL');
+    await ended;
+  });
+  const said: string[] = [];
+  for (const stream of [service.stdout, service.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => said.push(text));
+  const early = ended.then(() => {
+    throw new Error(`ended before it was ready:\n${said.join('')}`);
+  });
+  early.catch(() => undefined);
+  await Promise.race([socket.ready, early]);
+  return {
+    async stop() {
+      service.kill('SIGTERM');
+      return ended;
+    },
+  };
+}
+
+// Ended before the runner ends this process, so that nothing stays on the machine.
+t.test('the package is installed, run, upgraded, removed and purged', { timeout: 180_000 }, async (t) => {
+  const dir = await setup(t);
+  const first = packageOf(dir, '1');
+  const second = packageOf(dir, '2');
+
+  command('dpkg', '--install', first);
+  t.match(statusOf(), /^installed \d+\.\d+\.\d+-1$/);
+  t.match(command('longshore', '--version'), /^\d+\.\d+\.\d+ \(commit /);
+  const user = userOf();
+  t.ok(user && user.uid < 1000, 'a system user of its own');
+  const folder = await stat('/etc/longshore');
+  t.strictSame([folder.mode & 0o777, folder.uid, folder.gid], [0o750, 0, user?.gid], 'secrets are not for all');
+  t.equal(command('systemd-analyze', 'verify', UNIT), '', 'systemd takes the unit');
+  command('systemd-analyze', 'security', '--offline=true', '--threshold=20', UNIT); // 2.0 of 10; fails above
+  const documents = await readdir('/usr/share/doc/longshore');
+  t.strictSame(documents.sort(), ['README.md', 'copyright', 'examples', 'longshore.cdx.json']);
+
+  const db = await testDatabase(t);
+  const env = {
+    LONGSHORE_ADMIN_TOKEN: 'a'.repeat(64),
+    LONGSHORE_ISSUER: 'tests',
+    LONGSHORE_JWKS_URL: 'http://127.0.0.1:9/keys',
+    LONGSHORE_PORT: String(await freePort()),
+    LONGSHORE_STATE: STATE,
+    DB_SERVER: `${db.host}:${db.port}`,
+    DB_USER: db.user,
+    DB_PASSWORD: db.password,
+    CACHE_DB_NAME: db.database,
+    SITE_DB_NAME: db.database,
+  };
+  await copyFile('/usr/share/doc/longshore/examples/one-machine.yaml', CONFIG);
+  if (user) await chown(CONFIG, 0, user.gid);
+  await chmod(CONFIG, 0o640);
+  const options = { env: { ...process.env, ...env } };
+  execFileSync('longshore', ['migrate', '--config', CONFIG], { ...options, stdio: 'ignore' });
+  execFileSync('longshore', ['migrate-target', 'AlphaDB', '--config', CONFIG], { ...options, stdio: 'ignore' });
+  const ready = async (): Promise<number> => (await fetch(`http://127.0.0.1:${env.LONGSHORE_PORT}/ready`)).status;
+
+  const service = await startUnit(t, dir, env);
+  t.equal(await ready(), 200);
+  t.equal((await stat(join(STATE, 'objects'))).uid, user?.uid, 'objects are its own');
+
+  command('dpkg', '--install', second);
+  t.match(statusOf(), /^installed \d+\.\d+\.\d+-2$/);
+  t.equal(await ready(), 200, 'what ran goes on until it is restarted');
+  t.strictSame(await service.stop(), [0, null]);
+  const upgraded = await startUnit(t, dir, env);
+  t.equal(await ready(), 200, 'with the same configuration and data');
+  t.strictSame(await upgraded.stop(), [0, null]);
+
+  command('dpkg', '--remove', 'longshore');
+  t.strictSame([existsSync('/usr/bin/longshore'), existsSync(UNIT)], [false, false]);
+  t.strictSame([existsSync(CONFIG), existsSync(join(STATE, 'objects'))], [true, true], 'what is the operator’s stays');
+  // Only what a package of that name left is purged: its scripts.
+  command('dpkg', '--purge', 'longshore');
+  t.strictSame([existsSync('/etc/longshore'), existsSync(CACHE), existsSync(STATE)], [false, false, true]);
+  t.notOk(isKnown());
+});
