@@ -19,6 +19,8 @@ export interface WatchParts {
 const NAME = 'dependencyWatch';
 const PERIOD_MS = 15_000;
 const PROBE_MS = 10_000;
+const VITAL_AWAY = 'a dependency is away; the service can do nothing until it is back';
+const OTHER_AWAY = 'a dependency is away; the service runs degraded until it is back';
 
 export function dependencyWatch(checks: readonly HealthCheck[], { clock, log, metrics }: WatchParts): ChildSpec {
   const gauge = metrics.gauge('dependency_up', '1 while a service that this process uses answers it.', ['dependency']);
@@ -28,7 +30,8 @@ export function dependencyWatch(checks: readonly HealthCheck[], { clock, log, me
     if (signal.aborted) return;
     const { name } = check;
     gauge.set({ dependency: name }, reason === undefined ? 1 : 0);
-    if (reason !== undefined && !away.has(name)) log.warn({ dependency: name, reason }, consequence(check));
+    if (reason !== undefined && !away.has(name))
+      log.warn({ dependency: name, reason }, check.vital ? VITAL_AWAY : OTHER_AWAY);
     else if (reason === undefined && away.has(name)) log.info({ dependency: name }, 'a dependency is back');
     if (reason === undefined) away.delete(name);
     else away.add(name);
@@ -52,8 +55,3 @@ async function reasonAway({ probe }: HealthCheck, clock: Clock, signal: AbortSig
     return error instanceof Failure ? messageOf(error) : 'the check failed';
   }
 }
-
-const consequence = ({ vital }: HealthCheck): string =>
-  vital
-    ? 'a dependency is away; the service can do nothing until it is back'
-    : 'a dependency is away; the service runs degraded until it is back';
