@@ -9,6 +9,7 @@ import { BlastDatabaseFiles } from '../../engine/adapters/blast-database.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/query-jobs-directory.ts';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
 import { systemClock } from '../../engine/time.ts';
+import { testDatabase } from '../support/database.ts';
 import { freePortBase, longshore, processesBelow, tempDir, up } from '../support/longshore.ts';
 import { type ReportSite, reportSite } from '../support/report-site.ts';
 import { unzip } from '../support/unzip.ts';
@@ -76,7 +77,9 @@ t.test('up has the service, whether or not there is a formatter', async (t) => {
 });
 
 t.test('without the formatter everything else answers, and a job fails and says why', async (t) => {
-  const { site, service } = await started(t, { blastBin: '/nowhere' });
+  const { host, port, user, password, database } = await testDatabase(t);
+  const db = { server: { host, port }, name: database, username: user, password, schema: 'own_reports' };
+  const { site, service } = await started(t, { blastBin: '/nowhere', db });
   const { status, dependencies } = await healthOf(site);
   t.strictSame(
     [status, dependencies.filter(({ online }) => online !== 'yes').map(({ name }) => name)],
@@ -89,7 +92,7 @@ t.test('without the formatter everything else answers, and a job fails and says 
   const doctor = await longshore(['doctor', '--config', site.config]);
   t.match(doctor.stdout, /^FAILED +BLAST\+ .*\n {2}wrong: reports: \/nowhere\/blast_formatter is not there$/m);
   t.match(doctor.stdout, /^ok +query jobs /m);
-  t.match(doctor.stdout, /^ok +cache database, report database /m);
+  for (const name of ['cache database', 'report database']) t.match(doctor.stdout, new RegExp(`^ok +${name} `, 'm'));
   const migrated = await longshore(['migrate', '--config', site.config]);
   t.equal(migrated.stdout, 'cache database: up to date\nreport database: up to date\n');
   t.equal(await service.stop(), 0);

@@ -1,5 +1,8 @@
 import t from 'tap';
-import { mediaTypeOf, outputOf } from '../../../../engine/model/report/command-line.ts';
+import { type BlastConfig, resolveConfig } from '../../../../engine/model/report/blast-config.ts';
+import { formatterArguments, mediaTypeOf, outputOf } from '../../../../engine/model/report/command-line.ts';
+import { FORMAT_TYPE_NAMES } from '../../../../engine/model/report/format-types.ts';
+import { cellOf, OPTION_NAMES } from '../../../../engine/model/report/options.ts';
 
 t.test('an index of several files is written under its stem and renamed', async (t) => {
   const json = outputOf('multi-file-blast-json');
@@ -28,4 +31,30 @@ t.test('every file of a job has its media type, and no other name has one', asyn
   t.equal(mediaTypeOf('xml', 'report.zip'), 'application/zip');
   t.equal(mediaTypeOf('xml', 'report_1.xml'), undefined);
   t.equal(mediaTypeOf('xml', 'stderr.txt'), undefined);
+});
+
+const VALUES = {
+  ...{ showGIs: true, numDescriptions: 3, numAlignments: 4, lineLength: 40, sortHits: 'by-total-score' },
+  ...{ sortHSPs: 'by-hsp-score', maxTargetSequences: 5, parseDefLines: true },
+} as const satisfies BlastConfig;
+
+t.test('an option without effect is not given to the formatter, one with an effect is', async (t) => {
+  const VALUED = OPTION_NAMES.filter((name): name is keyof typeof VALUES => name in VALUES);
+  for (const formatType of FORMAT_TYPE_NAMES) {
+    const argumentsOf = (config: BlastConfig) => formatterArguments(resolveConfig({ formatType, ...config }), 'a');
+    const plain = argumentsOf({});
+    for (const option of VALUED) {
+      const given = argumentsOf({ [option]: VALUES[option] });
+      const what = `${formatType} with ${option}`;
+      if (cellOf(option, formatType) === 'no-op') t.strictSame(given, plain, what);
+      else if (cellOf(option, formatType) === 'effective') t.strictNotSame(given, plain, what);
+    }
+  }
+  t.strictSame(formatterArguments(resolveConfig({ formatType: 'csv', formatFields: ['qseqid', 'evalue'] }), 'a'), [
+    ...['-archive', 'a', '-out', 'report.csv', '-outfmt', '10 qseqid evalue'],
+  ]);
+  t.strictSame(formatterArguments(resolveConfig({ maxTargetSequences: 7, sortHits: 'by-bit-score' }), 'a'), [
+    ...['-archive', 'a', '-out', 'report.txt', '-outfmt', '0', '-line_length', '60', '-sorthits', '1'],
+    ...['-num_descriptions', '7', '-num_alignments', '7'],
+  ]);
 });
