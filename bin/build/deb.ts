@@ -27,7 +27,11 @@ const { values } = parseArgs({
 if (!/^[0-9][0-9A-Za-z.+~]*$/.test(values.revision)) throw new Error(`--revision '${values.revision}' is none`);
 const version = `${VERSION}-${values.revision}`;
 const out = resolve(values.out);
-const made = (await stat(join(root, 'dist', 'longshore'))).mtime;
+const bill = JSON.parse(await readFile(join(root, 'dist', 'longshore.cdx.json'), 'utf8')) as {
+  readonly metadata: { readonly timestamp: string };
+};
+/** Of the sources, as the executable tells it. */
+const made = new Date(bill.metadata.timestamp);
 await mkdir(out, { recursive: true });
 const tree = await mkdtemp(join(out, '.deb-'));
 try {

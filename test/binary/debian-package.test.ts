@@ -109,6 +109,8 @@ t.test('the package is installed, run, upgraded, removed and purged', { timeout:
   const dir = await setup(t);
   const first = packageOf(dir, '1');
   const second = packageOf(dir, '2');
+  const again = packageOf(await mkdtemp(join(dir, 'again-')), '1');
+  t.ok((await readFile(again)).equals(await readFile(first)), 'the same executable gives the same package');
 
   command('dpkg', '--install', first);
   t.match(statusOf(), /^installed \d+\.\d+\.\d+-1$/);

@@ -1,9 +1,7 @@
-// Installs the servers that the stack tests start, where they are missing: Debian packages, as root. The servers that the
-// packages would start by themselves are not wanted and not started.
+// Installs the servers that the stack tests start, where they are missing: Debian packages, as root.
 //   node test/stack/install.ts [PACKAGE ..]     only these
 
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { installMissing } from '../support/debian-packages.ts';
 
 /** By a file that the package brings. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -21,26 +19,12 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/blast_formatter': 'ncbi-blast+',
   '/usr/bin/zsh': 'zsh',
   '/usr/bin/fish': 'fish',
+  '/usr/bin/tmux': 'tmux',
   '/usr/bin/xmllint': 'libxml2-utils',
   '/usr/bin/unzip': 'unzip',
   '/usr/bin/promtool': 'prometheus',
 };
 
 const wanted = process.argv.slice(2);
-const missing = [
-  ...new Set(
-    Object.entries(PACKAGES)
-      .filter(([file, name]) => !existsSync(file) && (wanted.length === 0 || wanted.includes(name)))
-      .map(([, name]) => name),
-  ),
-];
-if (missing.length > 0) {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
-    console.error(`missing: ${missing.join(' ')}; only root on Debian can have them installed here`);
-    process.exit(1);
-  }
-  console.log(`installing ${missing.join(' ')}`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  execFileSync('apt-get', ['update', '-qq'], { stdio: 'inherit', env });
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], { stdio: 'inherit', env });
-}
+const chosen = Object.entries(PACKAGES).filter(([, name]) => wanted.length === 0 || wanted.includes(name));
+installMissing(Object.fromEntries(chosen));
