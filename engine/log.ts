@@ -2,7 +2,9 @@
 // actor, lane, dataset, owner, target, plugin, event, request, err. Secrets are redacted by name wherever they stand.
 //   info  a state change      warn  coped with, worth knowing      error  a person should look
 
+import { isatty } from 'node:tty';
 import pino from 'pino';
+import { readableLine } from './log-lines.ts';
 import { LogThreshold } from './log-threshold.ts';
 import type { LogLevel } from './model/log-level.ts';
 
@@ -27,7 +29,7 @@ export interface LogOptions {
   readonly to: { readonly file: string } | { readonly fd: number };
 }
 
-/** JSON lines, written synchronously so that the last line before a crash is not lost. */
+/** JSON lines, on a terminal lines to be read; written synchronously so that the last one before a crash is not lost. */
 export function createLogger(options: LogOptions): Logger {
   const threshold = options.level instanceof LogThreshold ? options.level : new LogThreshold(options.level);
   const log = pino(
@@ -49,14 +51,20 @@ export function createLogger(options: LogOptions): Logger {
       },
       formatters: { level: (label) => ({ level: label }) },
     },
-    pino.destination({
-      ...('file' in options.to ? { dest: options.to.file, mode: 0o640 } : { fd: options.to.fd }),
-      sync: true,
-    }),
+    destinationOf(options.to),
   );
   return Object.assign(log, {
     isLevelEnabled: (level: string) => threshold.passes(log.levels.values[level] ?? Number.NaN),
   });
+}
+
+function destinationOf(to: LogOptions['to']): pino.DestinationStream {
+  if ('file' in to) return pino.destination({ dest: to.file, mode: 0o640, sync: true });
+  const destination = pino.destination({ fd: to.fd, sync: true });
+  if (!isatty(to.fd)) return destination;
+  // Of the library's own formatter ten packages would have to be carried along, and it writes later than it is told to.
+  const coloured = process.stdout.hasColors?.() ?? false;
+  return { write: (line) => void destination.write(readableLine(line, coloured)) };
 }
 
 /** A logger that writes nothing; for tests and one-shot commands. */
