@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -49,6 +49,10 @@ function idIn(t: Test, { code, out, err }: Awaited<ReturnType<typeof run>>) {
 t.test('every program leaves a job that the formatter can read', async (t) => {
   const { dir, root, command, jobs } = await setup(t);
   const files = new BlastDatabaseFiles({ searchPath: [dir] });
+  const killed = join(root, '.new-killed');
+  await mkdir(killed, { recursive: true });
+  const then = Date.now() / 1000 - 2 * 3_600;
+  await utimes(killed, then, then);
   for (const program of Object.keys(QUERY_PROGRAMS) as QueryProgram[]) {
     const molecule = QUERY_PROGRAMS[program];
     const db = molecule === 'protein' ? 'p' : 'n';
@@ -65,7 +69,7 @@ t.test('every program leaves a job that the formatter can read', async (t) => {
     );
     t.match(await readFile(join(dir, 'x'), 'utf8'), `<BlastOutput_program>${program}</BlastOutput_program>`);
   }
-  t.equal((await readdir(root)).length, 5, 'nothing but the jobs');
+  t.equal((await readdir(root)).length, 5, 'nothing but the jobs, nor what a killed search began');
 });
 
 t.test('the same search is the same job and is not run again; any other is another', async (t) => {
