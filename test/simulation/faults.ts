@@ -35,6 +35,8 @@ export const FAULTS = [
   'plugin error',
   'plugin time-out',
   'thread death',
+  /** No fault: the lanes of a process get other bounds while they run. */
+  'lanes resized',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 export type FaultCounts = Record<Fault, number>;
@@ -68,6 +70,7 @@ const USUAL: Weather = {
   'plugin error': 0.03,
   'plugin time-out': 0.03,
   'thread death': 0.02,
+  'lanes resized': 0.004,
 };
 
 /** Some seeds are without a kind of fault, some have it often: what only meets rarely has to meet somewhere. */

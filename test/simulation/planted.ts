@@ -6,6 +6,6 @@ import type { Bug } from './bugs.ts';
 export const PLANTED: Readonly<Record<Bug, number>> = {
   'lost-ack': 223,
   'dropped-event': 831,
-  'double-install': 6,
+  'double-install': 15,
   unfenced: 16,
 };

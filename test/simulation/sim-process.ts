@@ -23,6 +23,7 @@ import { FakeLeases } from '../fakes/fake-leases.ts';
 import { LIMITS, TYPES } from '../support/lane-settings.ts';
 import { Gate } from './gate.ts';
 import { ProcessClock } from './process-clock.ts';
+import type { SeededRandom } from './random.ts';
 import type { Caller } from './scheduler.ts';
 import { SimEdits } from './sim-edits.ts';
 import { SimScratch } from './sim-scratch.ts';
@@ -49,6 +50,7 @@ export class SimProcess implements Caller {
   /** What a front end of the process has. */
   readonly ports: ReturnType<typeof openPorts>;
   readonly #world: World;
+  readonly #tuning = new Tunable(TUNINGS);
 
   constructor(world: World, id: number) {
     this.#world = world;
@@ -94,6 +96,16 @@ export class SimProcess implements Caller {
     await this.tree.stop(this.clock.now() + GRACE_MS);
   }
 
+  /** Each lane's workers and places; says which. */
+  resizeLanes(random: SeededRandom): string {
+    const tunings = LANES.map((lane) => {
+      const bounds = { inMemoryQueueSize: random.between(1, 6), workerCount: random.between(1, 4) };
+      return [lane, { ...bounds, retry: RETRY }] as const;
+    });
+    this.#tuning.set(Object.fromEntries(tunings) as unknown as LaneTunings);
+    return tunings.map(([lane, at]) => `${lane} ${at.workerCount}+${at.inMemoryQueueSize}`).join(', ');
+  }
+
   stall(): void {
     this.stalled = true;
     this.clock.stall();
@@ -122,7 +134,7 @@ export class SimProcess implements Caller {
       tasks,
       breakers: new PluginBreakers(TYPES, { clock, log, metrics }),
       types: TYPES,
-      tuning: new Tunable(TUNINGS),
+      tuning: this.#tuning,
       channels: CHANNELS,
       uploadLimits: LIMITS,
       settleStore: (signal) => settler.settle(signal),

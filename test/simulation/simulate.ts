@@ -64,7 +64,7 @@ class Simulation {
     this.#world = new World(options);
     this.#plan = planOf(new SeededRandom(options.seed, 'plan'));
     this.#clients = new Clients(this.#world);
-    this.#storm = new Storm(this.#world);
+    this.#storm = new Storm(this.#world, new SeededRandom(options.seed, 'tuning'));
   }
 
   async run(): Promise<SimulationResult> {

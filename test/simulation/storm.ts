@@ -20,11 +20,14 @@ const RESTART_MS = 15_000;
 export class Storm {
   readonly #world: World;
   readonly #random: SeededRandom;
+  readonly #tuning: SeededRandom;
   #over = false;
 
-  constructor(world: World) {
+  /** @param tuning decides what lanes are told, so that it changes nothing else of a seed */
+  constructor(world: World, tuning: SeededRandom) {
     this.#world = world;
     this.#random = world.scheduler.random;
+    this.#tuning = tuning;
   }
 
   begin(processesAtMs: readonly number[]): void {
@@ -46,6 +49,7 @@ export class Storm {
       else this.#world.crash(process);
       scheduler.count(fault);
     }
+    if (this.#tuning.chance(weather['lanes resized'])) this.#resizeLanes();
   }
 
   /** All dependencies are back, every process that ran is dead, and new ones run. */
@@ -74,6 +78,15 @@ export class Storm {
     clock.after(ms, () => {
       scheduler.outages = scheduler.outages.filter((other) => other !== outage);
     });
+  }
+
+  #resizeLanes(): void {
+    const { alive, scheduler, trace } = this.#world;
+    if (alive.length === 0) return;
+    const process = this.#tuning.pick(alive);
+    const bounds = process.resizeLanes(this.#tuning);
+    trace.note(`p${process.id} takes over other bounds: ${bounds}`);
+    scheduler.count('lanes resized');
   }
 
   #stall(process: SimProcess): void {
