@@ -80,7 +80,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       series: answers('object-store', '1 0x5'),
       at: '3m',
       labels: { dependency: 'object-store', ...A },
-      summary: 'object-store does not answer Longshore on a:8080, which can do nothing without it.',
+      summary: 'object-store does not answer Longshore on a:8080; the service that stands on it fails.',
     },
     quiet: { series: answers('object-store', '1 0 1x5'), at: '3m' },
   },
