@@ -1,0 +1,147 @@
+// The command line as scripts meet it: JSON of every command, exit codes, what to do next.
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { EXIT } from '../../bin/command.ts';
+import { COMMANDS } from '../../bin/command-table.ts';
+import { geneList } from '../fixtures/datasets.ts';
+import { freePortBase, longshore, ROOT, tempDir, up } from '../support/longshore.ts';
+import { freePort } from '../support/ports.ts';
+
+const dir = await tempDir(t);
+const app = await up(t, dir, ['--port-base', String(await freePortBase())]);
+const genes = join(dir, 'genes.txt');
+await writeFile(genes, geneList(20));
+const details = ['--type', 'genelist@1.0', '--target', 'AlphaDB', '--name', 'Genes', '--summary', 'Of interest'];
+const config = join(dir, 'config.yaml');
+
+/** They run until they are stopped, or print what is no data. */
+const WITHOUT_JSON = ['up', 'serve', 'plugin', 'completion'];
+/** Needs BLAST+, which is in the stack's tests: test/bin/query.test.ts. */
+const ELSEWHERE = ['query'];
+
+t.test('every command that answers prints JSON, one document or one per line, and nothing else', async (t) => {
+  const data = ['--data', dir];
+  const uploaded = await longshore(['upload', genes, ...details, ...data, '--json', '--watch']);
+  t.equal(uploaded.code, 0, uploaded.stderr);
+  const { datasetId: id } = JSON.parse(uploaded.stdout.split('\n')[0] ?? '') as { datasetId: string };
+  const revision = ['--note', 'Better genes than before', '--details', join(dir, 'changes.json')];
+  await writeFile(join(dir, 'changes.json'), '{"name":{"value":"Better genes"}}');
+  const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
+    migrate: [['--config', config]],
+    'migrate-target': [['AlphaDB', '--config', config]],
+    token: [['--user', '7', ...data]],
+    upload: [[genes, ...details, ...data]],
+    watch: [[id, ...data]],
+    datasets: [
+      ['list', ...data],
+      ['show', id, ...data],
+      ['download', id, '--out', join(dir, 'upload.zip'), ...data],
+      ['share', id, '--with', '7', ...data],
+      ['revise', id, genes, ...revision, '--watch', ...data],
+      ['delete', `${id}_1`, ...data],
+      ['undelete', `${id}_1`, ...data],
+    ],
+    jobs: [data],
+    top: [['--once', '--interval', '0.1', ...data]],
+    retry: [['1', ...data]],
+    reconcile: [data, ['--wait', ...data]],
+    prune: [['--wait', ...data]],
+    reload: [data],
+    'log-level': [['info', ...data]],
+    access: [
+      ['import', join(ROOT, 'config', 'samples', 'access-studies.yaml'), ...data],
+      ['mail', ...data],
+    ],
+    doctor: [['--config', config]],
+    config: [['check', config], ['print', config], ['schema']],
+  };
+  t.strictSame(Object.keys(calls).concat(WITHOUT_JSON, ELSEWHERE).sort(), Object.keys(COMMANDS).sort());
+  for (const [name, argLists] of Object.entries(calls)) {
+    for (const args of argLists) {
+      const { code, stdout, stderr } = await longshore([name, ...args, '--json']);
+      const at = `${name} ${args[0]}`;
+      // There is no failed job to be tried again, and a run of the reconciler may be under way.
+      const refused =
+        ['retry', 'reconcile'].includes(name) && code === EXIT.failed && stdout === '' && /: 40[49]: /.test(stderr);
+      t.ok(code === EXIT.ok || refused, `${at}: ${code} ${stderr}`);
+      if (!refused) t.doesNotThrow(() => documentsOf(stdout), `${at}: ${stdout}`);
+    }
+  }
+  for (const [name, { load }] of Object.entries(COMMANDS))
+    t.equal('json' in (await load()).options, !WITHOUT_JSON.includes(name), name);
+});
+
+/** One document, or one per line; throws when it is neither. */
+function documentsOf(text: string): readonly unknown[] {
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+  }
+}
+
+const nowhere = `http://127.0.0.1:${await freePort()}`;
+const TOKEN = ['--token', 'x'];
+/** By exit code: a call that ends so, and what it says last. */
+const CODES: Readonly<Record<number, { readonly args: readonly string[]; readonly says: RegExp }>> = {
+  0: { args: ['datasets', 'list', '--data', dir], says: /^$/ },
+  1: {
+    args: ['datasets', 'list', '--server', app.endpoints.installer, ...TOKEN],
+    says: /^longshore datasets: 401: .*\nnext: give --token T or the variable LONGSHORE_TOKEN, or --data DIR .*\n$/,
+  },
+  2: {
+    args: ['datasets', 'list', '--jsno'],
+    says: /^longshore datasets: unknown option '--jsno'; did you mean '--json'\?\nusage: longshore datasets list .*\n$/,
+  },
+  3: {
+    args: ['serve', '--config', join(dir, 'missing.yaml')],
+    says: /^longshore serve: .*missing\.yaml.*\nnext: mend the file; 'longshore config check FILE' looks at it again, .*\n$/,
+  },
+  4: {
+    args: ['datasets', 'list', '--server', nowhere, ...TOKEN],
+    says: /^longshore datasets: http:.* ECONNREFUSED .*\nnext: is it running, and is that its address\? 'longshore up' .*\n$/,
+  },
+};
+
+t.test('the README has every exit code, and each is met', async (t) => {
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+  const rows = [...readme.matchAll(/^\| (\d+) \| .* \|$/gm)].map(([, code]) => Number(code));
+  const { refusedData: _, ...codes } = EXIT;
+  t.strictSame(rows, Object.values(codes));
+  for (const [code, { args, says }] of Object.entries(CODES)) {
+    await t.test(`exit code ${code}`, async (t) => {
+      const ended = await longshore(args);
+      t.equal(ended.code, Number(code), ended.stderr);
+      t.match(ended.stderr, says);
+    });
+  }
+});
+
+t.test('what to do next is said to users and administrators alike', async (t) => {
+  const { installer } = app.endpoints;
+  const next = async (...args: string[]) => /^next: (.*)$/m.exec((await longshore(args)).stderr)?.[1];
+  t.match(await next('jobs', '--server', installer, '--admin-token', 'wrong'), /^give --admin-token T or the variable/);
+  t.match(await next('watch', 'AbCdEfGhIjKlMnOp', '--data', dir), /^'longshore datasets list' shows those/);
+  t.match(await next('jobs', '--data', join(dir, 'none')), /^is it running, and is that its address\?/);
+  const unknown = await longshore(['uplaod']);
+  t.strictSame([unknown.code, unknown.stdout], [EXIT.usage, '']);
+  t.match(unknown.stderr, /^longshore: unknown command 'uplaod'; did you mean 'upload'\?; one of: up, /);
+});
+
+t.test('nothing is drawn where there is no terminal, and --quiet says nothing at all', async (t) => {
+  const plain = await longshore(['upload', genes, ...details, '--data', dir, '--watch']);
+  t.match(plain, { code: 0, stdout: /^\w{16}\n$/, stderr: /^\d\/4 .*\n(\d\/4 .*\n)*4\/4 install .*\n$/ });
+  const quiet = await longshore(['upload', genes, ...details, '--data', dir, '--watch', '--quiet']);
+  t.match(quiet, { code: 0, stdout: /^\w{16}\n$/, stderr: '' });
+  t.equal(quiet.stderr, '');
+});
+
+t.test('help tells of a command without running it', async (t) => {
+  t.match(await longshore(['--help']), { code: 0, stdout: /^usage: longshore COMMAND .*\n\n {2}up +start everything/ });
+  t.match(await longshore(['datasets', 'delete', '--help']), { code: 0, stdout: /^usage: longshore datasets list/ });
+});
