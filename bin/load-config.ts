@@ -32,9 +32,13 @@ export async function loadConfigFile(
   io: Pick<CommandIo, 'env' | 'err'>,
   { takesMails = false }: { readonly takesMails?: boolean } = {},
 ): Promise<LoadedConfig> {
-  const load = () => loadConfiguration(file, { env: io.env });
+  const load: SettingsFile['load'] = async () => {
+    const loaded = await loadConfiguration(file, { env: io.env });
+    if (!loaded.ok || !takesMails) return loaded;
+    return { ...loaded, warnings: loaded.warnings.filter((warning) => warning !== MAILS_WAIT) };
+  };
   const loaded = await load();
   if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
-  for (const warning of loaded.warnings) if (!(takesMails && warning === MAILS_WAIT)) io.err(`warning: ${warning}\n`);
+  for (const warning of loaded.warnings) io.err(`warning: ${warning}\n`);
   return { configuration: loaded.configuration, source: { file, document: loaded.document, load } };
 }

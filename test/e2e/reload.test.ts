@@ -1,6 +1,9 @@
 // The running program, under load, takes over other bounds of a lane at SIGHUP and at an administrator's word. A plugin
 // server of the test holds its imports, and so sees how many there are at once.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, watch } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -10,7 +13,7 @@ import { geneList } from '../fixtures/datasets.ts';
 import { Api, detailsOf } from '../support/api.ts';
 import { GatedPlugin } from '../support/gated-plugin.ts';
 import { logged } from '../support/log-lines.ts';
-import { freePortBase, longshore, tempDir, type Up, up } from '../support/longshore.ts';
+import { freePortBase, longshore, processesBelow, ROOT, tempDir, type Up, up } from '../support/longshore.ts';
 import { settled } from '../support/site-state.ts';
 
 const USER = '12';
@@ -163,3 +166,36 @@ t.test(
     t.equal(await app.stop(), 0);
   },
 );
+
+t.test('a SIGHUP reloads as long as there is a terminal, and ends the program when the terminal is gone', async (t) => {
+  const dir = await tempDir(t);
+  const words = [process.execPath, join(ROOT, 'bin', 'longshore.ts'), 'up', '--data', dir];
+  const command = [...words, '--port-base', String(await freePortBase())].map((word) => `'${word}'`).join(' ');
+  // A terminal of its own: the other end is gone with this child.
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.teardown(() => {
+    terminal.kill('SIGKILL');
+    for (const pid of processesBelow(dir)) process.kill(pid, 'SIGKILL');
+  });
+  let shown = '';
+  for await (const chunk of terminal.stdout.iterator({ destroyOnReturn: false })) {
+    shown += String(chunk);
+    if (/^ready\b/m.test(shown)) break;
+  }
+  terminal.stdout.resume();
+  const endpoints = join(dir, 'endpoints.json');
+  const { pid } = JSON.parse(await readFile(endpoints, 'utf8')) as { pid: number };
+  const log = join(dir, 'longshore.log');
+  process.kill(pid, 'SIGHUP');
+  t.match(await logged(log, 'configuration reloaded', 1), { applied: [], needsRestart: [] });
+
+  const stopped = Promise.withResolvers<void>();
+  const watcher = watch(dir, () => existsSync(endpoints) || stopped.resolve());
+  t.teardown(() => watcher.close());
+  const gone = once(terminal, 'close');
+  terminal.kill('SIGKILL');
+  await gone;
+  t.match(await logged(log, 'shutting down', 1), { reason: 'the terminal is gone' });
+  await stopped.promise;
+  t.pass('it has stopped in order');
+});
