@@ -17,12 +17,13 @@ const GAP = 2;
 /** Narrower than this nothing can be made out. */
 const LEAST = 6;
 
-/** Rows in the order of the columns. Cells may hold anything: they are made one harmless line. */
+/** Rows in the order of the columns; nothing without rows. Cells may hold anything: they are made one harmless line. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly (string | number)[])[],
   terminal: Terminal | undefined,
 ): string {
+  if (rows.length === 0) return '';
   const [head = [], ...body] = tableLines(columns, rows, terminal?.columns());
   return [styled(terminal, 'bold', head.join('')), ...body.map((cells) => cells.join(''))]
     .map((line) => `${line.trimEnd()}\n`)
