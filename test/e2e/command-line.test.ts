@@ -18,7 +18,7 @@ const config = join(dir, 'config.yaml');
 
 /** They run until they are stopped, or print what is no data. */
 const WITHOUT_JSON = ['up', 'serve', 'plugin', 'completion'];
-/** Needs BLAST+, which is in the stack's tests: test/bin/query.test.ts. */
+/** Needs BLAST+, which is in the stack's tests: test/stack/query-run.test.ts. */
 const ELSEWHERE = ['query'];
 
 t.test('every command that answers prints JSON, one document or one per line, and nothing else', async (t) => {

@@ -80,6 +80,7 @@ t.test('the same search is the same job and is not run again; any other is anoth
   await writeFile(mark, 'still here');
   t.equal(idIn(t, await command(...args)), id);
   t.equal(await readFile(mark, 'utf8'), 'still here');
+  t.strictSame(JSON.parse((await command(...args, '--json')).out), { queryJobId: id });
   const ids = new Set([id, idIn(t, await command(...args, '--max-target-seqs', '7'))]);
   ids.add(idIn(t, await command('--program', 'tblastx', ...args.slice(2))));
   ids.add(idIn(t, await command(...args.slice(0, 4), '--query', join(dir, 'n.fa'))));

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { migrate } from '../../../engine/adapters/migrations.ts';
+import { migrate, migrateTelling } from '../../../engine/adapters/migrations.ts';
 import { Postgres } from '../../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import { testDatabase } from '../../support/database.ts';
@@ -25,6 +25,15 @@ t.test('each migration is applied once, in order', async (t) => {
   t.same(await migrate(db, 'cache', [first, second], signal), []);
   await db.query('insert into thing values ($1, $2)', [1, 'one']);
   t.same(await db.query('select * from thing'), [{ id: 1, label: 'one' }]);
+});
+
+t.test('how many are applied is told after each, earlier ones included', async (t) => {
+  const db = await setup(t);
+  await migrate(db, 'cache', [first], signal);
+  const told: number[] = [];
+  const tell = (applied: number): void => void told.push(applied);
+  t.same(await migrateTelling(db, 'cache', [first, second], tell, signal), [2]);
+  t.same(told, [1, 2]);
 });
 
 t.test('two processes that start at once apply each migration once', async (t) => {
