@@ -1,22 +1,24 @@
-// `longshore config check FILE | schema | print FILE`.
+// `longshore config check FILE | schema | reference | print FILE`.
 
 import { formatFault } from '../../config/fault.ts';
 import { jsonSchema } from '../../config/json-schema.ts';
 import { loadConfiguration } from '../../config/load.ts';
 import { namedFileFindings } from '../../config/named-files.ts';
 import { printDocument, shownDocument } from '../../config/print.ts';
+import { reference } from '../../config/reference.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { oneOf, parse } from '../arguments.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
 import { jsonDocument } from '../terminal/json-text.ts';
 import { UsageError } from '../usage-error.ts';
 
-const WORDS = ['check', 'schema', 'print'] as const;
+const WORDS = ['check', 'schema', 'reference', 'print'] as const;
 const OPTIONS = { json: { type: 'boolean' } } as const;
 
 export const config: Command = {
   name: 'config',
-  usage: 'longshore config check FILE [--json] | longshore config schema | longshore config print FILE [--json]',
+  usage:
+    'longshore config check FILE [--json] | longshore config schema | longshore config reference | longshore config print FILE [--json]',
   options: OPTIONS,
   words: WORDS,
   files: true,
@@ -25,12 +27,12 @@ export const config: Command = {
     const [verb, file, ...rest] = positionals;
     if (verb === undefined) throw new UsageError(`one of ${WORDS.join(', ')} is needed`);
     const word = oneOf('', verb, WORDS);
-    if (word === 'schema' && file === undefined) {
-      io.out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
+    if (word === 'schema' || word === 'reference') {
+      if (file !== undefined) throw new UsageError(`${word} takes no FILE`);
+      io.out(word === 'schema' ? `${JSON.stringify(jsonSchema(), null, 2)}\n` : reference(ROOT_SCHEMA));
       return EXIT.ok;
     }
-    if (word === 'schema' || file === undefined || rest.length > 0)
-      throw new UsageError(word === 'schema' ? 'schema takes no FILE' : `${word} needs one FILE`);
+    if (file === undefined || rest.length > 0) throw new UsageError(`${word} needs one FILE`);
     return await (word === 'check' ? check : print)(file, values.json === true, io);
   },
 };

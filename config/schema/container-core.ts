@@ -93,7 +93,7 @@ export const containerCore = section('The process: authentication, listeners, sh
   http,
   ports,
   startupWait: duration(
-    'That a start waits for what the service cannot do without: the cache database, the object store, the database of dataset access.',
+    'That a start waits for what the service cannot do without: the cache database, the object store, the databases of reports and dataset access.',
     '60s',
     { positive: true },
   ),

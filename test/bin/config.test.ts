@@ -112,6 +112,12 @@ t.test('warnings go to the other stream', async (t) => {
   t.equal(err, `${file}: warning: ${file} holds secrets and can be read by every user of this machine\n`);
 });
 
+t.test('reference prints Markdown', async (t) => {
+  const { code, out } = await run(['reference']);
+  t.equal(code, 0);
+  t.match(out, /^# Configuration reference\n/);
+});
+
 t.test('schema prints JSON', async (t) => {
   const { code, out } = await run(['schema']);
   t.equal(code, EXIT.ok);
@@ -120,12 +126,13 @@ t.test('schema prints JSON', async (t) => {
 
 t.test('anything else is a usage error', async (t) => {
   for (const [args, message] of [
-    [[], 'one of check, schema, print is needed'],
+    [[], 'one of check, schema, reference, print is needed'],
     [['check'], 'check needs one FILE'],
     [['print'], 'print needs one FILE'],
     [['check', 'a', 'b'], 'check needs one FILE'],
     [['schema', 'x'], 'schema takes no FILE'],
-    [['chekc', 'x'], "'chekc': one of check, schema, print is needed; did you mean 'check'?"],
+    [['reference', 'x'], 'reference takes no FILE'],
+    [['chekc', 'x'], "'chekc': one of check, schema, reference, print is needed; did you mean 'check'?"],
     [['check', '--all'], "unknown option '--all'"],
   ] as const)
     await t.rejects(run(args), new UsageError(message), args.join(' '));
