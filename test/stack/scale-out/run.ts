@@ -3,7 +3,7 @@
 //        .. [--kills N] [--every SECONDS]             of processes with -9, each started again; 10, 30 s apart
 //        .. [--outages] [--away SECONDS]              each service goes away in turn, for 30 s
 //        .. [--throughput N]                          with so many datasets three processes are measured against one;
-//                                                     by default 90; 0: not at all
+//                                                     by default 240; 0: not at all
 //        .. [--seed N]                                which processes are killed
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ const { values } = parseArgs({
     every: { type: 'string', default: '30' },
     outages: { type: 'boolean', default: false },
     away: { type: 'string', default: '30' },
-    throughput: { type: 'string', default: '90' },
+    throughput: { type: 'string', default: '240' },
     seed: { type: 'string', default: '1' },
   },
 });
