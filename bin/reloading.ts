@@ -15,6 +15,7 @@ import type { Logger } from '../engine/log.ts';
 import type { LogThreshold } from '../engine/log-threshold.ts';
 import type { LogLevel } from '../engine/model/log-level.ts';
 import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../engine/ports/process-settings.ts';
+import { type Clock, deadline } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import type { LiveSettings } from './live-settings.ts';
 
@@ -27,12 +28,15 @@ export interface SettingsFile {
   readonly load: () => Promise<LoadResult<Configuration>>;
 }
 
+/** For the file and those that it names: one may be a pipe that nobody writes to, or lie on a disk that hangs. */
+const READ_MS = 30_000;
 const LOG_LEVEL = ['containerCore', 'log', 'level'] as const;
 
 export class Reloading implements ProcessSettings {
   readonly #source: SettingsFile;
   readonly #live: Pick<LiveSettings, 'apply'>;
   readonly #threshold: LogThreshold;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #started = Promise.withResolvers<void>();
   /** What runs, in the file's words. */
@@ -40,10 +44,17 @@ export class Reloading implements ProcessSettings {
   #ended = false;
   #turn: Promise<unknown>;
 
-  constructor(source: SettingsFile, live: Pick<LiveSettings, 'apply'>, threshold: LogThreshold, log: Logger) {
+  constructor(
+    source: SettingsFile,
+    live: Pick<LiveSettings, 'apply'>,
+    threshold: LogThreshold,
+    clock: Clock,
+    log: Logger,
+  ) {
     this.#source = source;
     this.#live = live;
     this.#threshold = threshold;
+    this.#clock = clock;
     this.#log = log.child({ actor: 'reloading' });
     this.#document = source.document;
     this.#turn = this.#started.promise;
@@ -61,7 +72,7 @@ export class Reloading implements ProcessSettings {
   }
 
   reload(signal: AbortSignal): Promise<ReloadAnswer> {
-    const mine = this.#turn.then(() => this.#reload());
+    const mine = this.#turn.then(() => this.#reload(signal));
     this.#turn = mine.catch(() => undefined);
     return unlessAborted(mine, signal);
   }
@@ -77,10 +88,12 @@ export class Reloading implements ProcessSettings {
     return change;
   }
 
-  async #reload(): Promise<ReloadAnswer> {
+  async #reload(signal: AbortSignal): Promise<ReloadAnswer> {
     this.#refuseAtTheEnd();
-    const { file, load } = this.#source;
-    const loaded = await load();
+    // Whoever gave up while others had their turn wants none.
+    signal.throwIfAborted();
+    const { file } = this.#source;
+    const loaded = await this.#read();
     this.#refuseAtTheEnd();
     if (!loaded.ok) {
       const faults = loaded.faults.map((fault) => ({ path: fault.path, text: formatFault(fault) }));
@@ -100,6 +113,13 @@ export class Reloading implements ProcessSettings {
     for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration warns');
     this.#document = withChanges(running, applied);
     return { kind: 'reloaded', report };
+  }
+
+  async #read(): Promise<LoadResult<Configuration>> {
+    const { file, load } = this.#source;
+    const late = (): Error => transient(`${file} and the files that it names were not read within ${READ_MS / 1000} s`);
+    using limit = deadline(this.#clock, READ_MS, undefined, late);
+    return await unlessAborted(load(), limit.signal);
   }
 
   /** At the level before or after the change, whichever lets it pass. */

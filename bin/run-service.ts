@@ -49,7 +49,7 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
   const { clock, log, configuration, source, threshold, env, scratchDir, mailDir } = options;
   const metrics = new Metrics();
   const live = new LiveSettings(configuration, threshold);
-  const settings = new Reloading(source, live, threshold, log);
+  const settings = new Reloading(source, live, threshold, clock, log);
   const terminal = new AbortController();
   const signal = AbortSignal.any([stop, terminal.signal]);
   const wasOnTerminal = isatty(STDERR);

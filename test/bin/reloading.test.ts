@@ -13,7 +13,9 @@ import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { readTimes } from '../../engine/adapters/shared-times.ts';
 import { createLogger } from '../../engine/log.ts';
 import { LogThreshold } from '../../engine/log-threshold.ts';
+import { systemClock } from '../../engine/time.ts';
 import { changed, completeDocument, type Document, SECRETS } from '../config/complete-document.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { linesOf } from '../support/log-lines.ts';
 
 const never = new AbortController().signal;
@@ -31,7 +33,7 @@ async function setup(t: Test) {
   const logFile = join(dir, 'log');
   const log = createLogger({ level: threshold, to: { file: logFile } });
   const live = new LiveSettings(configuration, threshold);
-  const reloading = new Reloading(source, live, threshold, log);
+  const reloading = new Reloading(source, live, threshold, systemClock, log);
   reloading.started();
   const logged = () => linesOf(logFile);
   return { file, write, env, live, threshold, reloading, logged, source, log };
@@ -114,7 +116,7 @@ t.test('a file with faults changes nothing and is told as a start would tell it'
 t.test('a file that cannot be read changes nothing', async (t) => {
   const { source, live, threshold, log } = await setup(t);
   const gone = { ...source, load: () => loadConfiguration('/nowhere/config.yaml', { env: {} }) };
-  const reloading = new Reloading(gone, live, threshold, log);
+  const reloading = new Reloading(gone, live, threshold, systemClock, log);
   reloading.started();
   t.match(await reloading.reload(never), { kind: 'faulty', faults: [{ path: '', text: /ENOENT/ }] });
 });
@@ -132,7 +134,7 @@ t.test('two reloads at once are done one after the other', async (t) => {
     busy--;
     return source.load();
   };
-  const reloading = new Reloading({ ...source, load }, live, threshold, log);
+  const reloading = new Reloading({ ...source, load }, live, threshold, systemClock, log);
   const both = Promise.all([reloading.reload(never), reloading.reload(never)]);
   await Promise.resolve();
   t.equal(begun.length, 0, 'not before everything runs');
@@ -152,10 +154,33 @@ t.test('a reload that fails does not keep the next from coming', async (t) => {
     if (++calls === 1) throw new Error('a bug');
     return source.load();
   };
-  const reloading = new Reloading({ ...source, load }, live, threshold, log);
+  const reloading = new Reloading({ ...source, load }, live, threshold, systemClock, log);
   reloading.started();
   await t.rejects(reloading.reload(never), { message: 'a bug' });
   t.match(await reloading.reload(never), { kind: 'reloaded' });
+});
+
+t.test('a file that is not read in time changes nothing, and the next reload has its turn', async (t) => {
+  const { source, live, threshold, log } = await setup(t);
+  const clock = new VirtualClock();
+  const reading = Promise.withResolvers<void>();
+  let calls = 0;
+  const load: typeof source.load = () => {
+    reading.resolve();
+    return ++calls === 1 ? new Promise(() => undefined) : source.load();
+  };
+  const reloading = new Reloading({ ...source, load }, live, threshold, clock, log);
+  reloading.started();
+  const given = new AbortController();
+  const late = t.rejects(reloading.reload(never), { kind: 'transient', message: /were not read within 30 s$/ });
+  const left = t.rejects(reloading.reload(given.signal), { message: 'given up' });
+  const next = reloading.reload(never);
+  await reading.promise;
+  given.abort(new Error('given up'));
+  await clock.advance(30_000);
+  await Promise.all([late, left]);
+  t.match(await next, { kind: 'reloaded' });
+  t.equal(calls, 2, 'none is read for the one who gave up');
 });
 
 t.test('nothing is changed once the process ends, not even by a reload that has begun', async (t) => {
@@ -169,7 +194,7 @@ t.test('nothing is changed once the process ends, not even by a reload that has 
     return source.load();
   };
   await write(changed(BASE, 'installer.lanes.import.workerCount', 2));
-  const slow = new Reloading({ ...source, load }, live, threshold, log);
+  const slow = new Reloading({ ...source, load }, live, threshold, systemClock, log);
   slow.started();
   const begun = slow.reload(never);
   await reading.promise;
@@ -179,7 +204,7 @@ t.test('nothing is changed once the process ends, not even by a reload that has 
   reloading.end();
   await t.rejects(reloading.reload(never), { kind: 'transient', message: /the process ends/ });
   t.equal(live.lanes.current, lanes);
-  const waiting = new Reloading(source, live, threshold, log);
+  const waiting = new Reloading(source, live, threshold, systemClock, log);
   const early = t.rejects(waiting.reload(never), { kind: 'transient', message: /the process ends/ });
   waiting.end();
   await early;
