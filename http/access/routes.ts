@@ -1,10 +1,10 @@
 // The routes of the dataset access service, with everything they stand on handed in.
 
+import { type HealthOptions, healthRoute } from '../dependency-health.ts';
 import type { Route, RouteParameter } from '../route.ts';
 import { type ApprovalsOptions, approvalsRoute } from './approvals.ts';
 import { type EndUserCreateOptions, endUserCreateRoute } from './end-user-create.ts';
 import { type EndUsersOptions, endUserRoutes } from './end-users.ts';
-import { type HealthOptions, healthRoute } from './health.ts';
 import { type HistoryOptions, historyRoute } from './history.ts';
 import { type PermissionsOptions, permissionRoutes } from './permissions.ts';
 import { type ProvidersOptions, providerRoutes } from './providers.ts';

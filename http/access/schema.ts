@@ -166,15 +166,3 @@ export const History = Type.Object({
     }),
   ),
 });
-
-export const Health = Type.Object({
-  status: Type.Enum(['healthy', 'unhealthy']),
-  dependencies: Type.Array(
-    Type.Object({ name: Type.String(), reachable: Type.Boolean(), online: Type.Enum(['yes', 'unknown', 'no']) }),
-  ),
-  info: Type.Object({
-    threads: Type.Integer({ minimum: 1 }),
-    uptime: Type.String(),
-    uptimeMillis: Type.Integer({ minimum: 1 }),
-  }),
-});

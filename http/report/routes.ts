@@ -1,6 +1,6 @@
 // The routes of the report job service, with everything they stand on handed in (contract 3, part A).
 
-import { type HealthOptions, healthRoute } from '../access/health.ts';
+import { type HealthOptions, healthRoute } from '../dependency-health.ts';
 import type { Route } from '../route.ts';
 import { createRoute } from './create.ts';
 import { type FilesParts, fileRoutes } from './files.ts';

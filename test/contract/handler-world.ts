@@ -9,11 +9,12 @@ import type { Test } from 'tap';
 import { Headers } from 'undici';
 import { parse, stringify } from 'yaml';
 import { dataDir } from '../../bin/data-dir.ts';
-import { embeddedConfig, type SamplePlugin } from '../../bin/embedded-config.ts';
+import { embeddedConfig } from '../../bin/embedded-config.ts';
 import { type Files, zipOf } from '../fixtures/archives.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import { type Answer, type CallInit, ContractClient } from './client.ts';
 import type { HandlerRowId } from './handler.ts';
+import { NO_PLUGIN } from './no-plugin.ts';
 import { Recorder } from './recorder.ts';
 
 export const OWNER = 42;
@@ -40,17 +41,6 @@ export const TEMPLATES = [
   '"<<input-files>>"',
   '<<input-files>>',
 ] as const;
-
-/** An installer has at least one; this one is never called. */
-const NO_PLUGIN: SamplePlugin = {
-  name: 'none',
-  category: 'None',
-  allowedFileExtensions: [],
-  usesDataProperties: false,
-  scripts: Object.fromEntries(
-    ['dataCleaning', 'checkCompatibility', 'dataInstall', 'metaUpdate', 'uninstall'].map((key) => [key, '/bin/true']),
-  ),
-};
 
 export interface HandlerWorld {
   readonly dir: string;

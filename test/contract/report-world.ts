@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { dataDir } from '../../bin/data-dir.ts';
-import { embeddedConfig, type SamplePlugin } from '../../bin/embedded-config.ts';
+import { embeddedConfig } from '../../bin/embedded-config.ts';
 import { LOCAL_ISSUER } from '../../bin/local-token.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast-database.ts';
 import {
@@ -20,6 +20,7 @@ import { serialiseQueryJob } from '../../engine/model/report/query-job-document.
 import { issueToken } from '../../http/local-issuer.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import { type Answer, ContractClient } from './client.ts';
+import { NO_PLUGIN } from './no-plugin.ts';
 import { Recorder } from './recorder.ts';
 import type { ReportRowId } from './report.ts';
 
@@ -91,17 +92,6 @@ case $format in
 esac
 for n in 1 2; do echo "\\"$told of $n\\"" >"\${out}_$n.$extension"; done
 `;
-
-/** An installer has at least one; this one is never called. */
-const NO_PLUGIN: SamplePlugin = {
-  name: 'none',
-  category: 'None',
-  allowedFileExtensions: [],
-  usesDataProperties: false,
-  scripts: Object.fromEntries(
-    ['dataCleaning', 'checkCompatibility', 'dataInstall', 'metaUpdate', 'uninstall'].map((key) => [key, '/bin/true']),
-  ),
-};
 
 export async function reportWorld(t: Test): Promise<ReportWorld> {
   const dir = await tempDir(t);

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { transient } from '../../../engine/failure.ts';
-import { formatUptime } from '../../../http/access/health.ts';
+import { formatUptime } from '../../../http/dependency-health.ts';
 import { openApi } from '../../../http/openapi.ts';
 import { ADMIN_TOKEN, accessApp, asks, DAY_MS, dataset, enters, never } from './access-app.ts';
 

@@ -1,11 +1,11 @@
 // GET /health in the form of contract 3. Whoever asks while the probes run gets their result.
 
-import { Failure, transient } from '../../engine/failure.ts';
-import { type Clock, deadline } from '../../engine/time.ts';
-import { unlessAborted } from '../../engine/wait.ts';
-import { answer, refusals } from '../installer/responses.ts';
-import type { Route } from '../route.ts';
-import { Health } from './schema.ts';
+import { Type } from 'typebox';
+import { Failure, transient } from '../engine/failure.ts';
+import { type Clock, deadline } from '../engine/time.ts';
+import { unlessAborted } from '../engine/wait.ts';
+import { answer, refusals } from './installer/responses.ts';
+import type { Route } from './route.ts';
 
 export interface Dependency {
   readonly name: string;
@@ -19,6 +19,18 @@ export interface HealthOptions {
   /** Threads of this process. */
   readonly threads: () => number;
 }
+
+const Health = Type.Object({
+  status: Type.Enum(['healthy', 'unhealthy']),
+  dependencies: Type.Array(
+    Type.Object({ name: Type.String(), reachable: Type.Boolean(), online: Type.Enum(['yes', 'unknown', 'no']) }),
+  ),
+  info: Type.Object({
+    threads: Type.Integer({ minimum: 1 }),
+    uptime: Type.String(),
+    uptimeMillis: Type.Integer({ minimum: 1 }),
+  }),
+});
 
 interface DependencyState {
   readonly name: string;
