@@ -1,65 +1,107 @@
-// npm run bench [-- ID ..]: measures side by side in one run, prints a table, and writes results/latest.json.
+// npm run bench [-- ID ..]: measures side by side in one run, prints a table, and keeps each row in results/latest.json.
+// A measure is a file `m1-dispatch.ts` or `s3-permissions.ts` here, which exports `rows`; it runs in a process of its own,
+// so that what one leaves in memory or has compiled does not count for another. Rows that were not asked for stay as they are.
 // Ratios are what counts: absolute values only describe the machine and the day.
 
-import { mkdir, writeFile } from 'node:fs/promises';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { type ManyEndUsers, manyEndUsers } from './many-end-users.ts';
-import { type BenchResult, type BenchRow, resultOf } from './row.ts';
-import { s1 } from './s1-listing.ts';
-import { s2 } from './s2-all-datasets.ts';
-import { s3 } from './s3-permissions.ts';
-import { s4 } from './s4-end-users.ts';
-import { type ReportBench, reportBench, s5 } from './s5-reports.ts';
+import type { BenchResult } from './row.ts';
+import { printRow, printTable } from './table.ts';
 
-// A million rows, or a large search, are made once for all rows that need them, when the first does.
-await using sites = new AsyncDisposableStack();
-let endUsers: Promise<ManyEndUsers> | undefined;
-const withEndUsers = (): Promise<ManyEndUsers> => {
-  endUsers ??= manyEndUsers().then((site) => sites.use(site));
-  return endUsers;
-};
-let reports: Promise<ReportBench> | undefined;
-const withReports = (): Promise<ReportBench> => {
-  reports ??= reportBench().then((site) => sites.use(site));
-  return reports;
-};
-const ROWS: readonly BenchRow[] = [s1, s2, ...s3(withEndUsers), ...s4(withEndUsers), ...s5(withReports)];
-const ROUNDS = 5;
+/** A row as it is kept: with the machine's own speed in the same minutes. */
+export interface KeptRow extends BenchResult {
+  readonly date: string;
+  /** How many times the work of one thread two threads did, before the measure. */
+  readonly speedUp: number;
+}
+
+const RESULTS = join(import.meta.dirname, 'results', 'latest.json');
 /** Two threads at once should do twice the work of one; less, and somebody else is using the machine. */
 const NOISY_BELOW = 1.6;
+const DEADLINE_MS = 15 * 60_000;
 
-const wanted = process.argv.slice(2);
-/** `S3` stands for S3a and S3b. */
-const isMeant = (id: string, { id: known }: BenchRow): boolean => known === id || known.replace(/[a-z]$/, '') === id;
-const unknown = wanted.filter((id) => !ROWS.some((row) => isMeant(id, row)));
+/** Files by the id of their measure: M1, S3. */
+const measures = new Map(
+  globSync('[ms][0-9]*-*.ts', { cwd: import.meta.dirname })
+    .map((file) => [(file.split('-')[0] as string).toUpperCase(), file] as const)
+    .sort(([a], [b]) => byNumber(a, b)),
+);
+const wanted = process.argv.slice(2).map((id) => id.toUpperCase());
+const unknown = wanted.filter((id) => !measures.has(measureOf(id)));
 if (unknown.length > 0) {
-  console.error(`unknown rows: ${unknown.join(', ')}; known are ${ROWS.map((row) => row.id).join(', ')}`);
+  console.error(`unknown rows: ${unknown.join(', ')}; known are ${[...measures.keys()].join(', ')}`);
   process.exit(2);
 }
 
-const speedUp = await twoThreadSpeedUp();
-const noise = speedUp < NOISY_BELOW ? ' - the machine is too noisy to trust the values' : '';
-console.log(`two threads do ${speedUp.toFixed(2)} times the work of one${noise}`);
-const results: BenchResult[] = [];
-for (const row of ROWS.filter((one) => wanted.length === 0 || wanted.some((id) => isMeant(id, one)))) {
-  const result = resultOf(row, await row.measure(ROUNDS));
-  results.push(result);
-  const { ours, peer, unit, ratio, range, bar, met } = result;
-  console.log(`${row.id}  ${row.title}`);
-  console.log(`    ours ${ours} ${unit}, peer ${peer} ${unit} (${row.peer})`);
-  console.log(`    ratio ${ratio} (${range.join(' to ')}), bar ${bar}: ${met ? 'met' : 'MISSED'}`);
+const failed: string[] = [];
+for (const [id, file] of measures) {
+  const rows = wanted.filter((one) => measureOf(one) === id);
+  if (wanted.length > 0 && rows.length === 0) continue;
+  const speedUp = await twoThreadSpeedUp();
+  const noise = speedUp < NOISY_BELOW ? ': too noisy to trust the values' : '';
+  console.log(`${id}  (two threads do ${speedUp.toFixed(2)} times the work of one${noise})`);
+  const results = await measured(file, rows);
+  if (results === undefined) failed.push(id);
+  else await keep(results.map((result) => ({ ...result, date: new Date().toISOString(), speedUp: round(speedUp) })));
 }
-const folder = join(import.meta.dirname, 'results');
-await mkdir(folder, { recursive: true });
-const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, speedUp };
-const report = { machine, date: new Date().toISOString(), rows: results };
-await writeFile(join(folder, 'latest.json'), `${JSON.stringify(report, null, 2)}\n`);
+printTable(
+  (await kept()).filter(({ id }) => wanted.length === 0 || wanted.some((one) => measureOf(one) === measureOf(id))),
+);
+if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`);
+process.exitCode = failed.length > 0 ? 1 : 0;
+
+/** What the rows of a file come to; undefined when it failed, with its reason on standard error. */
+async function measured(file: string, rows: readonly string[]): Promise<readonly BenchResult[] | undefined> {
+  const child = fork(join(import.meta.dirname, 'measure.ts'), [file, ...rows], {
+    execArgv: ['--expose-gc'],
+    signal: AbortSignal.timeout(DEADLINE_MS),
+  });
+  const results: BenchResult[] = [];
+  child.on('message', (result: BenchResult) => {
+    results.push(result);
+    printRow(result);
+  });
+  const [code] = await once(child, 'exit').catch((cause: unknown) => [cause]);
+  if (code === 0) return results;
+  console.error(`${file} ended with ${code}`);
+  return undefined;
+}
+
+async function kept(): Promise<readonly KeptRow[]> {
+  const text = await readFile(RESULTS, 'utf8').catch(() => '{"rows":[]}');
+  return (JSON.parse(text) as { rows: KeptRow[] }).rows;
+}
+
+async function keep(results: readonly KeptRow[]): Promise<void> {
+  const others = (await kept()).filter(({ id }) => !results.some((result) => result.id === id));
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
+  const rows = [...others, ...results].sort((a, b) => byNumber(a.id, b.id));
+  await mkdir(join(RESULTS, '..'), { recursive: true });
+  await writeFile(RESULTS, `${JSON.stringify({ machine, date: new Date().toISOString(), rows }, null, 2)}\n`);
+}
+
+/** S3 of S3a. */
+function measureOf(id: string): string {
+  return id.replace(/[A-Za-z]$/, '');
+}
+
+function byNumber(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
 
 async function twoThreadSpeedUp(): Promise<number> {
   const { Worker } = await import('node:worker_threads');
-  const loop = `const end = Date.now() + 400; let n = 0; while (Date.now() < end) for (let i = 0; i < 1e5; i++) n += i % 7;
-    const turns = n; require('node:worker_threads').parentPort.postMessage(turns);`;
+  const loop = `const end = Date.now() + 400; let n = 0, turns = 0;
+    while (Date.now() < end) { for (let i = 0; i < 1e5; i++) n += i % 7; turns++; }
+    require('node:worker_threads').parentPort.postMessage(n > 0 ? turns : 0);`;
   const work = (): Promise<number> =>
     new Promise((resolve, reject) => {
       const worker = new Worker(loop, { eval: true });

@@ -3,8 +3,9 @@
 
 import { CURATED, FIRST_USER } from '../support/many-end-users.ts';
 import { paced } from './many-datasets.ts';
-import type { ManyEndUsers } from './many-end-users.ts';
-import type { BenchRow } from './row.ts';
+import { type ManyEndUsers, manyEndUsers } from './many-end-users.ts';
+import { openedOnce } from './opened-once.ts';
+import type { Bar, BenchRow, Round } from './row.ts';
 
 const CALLS = 1_500;
 const AT_ONCE = 10;
@@ -23,47 +24,50 @@ const ALL = `
 /** Each study in turn, the same in every round. */
 const study = (n: number): string => `S-Many${1 + ((n * 7_919) % (CURATED - 1))}`;
 
-export const s3 = (sites: () => Promise<ManyEndUsers>): readonly BenchRow[] => {
-  const row = (
-    about: Pick<BenchRow, 'id' | 'title' | 'peer' | 'bar'>,
-    ours: (site: ManyEndUsers, token: string, n: number) => Promise<unknown>,
-    peer: (site: ManyEndUsers, n: number) => Promise<unknown>,
-  ): BenchRow => ({
-    ...about,
-    ...{ unit: 'ms', barOf: 'ratio' },
+const sites = openedOnce(manyEndUsers);
+export const close = sites.close;
+
+export const rows: readonly BenchRow[] = [
+  row(
+    {
+      id: 'S3a',
+      title: 'one call of GET /permissions/{study-id}, 10 at a time, 1,000,000 access requests',
+      what: 'a bare prepared SELECT of the same study, part and grant on a pool of the same size',
+      bar: { over: 'sql', atMost: 3 },
+    },
+    (site, token, n) => site.get(token, `/permissions/${study(n)}`),
+    (site, n) => site.pool.query(ONE, [USER, study(n)], 'bench-one'),
+  ),
+  row(
+    {
+      id: 'S3b',
+      title: 'one call of GET /permissions, 10 at a time, 1,000,000 access requests',
+      what: 'a bare prepared SELECT of the same grants with their datasets on a pool of the same size',
+      bar: { over: 'sql', atMost: 5 },
+    },
+    (site, token) => site.get(token, '/permissions'),
+    (site) => site.pool.query(ALL, [USER], 'bench-all'),
+  ),
+];
+
+function row(
+  { id, title, what, bar }: { id: string; title: string; what: string; bar: Bar },
+  ours: (site: ManyEndUsers, token: string, n: number) => Promise<unknown>,
+  bare: (site: ManyEndUsers, n: number) => Promise<unknown>,
+): BenchRow {
+  return {
+    ...{ id, title, unit: 'ms', better: 'lower', sides: { sql: { is: 'limit', what } }, bars: [bar] },
     async measure(rounds) {
-      const site = await sites();
+      const site = await sites.get();
       const token = await site.token(USER);
-      const round = async (): Promise<{ ours: number; peer: number }> => ({
+      const round = async (): Promise<Round> => ({
         ours: await paced(CALLS, AT_ONCE, (n) => ours(site, token, n)),
-        peer: await paced(CALLS, AT_ONCE, (n) => peer(site, n)),
+        sql: await paced(CALLS, AT_ONCE, (n) => bare(site, n)),
       });
       await round();
       const measured = [];
       for (let n = 0; n < rounds; n++) measured.push(await round());
       return measured;
     },
-  });
-  return [
-    row(
-      {
-        id: 'S3a',
-        title: 'one call of GET /permissions/{study-id}, 10 at a time, 1,000,000 access requests',
-        peer: 'a bare prepared SELECT of the same study, part and grant on a pool of the same size',
-        bar: 3,
-      },
-      (site, token, n) => site.get(token, `/permissions/${study(n)}`),
-      (site, n) => site.pool.query(ONE, [USER, study(n)], 'bench-one'),
-    ),
-    row(
-      {
-        id: 'S3b',
-        title: 'one call of GET /permissions, 10 at a time, 1,000,000 access requests',
-        peer: 'a bare prepared SELECT of the same grants with their datasets on a pool of the same size',
-        bar: 5,
-      },
-      (site, token) => site.get(token, '/permissions'),
-      (site) => site.pool.query(ALL, [USER], 'bench-all'),
-    ),
-  ];
-};
+  };
+}

@@ -2,21 +2,26 @@
 
 import { CURATED, FIRST_STAFF } from '../support/many-end-users.ts';
 import { timed } from './many-datasets.ts';
-import type { ManyEndUsers } from './many-end-users.ts';
+import { manyEndUsers } from './many-end-users.ts';
+import { openedOnce } from './opened-once.ts';
 import { type BenchRow, latencies } from './row.ts';
 
 const FAR = 900_000;
 const PAGE = 100;
 
-export const s4 = (sites: () => Promise<ManyEndUsers>): readonly BenchRow[] => [
+const sites = openedOnce(manyEndUsers);
+export const close = sites.close;
+
+export const rows: readonly BenchRow[] = [
   {
     id: 'S4a',
     title: "p99 of one dataset's page of GET /dataset-end-users, 1,000,000 access requests",
     unit: 'ms',
-    peer: 'the same rows by one bare SQL query, as JSON text made by the database',
-    bar: 20,
+    better: 'lower',
+    sides: { sql: { is: 'limit', what: 'the same rows by one bare SQL query, as JSON text made by the database' } },
+    bars: [{ atMost: 20 }],
     async measure(rounds) {
-      const site = await sites();
+      const site = await sites.get();
       const token = await site.token(FIRST_STAFF);
       const dataset = (n: number): string => `Many${1 + ((n * 7_919) % (CURATED - 1))}`;
       const page = (n: number): Promise<string> => site.get(token, `/dataset-end-users?datasetId=${dataset(n)}`);
@@ -30,7 +35,7 @@ export const s4 = (sites: () => Promise<ManyEndUsers>): readonly BenchRow[] => [
       await timed(20, page);
       const measured = [];
       for (let round = 0; round < rounds; round++)
-        measured.push({ ours: latencies(await timed(200, page)).p99, peer: latencies(await timed(200, bare)).p99 });
+        measured.push({ ours: latencies(await timed(200, page)).p99, sql: latencies(await timed(200, bare)).p99 });
       return measured;
     },
   },
@@ -38,10 +43,11 @@ export const s4 = (sites: () => Promise<ManyEndUsers>): readonly BenchRow[] => [
     id: 'S4b',
     title: `p99 of the owner's GET /dataset-end-users at offset ${FAR} of 1,000,000`,
     unit: 'ms',
-    peer: 'ids of the same page by a bare SQL query with offset',
-    bar: 500,
+    better: 'lower',
+    sides: { sql: { is: 'limit', what: 'ids of the same page by a bare SQL query with offset' } },
+    bars: [{ atMost: 500 }],
     async measure(rounds) {
-      const site = await sites();
+      const site = await sites.get();
       const token = await site.token(FIRST_STAFF);
       const page = (): Promise<string> => site.get(token, `/dataset-end-users?offset=${FAR}&limit=${PAGE}`);
       const bare = (): Promise<unknown> =>
@@ -53,7 +59,7 @@ export const s4 = (sites: () => Promise<ManyEndUsers>): readonly BenchRow[] => [
       await timed(3, page);
       const measured = [];
       for (let round = 0; round < rounds; round++)
-        measured.push({ ours: latencies(await timed(20, page)).p99, peer: latencies(await timed(20, bare)).p99 });
+        measured.push({ ours: latencies(await timed(20, page)).p99, sql: latencies(await timed(20, bare)).p99 });
       return measured;
     },
   },

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { type FormatType, formatNumber } from '../../engine/model/report/format-types.ts';
 import { type LargeSearch, largeSearch } from '../stack/large-search.ts';
 import { type ReportSite, reportSite } from '../support/report-site.ts';
+import { openedOnce } from './opened-once.ts';
 import type { BenchRow, Round } from './row.ts';
 
 const TYPES = [
@@ -38,26 +39,30 @@ export async function reportBench(): Promise<ReportBench> {
   };
 }
 
-export const s5 = (sites: () => Promise<ReportBench>): readonly BenchRow[] =>
-  TYPES.map(([letter, type]) => ({
+const sites = openedOnce(reportBench);
+export const close = sites.close;
+
+export const rows: readonly BenchRow[] = TYPES.map(
+  ([letter, type]): BenchRow => ({
     id: `S5${letter}`,
     title: `a report as ${type} of an archive of 62 MB, from the request to complete`,
     unit: 'ms',
-    peer: 'blast_formatter alone, on the same archive with the same options',
-    bar: 1.6,
-    barOf: 'ratio',
+    better: 'lower',
+    sides: { bare: { is: 'limit', what: 'blast_formatter alone, on the same archive with the same options' } },
+    bars: [{ over: 'bare', atMost: 1.6 }],
     async measure(rounds) {
-      const { site, search } = await sites();
+      const { site, search } = await sites.get();
       const measured: Round[] = [];
       for (let round = -WARM_UPS; round < rounds; round++) {
         const limit = FIRST_LIMIT + round;
         const ours = await timeOf(() => report(site, search, { formatType: type, maxTargetSequences: limit }));
-        const peer = await timeOf(() => bare(site, search, type, limit));
-        if (round >= 0) measured.push({ ours, peer });
+        const alone = await timeOf(() => bare(site, search, type, limit));
+        if (round >= 0) measured.push({ ours, bare: alone });
       }
       return measured;
     },
-  }));
+  }),
+);
 
 async function report(site: ReportSite, { id }: LargeSearch, config: object): Promise<void> {
   const job = await site.submit(id, config);

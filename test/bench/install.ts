@@ -1,0 +1,32 @@
+// Installs what the benchmark measures against: packages of its own folder, and Debian packages, as root.
+//   node test/bench/install.ts [--packages]     only the former
+
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { installMissing } from '../support/debian-packages.ts';
+
+/** By a file that the package brings. */
+const DEBIAN: Readonly<Record<string, string>> = {
+  '/usr/bin/redis-server': 'redis-server',
+  '/usr/bin/wrk': 'wrk',
+  '/usr/bin/pigz': 'pigz',
+  '/usr/bin/bsdtar': 'libarchive-tools',
+  '/usr/bin/zip': 'zip',
+  '/usr/bin/unzip': 'unzip',
+  '/usr/bin/gcc': 'gcc',
+  '/usr/include/stdlib.h': 'libc6-dev',
+  '/usr/include/librdkafka/rdkafka_mock.h': 'librdkafka-dev',
+  '/usr/bin/blast_formatter': 'ncbi-blast+',
+};
+
+const folder = import.meta.dirname;
+// Peers run without the scripts that they would run when installed.
+if (changed(join(folder, 'package-lock.json')) > changed(join(folder, 'node_modules', '.package-lock.json')))
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'inherit' });
+if (!process.argv.includes('--packages')) installMissing(DEBIAN);
+
+/** When a file was last written; 0 where there is none. */
+function changed(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
