@@ -16,10 +16,15 @@ import { freePort } from './ports.ts';
 
 const CONTRACT = 'test/e2e/contract-';
 const MEMORY = 'test/e2e/memory';
-/** Adapters and front ends on the real PostgreSQL. */
-const INTEGRATION = ['engine/adapters/', 'http/access/', 'http/handler/', 'http/installer/', 'http/report/'].map(
-  (at) => `test/${at}`,
-);
+/** Adapters and front ends on what they are made for: a real PostgreSQL, processes, files. */
+const INTEGRATION = [
+  'engine/adapters/',
+  'http/access/',
+  'http/handler/',
+  'http/installer/',
+  'http/plugin-host/',
+  'http/report/',
+].map((at) => `test/${at}`);
 /** Everything that can go wrong, one by one: many runs of whole stories. */
 const MATRIX = [
   ...['actors/crash', 'actors/reconciliation', 'actors/reconciler-', 'actors/rebuild'],
@@ -109,7 +114,7 @@ async function main(): Promise<number> {
 }
 
 function testFiles(): readonly string[] {
-  return globSync('test/**/*.test.ts', { cwd: root })
+  return globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] })
     .filter((file) => suite?.tests.some((start) => file.startsWith(start)))
     .filter((file) => !suite?.exclude.some((start) => file.startsWith(start)))
     .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || (a < b ? -1 : 1));
