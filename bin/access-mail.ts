@@ -3,8 +3,7 @@
 import type { AccessMailOptions } from '../actors/daemons/access-mail.ts';
 import type { Configuration } from '../config/configuration.ts';
 import type { MailConfiguration } from '../config/schema/mail.ts';
-import { MailDirectory } from '../engine/adapters/mail-directory.ts';
-import { SmtpMailer, type SmtpOptions } from '../engine/adapters/smtp.ts';
+import type { SmtpOptions } from '../engine/adapters/smtp.ts';
 import type { Scope } from '../engine/scope.ts';
 import { verification } from './verification.ts';
 
@@ -28,17 +27,19 @@ export function smtpOptions(mail: MailConfiguration): SmtpOptions {
 }
 
 /** Undefined when nobody delivers: mails wait. */
-export function mailDelivery(
+export async function mailDelivery(
   { mail, access }: Pick<Configuration, 'mail' | 'access'>,
   mailDir: string | undefined,
   scope: Scope,
-): MailDelivery | undefined {
+): Promise<MailDelivery | undefined> {
   if (mail) {
+    const { SmtpMailer } = await import('../engine/adapters/smtp.ts');
     const mailer = new SmtpMailer(smtpOptions(mail));
     const { from, retry, replyTo = access?.supportEmail } = mail;
     return { mailer: scope.use('mail server', mailer), from, replyTo, retry, isServer: true };
   }
   if (mailDir === undefined) return undefined;
+  const { MailDirectory } = await import('../engine/adapters/mail-directory.ts');
   const mailer = new MailDirectory(mailDir);
   return { mailer, from: LOCAL_SENDER, replyTo: access?.supportEmail, retry: LOCAL_RETRY, isServer: false };
 }

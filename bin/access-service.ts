@@ -60,7 +60,7 @@ export async function accessService(
   const invitations = new PostgresAccessInvitations(db);
   const providers = new PostgresAccessProviders(db);
   const catalogue = new PostgresAccessCatalogue(db);
-  const delivery = mailDelivery(configuration, parts.mailDir, scope);
+  const delivery = await mailDelivery(configuration, parts.mailDir, scope);
   if (!delivery) log.warn('no mail server is configured: mails of dataset access wait');
   const optional: readonly HealthCheck[] = delivery?.isServer
     ? [{ name: 'smtp', vital: false, probe: (until) => delivery.mailer.probe(until) }]

@@ -1,11 +1,12 @@
-// Where the object store's changes come from, as the configuration names it.
+// Where the object store's changes come from, as the configuration names it. What a broker's client stands on is loaded
+// where there is one.
 
 import type { Configuration } from '../config/configuration.ts';
 import type { ChangeJournal } from '../engine/adapters/change-journal.ts';
 import type { Postgres } from '../engine/adapters/postgres.ts';
 import type { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
 import { PostgresChangeQueue } from '../engine/adapters/postgres-queue.ts';
-import { RabbitChangeQueue, type RabbitQueueOptions } from '../engine/adapters/rabbit-queue.ts';
+import type { RabbitQueueOptions } from '../engine/adapters/rabbit-queue.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { ChangeQueue } from '../engine/ports/change-queue.ts';
@@ -32,7 +33,7 @@ export interface OpenChangeQueue {
 
 type Installer = Pick<Configuration['installer'], 'objectStore' | 'queueBroker'>;
 
-export function openChangeQueue(installer: Installer, parts: ChangeQueueParts): OpenChangeQueue {
+export async function openChangeQueue(installer: Installer, parts: ChangeQueueParts): Promise<OpenChangeQueue> {
   const { db, instance, clock, log, metrics } = parts;
   const queue = new PostgresChangeQueue(db, instance, clock, log);
   const results = metrics.counter('queue_messages_total', 'Records that the queue broker handed over in vain.', [
@@ -45,6 +46,7 @@ export function openChangeQueue(installer: Installer, parts: ChangeQueueParts): 
     onIgnored: (records) => results.inc({ result: 'ignored' }, records),
     onMalformed: () => results.inc({ result: 'malformed' }),
   };
+  const { RabbitChangeQueue } = await import('../engine/adapters/rabbit-queue.ts');
   const rabbit = new RabbitChangeQueue(options, clock, log);
   const check: HealthCheck = { name: 'queue-broker', vital: false, probe: (signal) => rabbit.probe(signal) };
   return { changes: rabbit, journal: queue, checks: [check] };

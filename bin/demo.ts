@@ -51,7 +51,7 @@ export async function runDemo(
   if (ending !== 'installed') throw new Failure('defect', `the sample dataset ended ${ending}`);
   const installed = systemClock.now();
   io.out(`dataset ${id}: accepted after ${accepted - begun} ms, installed ${installed - accepted} ms later\n`);
-  const directory = openDirectory(configuration.installer.ldap, silentLogger());
+  const directory = await openDirectory(configuration.installer.ldap, silentLogger());
   for (const target of targets) {
     const folder = join(dir.path, configuration.installer.siteBuild, target.targetId, id);
     const files = (await readdir(folder)).sort();

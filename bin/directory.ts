@@ -1,15 +1,18 @@
-// The directory that the configuration names.
+// The directory that the configuration names; its client is loaded where there is one.
 
 import type { Configuration } from '../config/configuration.ts';
-import { LdapDirectory } from '../engine/adapters/ldap-directory.ts';
 import { RememberingDirectory } from '../engine/adapters/remembering-directory.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Directory } from '../engine/ports/directory.ts';
 import { tls } from './verification.ts';
 
 /** Undefined where none is configured. */
-export function openDirectory(section: Configuration['installer']['ldap'], log: Logger): Directory | undefined {
+export async function openDirectory(
+  section: Configuration['installer']['ldap'],
+  log: Logger,
+): Promise<Directory | undefined> {
   if (!section) return undefined;
   const { servers, baseDn } = section;
+  const { LdapDirectory } = await import('../engine/adapters/ldap-directory.ts');
   return new RememberingDirectory(new LdapDirectory({ servers, baseDn, ...tls(section) }), log);
 }

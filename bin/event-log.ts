@@ -1,8 +1,8 @@
-// The event log that the configuration names.
+// The event log that the configuration names. What the other kind stands on is not even loaded.
 
 import type { Configuration } from '../config/configuration.ts';
 import { EventIds } from '../engine/adapters/event-ids.ts';
-import { KafkaEventLog, type KafkaLogObserver } from '../engine/adapters/kafka-log.ts';
+import type { KafkaLogObserver } from '../engine/adapters/kafka-log.ts';
 import type { KafkaSettings } from '../engine/adapters/kafka-options.ts';
 import type { Postgres } from '../engine/adapters/postgres.ts';
 import type { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
@@ -32,13 +32,14 @@ export interface OpenEventLog {
 type Installer = Pick<Configuration['installer'], 'logBroker' | 'lanes' | 'daemons'>;
 type Kafka = Extract<Installer['logBroker'], { readonly driver: 'kafka' }>;
 
-export function openEventLog(installer: Installer, parts: EventLogParts, scope: Scope): OpenEventLog {
+export async function openEventLog(installer: Installer, parts: EventLogParts, scope: Scope): Promise<OpenEventLog> {
   const { db, instance, clock, log } = parts;
   const observer = observerOf(installer.lanes, parts.metrics);
   if (installer.logBroker.driver === 'postgres')
     return { events: new PostgresEventLog(db, instance, observer, clock, log), checks: [] };
   const settings = kafkaSettings(installer.logBroker, installer.daemons.eventRouter.brokerProducerId);
   const own = log.child({ actor: 'eventLog' });
+  const { KafkaEventLog } = await import('../engine/adapters/kafka-log.ts');
   const kafka = scope.use('event log', new KafkaEventLog(settings, new EventIds(db), observer, clock, own));
   // While it is away, what the lanes have to do already goes on.
   const check: HealthCheck = { name: 'log-broker', vital: false, probe: (signal) => kafka.probe(signal) };

@@ -19,7 +19,7 @@ type Resources = Omit<TaskContext, 'signal'> & AsyncDisposable;
 async function open(data: ThreadData): Promise<Resources> {
   const plugins = new Map(data.plugins.map((plugin) => [plugin.key, new PluginHttp(plugin)] as const));
   const remote = data.remote && new RemoteHttp(data.remote);
-  const store = openStoreReader(data.store);
+  const store = await openStoreReader(data.store);
   return {
     store,
     plugins,

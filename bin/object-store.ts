@@ -1,9 +1,8 @@
-// The object store that the configuration names.
+// The object store that the configuration names. What the other kind stands on is not even loaded.
 
 import type { Configuration } from '../config/configuration.ts';
 import type { ChangeJournal } from '../engine/adapters/change-journal.ts';
 import { openDirectoryStore } from '../engine/adapters/directory-store.ts';
-import { S3Store } from '../engine/adapters/s3-store.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Clock } from '../engine/time.ts';
@@ -27,6 +26,7 @@ type Section = Configuration['installer']['objectStore'];
 export async function openObjectStore(section: Section, parts: StoreParts, signal: AbortSignal): Promise<OpenStore> {
   const data = storeData(section);
   if (data.driver === 's3') {
+    const { S3Store } = await import('../engine/adapters/s3-store.ts');
     const store = new S3Store(data.options, parts);
     // It announces its changes itself; what dead processes leave there is parts of puts.
     return { store, settle: (until) => store.sweep(until), [Symbol.dispose]: () => store[Symbol.dispose]() };

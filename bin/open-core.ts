@@ -95,11 +95,11 @@ export async function openCore(
     for (const hear of hearers) hear();
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
-  const { events, checks: logChecks } = openEventLog(installer, { db, instance, ...parts }, scope);
-  const { changes, journal, checks } = openChangeQueue(installer, { db, instance, ...parts });
+  const { events, checks: logChecks } = await openEventLog(installer, { db, instance, ...parts }, scope);
+  const { changes, journal, checks } = await openChangeQueue(installer, { db, instance, ...parts });
   const opened = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
   const { store, settle } = scope.use('object store', opened);
-  const directory = openDirectory(installer.ldap, log);
+  const directory = await openDirectory(installer.ldap, log);
   const targetPools = openTargetDatabases(
     installer.installTargets,
     { directory, shared: installer.sharedTargetDbPooling, clock, log },

@@ -59,7 +59,7 @@ export async function pluginHost(
   if (ended > 0) log.warn({ scripts: ended }, 'ended scripts of a process that was killed');
   const runner = scope.use('script runner', new ChildProcessRunner({ stateDir }, clock, log));
   const plugins = settings.plugins.flatMap((name) => hosted(name, installer.plugins[name]));
-  const directory = openDirectory(installer.ldap, log);
+  const directory = await openDirectory(installer.ldap, log);
   const host = new PluginHost(
     {
       plugins,

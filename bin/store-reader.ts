@@ -3,7 +3,6 @@
 import type { Configuration } from '../config/configuration.ts';
 import { openDirectoryReader } from '../engine/adapters/directory-store-reader.ts';
 import type { S3Options } from '../engine/adapters/s3-connection.ts';
-import { openS3Reader } from '../engine/adapters/s3-reader.ts';
 import type { ObjectReader } from '../engine/ports/object-store.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { verification } from './verification.ts';
@@ -25,8 +24,9 @@ export function storeData(section: Section): StoreData {
 }
 
 /** Undefined for a thread whose tasks read no objects, such as those of a plugin host alone. */
-export function openStoreReader(data: StoreData | undefined): ObjectReader & Partial<Disposable> {
-  return data?.driver === 's3' ? openS3Reader(data.options) : openDirectoryReader(data?.path ?? '/nonexistent');
+export async function openStoreReader(data: StoreData | undefined): Promise<ObjectReader & Partial<Disposable>> {
+  if (data?.driver !== 's3') return openDirectoryReader(data?.path ?? '/nonexistent');
+  return (await import('../engine/adapters/s3-reader.ts')).openS3Reader(data.options);
 }
 
 function s3Options(section: Extract<Section, { readonly driver: 's3' }>): S3Options {

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import type { Configuration } from '../config/configuration.ts';
 import type { PostgresOptions } from '../engine/adapters/postgres.ts';
 import { visitPostgres } from '../engine/adapters/postgres-visit.ts';
-import { S3Store } from '../engine/adapters/s3-store.ts';
 import { messageOf, transient } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Clock } from '../engine/time.ts';
@@ -47,6 +46,7 @@ function storeProbe(section: Configuration['installer']['objectStore'], parts: P
   const data = storeData(section);
   if (data.driver === 'directory') return () => writable(data.path);
   return async (signal) => {
+    const { S3Store } = await import('../engine/adapters/s3-store.ts');
     using store = new S3Store(data.options, parts);
     await store.probe(signal);
   };

@@ -9,22 +9,16 @@ export type Query = Readonly<Record<string, QueryValue | undefined>>;
 
 const NONE: Query = Object.freeze(Object.create(null));
 
-const ajv = (): Ajv2020 => new Ajv2020({ coerceTypes: true, allErrors: true, strict: false, formats: { int64: true } });
+/** Its schemas are our own; that they are schemas is for the tests to find. */
+const OPTIONS = {
+  ...{ coerceTypes: true, allErrors: true, strict: false, formats: { int64: true as const } },
+  ...{ meta: false, validateSchema: false },
+};
 
 export class QueryReader {
-  readonly #checks: ReadonlyMap<Route, ValidateFunction>;
-
-  constructor(routes: readonly Route[]) {
-    const compiler = ajv();
-    this.#checks = new Map(
-      routes.map((route) => {
-        const properties = Object.fromEntries(
-          Object.entries(route.query ?? {}).map(([name, { schema }]) => [name, schema]),
-        );
-        return [route, compiler.compile({ type: 'object', additionalProperties: false, properties })];
-      }),
-    );
-  }
+  readonly #compiler = new Ajv2020(OPTIONS);
+  /** Of routes that were called with parameters: most of a hundred never are, or not before long. */
+  readonly #checks = new Map<Route, ValidateFunction>();
 
   /** 400 names the parameter, what was given and what is allowed. */
   read(route: Route, search: URLSearchParams): Query {
@@ -38,8 +32,8 @@ export class QueryReader {
       query[name] = value;
     }
     const given = { ...query };
-    const check = this.#checks.get(route);
-    if (check && !check(query)) {
+    const check = this.#checkOf(route);
+    if (!check(query)) {
       const faults = (check.errors ?? []).map((fault) => {
         if (fault.keyword === 'additionalProperties') {
           const known = Object.keys(route.query ?? {});
@@ -53,5 +47,17 @@ export class QueryReader {
       throw badRequest(faults.join('; '));
     }
     return query;
+  }
+
+  #checkOf(route: Route): ValidateFunction {
+    let check = this.#checks.get(route);
+    if (!check) {
+      const properties = Object.fromEntries(
+        Object.entries(route.query ?? {}).map(([name, { schema }]) => [name, schema]),
+      );
+      check = this.#compiler.compile({ type: 'object', additionalProperties: false, properties });
+      this.#checks.set(route, check);
+    }
+    return check;
   }
 }

@@ -49,7 +49,7 @@ export class RequestPipeline {
     this.routes = [...options.opsRoutes.filter((route) => !own.has(nameOf(route))), ...options.routes];
     this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
     this.#router = new Router(this.routes, options.url.basePath);
-    this.#query = new QueryReader(this.routes);
+    this.#query = new QueryReader();
   }
 
   /**

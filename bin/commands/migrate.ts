@@ -59,7 +59,7 @@ export const migrateTargetCommand: Command = {
       const known = installer.installTargets.map((one) => one.targetId).join(', ');
       throw new UsageError(`'${id}' is no enabled install target; one of: ${known}`);
     }
-    const directory = openDirectory(installer.ldap, silentLogger());
+    const directory = await openDirectory(installer.ldap, silentLogger());
     const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);
     await apply(`target ${id}`, connection, await controlMigrations(), values, io);
     return EXIT.ok;

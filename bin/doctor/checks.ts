@@ -39,7 +39,7 @@ const OWN_FILES = 256;
 export async function checksOf(configuration: Configuration, parts: ChecksParts): Promise<readonly Check[]> {
   const { installer, mail, containerCore } = configuration;
   const { file, clock } = parts;
-  const directory = openDirectory(installer.ldap, silentLogger());
+  const directory = await openDirectory(installer.ldap, silentLogger());
   const jwksUrl = containerCore.authentication?.oauth?.jwksUrl;
   return [
     ...(await databaseChecks(configuration, { directory, explainEntry: explainEntry(installer.ldap), file, clock })),

@@ -3,7 +3,6 @@
 
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
 import { defect, messageOf, transient } from '../failure.ts';
 import type { Mail, Mailer } from '../ports/mailer.ts';
 
@@ -61,6 +60,8 @@ export async function listMails(path: string): Promise<readonly StoredMail[]> {
 }
 
 async function composed({ to, cc, replyTo, ...rest }: Mail): Promise<Buffer> {
+  // Loaded with the first mail: most processes never write one.
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
   const { message } = await transport.sendMail({
     ...rest,

@@ -9,6 +9,7 @@ import { handlerApp } from './handler/handler-app.ts';
 import { httpApp, route } from './http-app.ts';
 import { installerApp } from './installer/installer-app.ts';
 import { serveHost } from './plugin-host/host-server.ts';
+import { unsoundSchemas } from './sound-schemas.ts';
 
 const INFO = { title: 'Longshore <test>', version: '1.2.3', basePath: '' };
 const THING: Route = {
@@ -61,6 +62,7 @@ for (const [name, app] of Object.entries(SERVICES))
       structuredClone(document) as unknown as Record<string, unknown>,
     );
     t.ok(valid, JSON.stringify(errors));
+    t.strictSame(unsoundSchemas(routes), []);
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
     );

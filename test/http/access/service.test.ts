@@ -3,6 +3,7 @@ import t from 'tap';
 import { transient } from '../../../engine/failure.ts';
 import { formatUptime } from '../../../http/dependency-health.ts';
 import { openApi } from '../../../http/openapi.ts';
+import { unsoundSchemas } from '../sound-schemas.ts';
 import { ADMIN_TOKEN, accessApp, asks, DAY_MS, dataset, enters, never } from './access-app.ts';
 
 t.test('exactly the endpoints of the contract are served, and the one of approvals', async (t) => {
@@ -31,6 +32,7 @@ t.test('exactly the endpoints of the contract are served, and the one of approva
   const document = openApi(app.routes, { title: 'Access', version: '1', basePath: '' });
   const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
   t.ok(valid, JSON.stringify(errors));
+  t.strictSame(unsoundSchemas(app.routes), []);
   t.match((await app.call(undefined, 'GET', '/api')).headers.get('content-type'), /^text\/html/);
 });
 

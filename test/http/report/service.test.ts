@@ -3,6 +3,7 @@ import t from 'tap';
 import { transient } from '../../../engine/failure.ts';
 import { cellOf, OPTION_NAMES, OPTIONS } from '../../../engine/model/report/options.ts';
 import { openApi } from '../../../http/openapi.ts';
+import { unsoundSchemas } from '../sound-schemas.ts';
 import { reportApp } from './report-app.ts';
 
 t.test('exactly these endpoints are served, to these callers', async (t) => {
@@ -31,6 +32,7 @@ t.test('they are documented, with the table of options', async (t) => {
   const document = openApi(app.routes, { title: 'Report', version: '1', basePath: '' });
   const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
   t.ok(valid, JSON.stringify(errors));
+  t.strictSame(unsoundSchemas(app.routes), []);
   const post = document.paths['/jobs']?.post as {
     requestBody: { content: Record<string, { schema: { required: string[]; properties: Record<string, object> } }> };
   };
