@@ -2,7 +2,7 @@
 // CTEs that hang on the update.
 
 import type { DatasetId } from '../model/ids.ts';
-import type { CatalogChange, ShareWords } from '../ports/catalog.ts';
+import type { CatalogChange, ObjectVersion, ShareWords, SyncPart } from '../ports/catalog.ts';
 import { type Assignments, documentColumns, replaceLinks } from './dataset-document.ts';
 import { type FileFolderName, replaceFiles } from './dataset-files.ts';
 import type { SqlParameters } from './sql-parameters.ts';
@@ -71,24 +71,22 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
         from changed f on conflict (dataset_id, target_id, kind)
         do update set status = excluded.status, messages = excluded.messages, updated = excluded.updated)`);
     case 'sync':
-      return childOnly(`sync_${parameters.values.length} as (
-        insert into dataset_sync (dataset_id, part, modified, etag)
-        select f.dataset_id, ${parameters.add(change.part, 'text')},
-          ${parameters.add(change.version.modified, 'timestamptz')}, ${parameters.add(change.version.etag, 'text')}
-        from changed f on conflict (dataset_id, part)
-        do update set modified = excluded.modified, etag = excluded.etag)`);
+      return columnsOnly(syncColumns(change.part, change.version, parameters));
     case 'trimmed':
       return {
-        columns: {},
-        ctes: [
-          'no_installs as (delete from install_status i using changed f where i.dataset_id = f.dataset_id)',
-          `no_data as (delete from dataset_sync s using changed f where s.dataset_id = f.dataset_id and s.part = 'data')`,
-        ],
+        columns: { data_etag: 'null', data_modified_ms: 'null' },
+        ctes: ['no_installs as (delete from install_status i using changed f where i.dataset_id = f.dataset_id)'],
       };
     default:
       throw change satisfies never;
   }
 }
+
+/** The columns that hold which version of a part the cache reflects. */
+export const syncColumns = (part: SyncPart, version: ObjectVersion, parameters: SqlParameters): Assignments => ({
+  [`${part}_etag`]: parameters.add(version.etag, 'text'),
+  [`${part}_modified_ms`]: parameters.add(version.modified.getTime(), 'bigint'),
+});
 
 const FOLDERS = {
   uploadFiles: 'upload',

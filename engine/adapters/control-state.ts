@@ -1,8 +1,8 @@
 // What one install target knows of a dataset: the columns to select from its control schema, and their reading.
 
 import type { InstallKind, InstallStatus } from '../model/status.ts';
+import type { ObjectVersion, SyncPart } from '../ports/catalog.ts';
 import type { ControlState } from '../ports/install-target.ts';
-import { type SyncsRow, syncVersions } from './dataset-row.ts';
 
 /** To select from the schema's `dataset d` and `dataset_install i`; `schema` is a quoted identifier. */
 export const controlStateColumns = (schema: string): string => `
@@ -13,7 +13,8 @@ export const controlStateColumns = (schema: string): string => `
   (select json_agg(json_build_array(c.part, c.etag, (extract(epoch from c.modified) * 1000)::bigint))
     from ${schema}.sync_control c where c.dataset_id = i.dataset_id and c.target_id = i.target_id) as syncs`;
 
-export interface ControlStateRow extends SyncsRow {
+export interface ControlStateRow {
+  readonly syncs: [part: SyncPart, etag: string, modifiedMs: number][] | null;
   readonly type_name: string;
   readonly type_version: string;
   readonly deleted_status: 0 | 1 | 2;
@@ -33,4 +34,10 @@ export function controlState(row: ControlStateRow): ControlState {
     ),
     sync: syncVersions(row),
   };
+}
+
+function syncVersions({ syncs }: ControlStateRow): Partial<Record<SyncPart, ObjectVersion>> {
+  return Object.fromEntries(
+    (syncs ?? []).map(([part, etag, modifiedMs]) => [part, { modified: new Date(modifiedMs), etag }]),
+  );
 }

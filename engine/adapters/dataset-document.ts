@@ -27,6 +27,7 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
     name: text(metadata.name),
     project_name: text(metadata.projectName),
     program_name: text(metadata.programName),
+    install_targets: parameters.add([...new Set(targetsOf(metadata))].sort(), 'text[]'),
     ...(Number.isNaN(created.getTime()) ? {} : { created: parameters.add(created, 'timestamptz') }),
   };
 }

@@ -3,22 +3,20 @@
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../model/object-key.ts';
-import type { DatasetState, ImportStatus, UploadStatus } from '../model/status.ts';
 import type { DatasetIndex, IndexedDataset, RetiredDataset, RetiredState } from '../ports/dataset-index.ts';
-import { SYNCS_COLUMN, type SyncsRow, syncVersions } from './dataset-row.ts';
+import { parseDatasetLines } from './dataset-line.ts';
 import type { Postgres } from './postgres.ts';
 
 /** Word for word the expression of the index dataset_store_order. */
 const STORE_ORDER = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
 
-const TARGETS_COLUMN = `array(select t.target_id from dataset_target t where t.dataset_id = d.dataset_id) as targets`;
-
 /** Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that sorts what is left. */
 const PAGE = `
-  select d.dataset_id, d.owner_id::text as owner_id, d.state, d.type_name, d.type_version, d.upload_status,
-    d.import_status, ${TARGETS_COLUMN}, ${SYNCS_COLUMN}
-  from dataset d where ${STORE_ORDER} > (select $1::text) and d.state <> 'receiving'
-  order by ${STORE_ORDER} limit (select $2::bigint)`;
+  select string_agg(line, E'\\n') as lines from (
+    select d.line from dataset d where ${STORE_ORDER} > (select $1::text) and d.state <> 'receiving'
+    order by ${STORE_ORDER} limit (select $2::bigint)) page`;
+
+const TARGETS_COLUMN = `array(select t.target_id from dataset_target t where t.dataset_id = d.dataset_id) as targets`;
 
 /** The second condition repeats that of the index dataset_not_live, which a plan for any state could not tell. */
 const RETIRED = `
@@ -30,22 +28,11 @@ const BEGIN_PRUNING = `
   update dataset set state = 'pruning', row_version = row_version + 1
   where dataset_id = $1 and state = 'deleted' returning dataset_id`;
 
-interface AddressRow {
+interface RetiredRow {
   readonly dataset_id: DatasetId;
   readonly owner_id: UserId;
-  readonly targets: TargetId[];
-}
-
-interface PageRow extends AddressRow, SyncsRow {
-  readonly state: DatasetState;
-  readonly type_name: string;
-  readonly type_version: string;
-  readonly upload_status: UploadStatus;
-  readonly import_status: ImportStatus;
-}
-
-interface RetiredRow extends AddressRow {
   readonly state: RetiredState;
+  readonly targets: TargetId[];
 }
 
 export class PostgresDatasetIndex implements DatasetIndex {
@@ -63,17 +50,8 @@ export class PostgresDatasetIndex implements DatasetIndex {
     signal.throwIfAborted();
     // Every address is greater than the empty text.
     const from = after ? datasetPrefix(after) : '';
-    const rows = await this.#db.query<PageRow>(PAGE, [from, limit], 'dataset-index-page');
-    return rows.map((row) => ({
-      owner: row.owner_id,
-      dataset: row.dataset_id,
-      state: row.state,
-      type: { name: row.type_name, version: row.type_version },
-      installTargets: row.targets.sort(),
-      upload: row.upload_status,
-      import: row.import_status,
-      sync: syncVersions(row),
-    }));
+    const [page] = await this.#db.query<{ lines: string | null }>(PAGE, [from, limit], 'dataset-index-page');
+    return parseDatasetLines(page?.lines ?? null);
   }
 
   async retired(

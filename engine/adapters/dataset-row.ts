@@ -2,14 +2,13 @@
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
-import type { DatasetRecord, ObjectVersion, SyncPart } from '../ports/catalog.ts';
+import { type DatasetRecord, type ObjectVersion, SYNC_PARTS, type SyncPart } from '../ports/catalog.ts';
 import type { ShareRecord } from '../ports/dataset-queries.ts';
 import { storedMetadata } from './stored-metadata.ts';
 
 /** From `dataset d`: the versions of the store's objects that the cache reflects. */
-export const SYNCS_COLUMN = `
-  (select json_agg(json_build_array(s.part, s.etag, (extract(epoch from s.modified) * 1000)::bigint))
-    from dataset_sync s where s.dataset_id = d.dataset_id) as syncs`;
+const SYNC_COLUMNS = `
+  d.meta_etag, d.meta_modified_ms, d.data_etag, d.data_modified_ms, d.shares_etag, d.shares_modified_ms`;
 
 /**
  * To select from `dataset d`. Metadata comes as text, because JSON numbers of the driver would lose digits of ids; the
@@ -19,7 +18,7 @@ export const DATASET_COLUMNS = `
   d.dataset_id, d.owner_id::text as owner_id, d.state, d.metadata::text as metadata,
   d.upload_status, d.upload_message, d.import_status, d.import_messages,
   (select json_agg(json_build_array(i.target_id, i.kind, i.status, i.messages) order by i.target_id, i.kind)
-    from install_status i where i.dataset_id = d.dataset_id) as installs,${SYNCS_COLUMN}`;
+    from install_status i where i.dataset_id = d.dataset_id) as installs,${SYNC_COLUMNS}`;
 
 /** Also from `dataset d`: who the dataset was offered to. */
 export const SHARES_COLUMN = `
@@ -27,11 +26,11 @@ export const SHARES_COLUMN = `
       'granted', s.offer is not distinct from 'grant', 'accepted', s.receipt is not distinct from 'accept')
       order by s.recipient_id) from dataset_share s where s.dataset_id = d.dataset_id) as shares`;
 
-export interface SyncsRow {
-  readonly syncs: [part: SyncPart, etag: string, modifiedMs: number][] | null;
-}
+type SyncColumns = { readonly [Part in SyncPart as `${Part}_etag`]: string | null } & {
+  readonly [Part in SyncPart as `${Part}_modified_ms`]: number | null;
+};
 
-export interface DatasetRow extends SyncsRow {
+export interface DatasetRow extends SyncColumns {
   readonly dataset_id: DatasetId;
   readonly owner_id: UserId;
   readonly state: DatasetState;
@@ -60,8 +59,11 @@ export function datasetRecord(row: DatasetRow): DatasetRecord {
   };
 }
 
-export function syncVersions({ syncs }: SyncsRow): Partial<Record<SyncPart, ObjectVersion>> {
-  return Object.fromEntries(
-    (syncs ?? []).map(([part, etag, modifiedMs]) => [part, { modified: new Date(modifiedMs), etag }]),
-  );
+function syncVersions(row: SyncColumns): Partial<Record<SyncPart, ObjectVersion>> {
+  const versions: Partial<Record<SyncPart, ObjectVersion>> = {};
+  for (const part of SYNC_PARTS) {
+    const [etag, modifiedMs] = [row[`${part}_etag`], row[`${part}_modified_ms`]];
+    if (etag !== null && modifiedMs !== null) versions[part] = { modified: new Date(modifiedMs), etag };
+  }
+  return versions;
 }

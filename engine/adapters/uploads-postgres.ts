@@ -12,6 +12,7 @@ import type { DatasetAddress } from '../model/object-key.ts';
 import type { JobRequest } from '../ports/jobs.ts';
 import type { Lease } from '../ports/leases.ts';
 import type { AcceptedUpload, UploadSource, Uploads } from '../ports/uploads.ts';
+import { syncColumns } from './catalog-changes.ts';
 import { insertDataset } from './dataset-document.ts';
 import { insertFiles } from './dataset-files.ts';
 import { fence, leaseLost } from './lease-fence.ts';
@@ -255,6 +256,7 @@ function acceptStatement(upload: AcceptedUpload, instance: number, parameters: S
         upload_status: `'running'`,
         import_status: `'queued'`,
         raw_bytes: received,
+        ...syncColumns('meta', upload.metaVersion, parameters),
         traceparent: parameters.add(upload.traceparent ?? null, 'text'),
       },
       'received r',
@@ -262,10 +264,6 @@ function acceptStatement(upload: AcceptedUpload, instance: number, parameters: S
     ),
     insertFiles('document', upload.documents, 'added', parameters),
     insertFiles('property', upload.properties, 'added', parameters),
-    `synced as (
-      insert into dataset_sync (dataset_id, part, modified, etag)
-      select a.dataset_id, 'meta', ${parameters.add(upload.metaVersion.modified, 'timestamptz')},
-        ${parameters.add(upload.metaVersion.etag, 'text')} from added a)`,
     `accepted as (
       update upload u set state = 'accepted', reserved_bytes = 0,
         source = ${parameters.add(storableJson(JSON.stringify(upload.source)), 'jsonb')}

@@ -245,7 +245,6 @@ t.test('removing a dataset leaves no row with its id but the lease and the jobs'
     'dataset_file',
     'dataset_publication',
     'dataset_share',
-    'dataset_sync',
     'dataset_target',
     'install_attempt',
     'install_status',

@@ -104,9 +104,9 @@ async function fill(t: Test, count: number, state: string): Promise<DatasetAddre
   for (const target of [PLASMO, TOXO])
     await db.query('insert into dataset_target select unnest($1::text[]), $2', [ids, target]);
   await db.query(
-    `insert into dataset_sync
-     select x.id, p, now(), 'e' from unnest($1::text[]) x (id), unnest('{meta,data,shares}'::text[]) p`,
-    [ids],
+    `update dataset set install_targets = $2, meta_etag = 'e', meta_modified_ms = 1, data_etag = 'e', data_modified_ms = 1,
+       shares_etag = 'e', shares_modified_ms = 1 where dataset_id = any ($1)`,
+    [ids, [PLASMO, TOXO].sort()],
   );
   await db.query('analyze');
   t.teardown(() => db.query('delete from dataset where dataset_id = any ($1)', [ids]));

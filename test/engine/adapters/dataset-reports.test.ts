@@ -143,9 +143,10 @@ async function fill(count: number, created: string): Promise<void> {
   const metadata = fullMetadataOf('7' as UserId, 'bulk1' as DatasetId);
   await db.query(
     `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
-       name, created, upload_status, import_status)
+       name, created, upload_status, import_status, meta_etag, meta_modified_ms,
+       data_etag, data_modified_ms)
      select 'bulk' || n, 1 + n % 200, 'bulk' || n, 0, 'live', 't', '1', $2::jsonb, 'private', 'n', ${created},
-       'success', 'complete'
+       'success', 'complete', 'e', 1, 'e', 1
      from generate_series(1, $1) n`,
     [count, JSON.stringify(metadata)],
   );
@@ -153,8 +154,5 @@ async function fill(count: number, created: string): Promise<void> {
   await db.query(
     `insert into dataset_target select dataset_id, $1 from dataset where right(dataset_id, 1) ~ '[02468]'`,
     [TOXO],
-  );
-  await db.query(
-    `insert into dataset_sync select dataset_id, p, now(), 'e' from dataset, unnest('{meta,data}'::text[]) p`,
   );
 }

@@ -149,15 +149,15 @@ t.test('a cache that is behind the store costs no change', async (t) => {
   const app = await setup(t);
   const owner = newUser();
   const at = await imported(app, db, owner);
-  const [row] = await db.query<{ metadata: string; etag: string; modified: Date }>(
-    `select d.metadata::text as metadata, s.etag, s.modified from dataset d join dataset_sync s using (dataset_id)
-     where dataset_id = $1 and part = 'meta'`,
+  const [row] = await db.query<{ metadata: string; etag: string; modified: number }>(
+    `select metadata::text as metadata, meta_etag as etag, meta_modified_ms as modified from dataset
+     where dataset_id = $1`,
     [at.dataset],
   );
   t.equal(await statusOf(app, owner, at, { name: value('Other genes') }), 204);
   // As a lane writes it that read the document before the patch.
   await db.query('update dataset set metadata = $2::jsonb where dataset_id = $1', [at.dataset, row?.metadata]);
-  await db.query(`update dataset_sync set etag = $2, modified = $3 where dataset_id = $1 and part = 'meta'`, [
+  await db.query('update dataset set meta_etag = $2, meta_modified_ms = $3 where dataset_id = $1', [
     at.dataset,
     row?.etag,
     row?.modified,
