@@ -1,12 +1,11 @@
 // The dataset access service of the running program, from nothing to use.
 
-import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { fetch } from 'undici';
-import { freePortBase, longshore, ROOT, tempDir, up } from '../support/longshore.ts';
+import { commandBlock, runCommands } from '../support/command-blocks.ts';
+import { freePortBase, longshore, tempDir, up } from '../support/longshore.ts';
 
 const dir = await tempDir(t);
 const app = await up(t, dir, ['--port-base', String(await freePortBase())]);
@@ -120,16 +119,8 @@ t.test('its mails are files in the data directory, listed by access mail', async
 });
 
 t.test('the commands of the README work as they stand there', async (t) => {
-  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-  const block = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].find(([, text]) =>
-    text?.includes('/dataset-end-users'),
-  )?.[1];
-  const script = (block ?? '').replaceAll('/tmp/longshore', dir).replaceAll('http://127.0.0.1:8083', base);
-  const alias = "shopt -s expand_aliases\nalias longshore='npm run --silent longshore --'\n";
-  const { stdout } = await promisify(execFile)('bash', ['-euc', `${alias}${script}`], {
-    cwd: ROOT,
-    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
-  });
+  const script = commandBlock('access').replaceAll('/tmp/longshore', dir).replaceAll('http://127.0.0.1:8083', base);
+  const stdout = await runCommands(script);
   t.match(
     stdout,
     /\{"staffId":\d+\}\{"created":true,"providerId":\d+\}\{"created":true,"endUserId":"3-SAMPLE_private"\}/,

@@ -1,18 +1,15 @@
-// The commands of the README, run as they stand there, with only directory, port, file and id replaced.
+// The commands of the README, run as they stand there, with only directory, port, file and id replaced; and its picture of the
+// tree against what runs. Blocks that other tests run are in test/support/command-blocks.ts.
 
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import t from 'tap';
 import { geneList } from '../fixtures/datasets.ts';
-import { freePortBase, ROOT, tempDir, up } from '../support/longshore.ts';
-
-const run = promisify(execFile);
+import { commandBlock, runCommands } from '../support/command-blocks.ts';
+import { freePortBase, ROOT, tempDir } from '../support/longshore.ts';
+import { shellSession } from '../support/shell-session.ts';
 
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-/** Shell blocks in the order of the page. */
-const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text ?? '');
 
 t.test('the first screen names the two commands that must always work', async (t) => {
   const firstScreen = readme.split('\n').slice(0, 24).join('\n');
@@ -29,36 +26,58 @@ t.test('every script that the README names is one of package.json', async (t) =>
   for (const name of named) t.ok(name !== undefined && name in scripts, `npm run ${name}`);
 });
 
-t.test('client commands and curl work as printed against a running up', async (t) => {
+t.test('start, client commands, curl and handler jobs work as printed, and the picture shows what runs', async (t) => {
   const dir = await tempDir(t);
-  const base = String(await freePortBase());
-  const app = await up(t, dir, ['--port-base', base]);
+  const base = await freePortBase();
+  const data = join(dir, 'data');
   const genes = join(dir, 'genes.txt');
   await writeFile(genes, geneList(12));
+  const here = (block: string): string =>
+    block
+      .replaceAll('/tmp/longshore', data)
+      .replaceAll('8080', String(base))
+      .replaceAll('8081', String(base + 1));
 
-  const client = blocks.find((block) => block.includes('longshore upload'));
-  const handler = blocks.find((block) => block.includes('/job/'));
-  const curl = blocks.find((block) => block.includes('curl'));
-  t.ok(client && curl && handler, 'the blocks are there');
-  const script = `${client}\n${curl}`
-    .replaceAll('/tmp/longshore', dir)
-    .replaceAll('8080', base)
+  const session = shellSession(t, here(commandBlock('start')), dir);
+  await session.until(/^ready\b/);
+
+  const script = here(`${commandBlock('client')}\n${commandBlock('curl')}`)
     .replaceAll(/\bgenes\.txt/g, genes)
     .replaceAll(/ ID\b/g, ' "$ID"')
     .replaceAll('upload.zip', join(dir, 'upload.zip'))
     // The page leaves it to the reader to copy the id that the upload printed.
     .replace(/^longshore upload/m, 'ID=$(longshore upload')
     .replace(/--watch$/m, '--watch)');
-  const { stdout } = await run('bash', ['-euc', `shopt -s expand_aliases\n${script}`], {
-    cwd: ROOT,
-    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
-  });
+  const stdout = await runCommands(script);
   t.match(stdout, /installed {2}My genes/);
   t.match(stdout, /"datasetId":"\w{16}"/);
   t.equal((await readFile(join(dir, 'upload.zip'))).subarray(0, 2).toString(), 'PK');
-  const jobs = await run('bash', ['-euc', (handler ?? '').replaceAll('8081', String(Number(base) + 1))], { cwd: dir });
-  t.match(jobs.stdout, /"status":"job completed"/);
-  const { stdout: listed } = await run('tar', ['tzf', join(dir, 'result.tgz')]);
+
+  t.match(await runCommands(here(commandBlock('handler')), { cwd: dir }), /"status":"job completed"/);
+  const listed = await runCommands('tar tzf result.tgz', { cwd: dir });
   t.same(listed.trim().split('\n').sort(), ['datafiles/genes.txt', 'dataset.json', 'meta.json']);
-  t.equal(await app.stop(), 0);
+
+  const children = await childrenOf(`http://127.0.0.1:${base}`);
+  t.ok(children.length > 10, 'the tree is told by its metrics');
+  t.same(drawnChildren(), children);
+  await session.interrupt();
+  t.ok(session.said.includes('stopped'));
 });
+
+/** The supervisor's children in the order of the picture: names stand alone, two blanks before what is said of them. */
+function drawnChildren(): readonly string[] {
+  const [, picture = ''] = /^```\nlongshore\n([\s\S]*?)^```$/m.exec(readme) ?? [];
+  return picture.split('\n').flatMap((line) => {
+    const [, names = ''] = /^[│├└][─ ]+(.*)$/.exec(line) ?? [];
+    return names
+      .split(/ {3,}|\[/)[0]
+      ?.split(/ +/)
+      .filter((name) => /^[a-z][A-Za-z]+$/.test(name)) as string[];
+  });
+}
+
+/** In the order in which they start: as the metric of their restarts is registered. */
+async function childrenOf(server: string): Promise<readonly string[]> {
+  const metrics = await (await fetch(`${server}/metrics`)).text();
+  return [...metrics.matchAll(/^longshore_supervisor_restarts_total\{child="(\w+)"\}/gm)].map(([, name = '']) => name);
+}

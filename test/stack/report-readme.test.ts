@@ -1,11 +1,10 @@
 // The commands of the README about reports, as they stand there, on what `up` starts.
 
-import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
-import { freePortBase, ROOT, tempDir, up } from '../support/longshore.ts';
+import { commandBlock, runCommands } from '../support/command-blocks.ts';
+import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import { fasta, mutated, randomNumbers, randomResidues } from './blast.ts';
 
 t.test('a database, a search and a report of it by the commands of the README', async (t) => {
@@ -20,18 +19,12 @@ t.test('a database, a search and a report of it by the commands of the README', 
   }));
   await writeFile(subjects, fasta(sequences));
   await writeFile(query, fasta([{ title: 'q', residues: core }]));
-  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-  const block = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].find(([, text]) => text?.includes('makeblastdb'))?.[1];
-  const script = (block ?? '')
+  const script = commandBlock('report')
     .replaceAll('/tmp/longshore', dir)
     .replaceAll('http://127.0.0.1:8082', app.endpoints.report)
     .replaceAll(' subjects.fa', ` ${subjects}`)
     .replaceAll(' query.fa', ` ${query}`);
-  const alias = "shopt -s expand_aliases\nalias longshore='npm run --silent longshore --'\n";
-  const { stdout } = await promisify(execFile)('bash', ['-euc', `${alias}${script}`], {
-    cwd: ROOT,
-    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
-  });
+  const stdout = await runCommands(script);
   t.match(stdout, /"status":"complete"/);
   t.match(stdout, /\[\{"name":"report\.tsv","size":\d+\},\{"name":"report\.zip","size":\d+\}\]/);
   // The listing before them ends without a new line.
