@@ -17,6 +17,8 @@ const FILES: Readonly<Record<string, string>> = {
   [`${DOC}/copyright`]: 'dist/longshore.licences.txt',
   [`${DOC}/longshore.cdx.json`]: 'dist/longshore.cdx.json',
   [`${DOC}/README.md`]: 'README.md',
+  [`${DOC}/CHANGELOG.md`]: 'CHANGELOG.md',
+  [`${DOC}/UPGRADING.md`]: 'config/deploy/UPGRADING.md',
   [`${DOC}/examples`]: 'config/deploy/examples',
 };
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
