@@ -1,4 +1,5 @@
-// A plugin server: answers /health as a plugin host of Longshore does, and is well.
+// A plugin server: a plugin host of Longshore that answers /health and is well, or one of others, which have no /health but
+// say at /service-info what they were built from, as the plugin protocol has it.
 
 import type { PluginConfiguration } from '../../config/configuration.ts';
 import { type Check, type Findings, fault, hostPort, warning } from './check.ts';
@@ -9,7 +10,7 @@ export const pluginCheck = (key: string, { server }: PluginConfiguration, file: 
   name: `plugin ${key}`,
   where: hostPort(server),
   tried: 'GET /health',
-  look: (signal) => look(`http://${hostPort(server)}/health`, key, signal),
+  look: (signal) => look(`http://${hostPort(server)}`, key, signal),
   explain: (error) =>
     networkMend(error, {
       server: 'the plugin server',
@@ -18,23 +19,32 @@ export const pluginCheck = (key: string, { server }: PluginConfiguration, file: 
     }) ?? `check installer.plugins.${key}.server: it does not speak HTTP there`,
 });
 
-async function look(url: string, key: string, signal: AbortSignal): Promise<Findings> {
-  const answer = await httpAnswer(url, 0, signal);
+async function look(base: string, key: string, signal: AbortSignal): Promise<Findings> {
+  const answer = await httpAnswer(`${base}/health`, 0, signal);
   const health = healthOf(answer.json);
-  if (answer.status !== 200 || !health)
-    return {
-      problems: [
-        fault(
-          `it answers /health with ${answer.status} and not as a plugin host of Longshore does`,
-          `correct installer.plugins.${key}.server, if it shall be one of ours`,
-        ),
-      ],
-    };
+  if (answer.status !== 200 || !health) {
+    const built = builtFrom((await httpAnswer(`${base}/service-info`, 0, signal)).json);
+    return built === undefined ? { problems: [stranger(key, answer.status)] } : { says: built, problems: [] };
+  }
   const { version, status, unwell } = health;
   const says = `version ${version}`;
   if (status === 'healthy') return { says, problems: [] };
   const problem = status === 'degraded' ? warning : fault;
   return { says, problems: [problem(`it says that it is ${status}: ${unwell.join('; ')}`, 'look into its log')] };
+}
+
+const stranger = (key: string, status: number): Findings['problems'][number] =>
+  fault(
+    `it answers /health with ${status}, and neither that nor /service-info as a plugin server does`,
+    `correct installer.plugins.${key}.server`,
+  );
+
+/** Undefined when it is no document of a plugin server. */
+function builtFrom(json: unknown): string | undefined {
+  const { manifest } = (json ?? {}) as { readonly manifest?: unknown };
+  if (typeof manifest !== 'object' || manifest === null) return undefined;
+  const { gitTag } = manifest as { readonly gitTag?: unknown };
+  return `a plugin server of others${typeof gitTag === 'string' ? `, ${gitTag}` : ''}: it says no more`;
 }
 
 /** Undefined when it is no such document. */

@@ -123,9 +123,13 @@ t.test('the machine: what is read of it, and when it is too little', async (t) =
   );
 });
 
-t.test('a plugin server: none, another kind of server, one that is well, one that is not', async (t) => {
+t.test('a plugin server: none, another kind of server, one that is well, one that is not, one of others', async (t) => {
   let answer: readonly [number, string] = [200, 'hello'];
-  const server = createServer((_request, response) => response.writeHead(answer[0]).end(answer[1]));
+  let info: readonly [number, string] = [404, ''];
+  const server = createServer((request, response) => {
+    const [code, text] = request.url === '/service-info' ? info : answer;
+    response.writeHead(code).end(text);
+  });
   const port = await new Promise<number>((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
   });
@@ -150,9 +154,19 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
   ] as const) {
     answer = strange;
     t.match((await of(port)).problems, [
-      { severity: 'fault', wrong: `it answers /health with ${answer[0]} and not as a plugin host of Longshore does` },
+      {
+        severity: 'fault',
+        wrong: `it answers /health with ${answer[0]}, and neither that nor /service-info as a plugin server does`,
+      },
     ]);
   }
+  answer = [404, ''];
+  for (const strange of ['null', '[]', '{"manifest":7}', 'hello']) {
+    info = [200, strange];
+    t.match((await of(port)).problems, [{ severity: 'fault' }], strange);
+  }
+  info = [200, '{"manifest":{"gitTag":"v7.1.0"}}'];
+  t.match(await of(port), { status: 'ok', says: 'a plugin server of others, v7.1.0: it says no more', problems: [] });
   const health = (status: string, dependencies: object): readonly [number, string] => [
     200,
     JSON.stringify({ status, version: '1.2.3', dependencies }),
