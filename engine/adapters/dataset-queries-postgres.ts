@@ -25,6 +25,7 @@ import {
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord, SHARES_COLUMN, type SharesRow } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
 import { type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
+import { rowPages } from './row-pages.ts';
 import { statementName } from './statement-name.ts';
 import { storedMetadata } from './stored-metadata.ts';
 
@@ -89,27 +90,16 @@ export class PostgresDatasetQueries implements DatasetQueries {
       };
   }
 
-  /** All rows, a page at a time; the next page is asked for when the one before has been read. */
-  async *#pages<Row extends PageEnd, Filter extends { readonly limit?: number }>(
+  #pages<Row extends PageEnd, Filter extends { readonly limit?: number }>(
     filter: Filter,
     statement: (filter: Filter, after?: PageEnd) => ListStatement,
     signal: AbortSignal,
-  ): AsyncGenerator<Row, void, undefined> {
-    let left = filter.limit ?? Number.POSITIVE_INFINITY;
-    let after: PageEnd | undefined;
-    while (left > 0) {
-      signal.throwIfAborted();
-      const limit = Math.min(left, LIST_BATCH);
+  ): AsyncIterable<Row> {
+    const read = (limit: number, after: Row | undefined): Promise<Row[]> => {
       const { text, values } = statement({ ...filter, limit }, after);
-      const rows = await this.#db.query<Row>(text, values, statementName(text));
-      for (const row of rows) {
-        signal.throwIfAborted();
-        yield row;
-      }
-      if (rows.length < limit) return;
-      left -= rows.length;
-      after = rows.at(-1);
-    }
+      return this.#db.query<Row>(text, values, statementName(text));
+    };
+    return rowPages(read, LIST_BATCH, filter.limit ?? Number.POSITIVE_INFINITY, signal);
   }
 
   async view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined> {

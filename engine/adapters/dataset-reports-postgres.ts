@@ -28,6 +28,7 @@ import {
 } from './dataset-report-statements.ts';
 import { type DatasetRow, datasetRecord } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
+import { rowPages } from './row-pages.ts';
 import { statementName } from './statement-name.ts';
 
 /** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
@@ -86,6 +87,7 @@ export class PostgresDatasetReports implements DatasetReports {
     const values = [includeDeleted, ...spellings];
     let from: Place | undefined = BEFORE_ALL;
     if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...values], statementName(start));
+    if (!from) return;
     const rows = pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
       this.#db.query(page, [position, dataset_id, count, ...values], statementName(page)),
     );
@@ -147,20 +149,11 @@ export class PostgresDatasetReports implements DatasetReports {
   }
 }
 
-/** Rows after `from` (undefined: there are none), page by page; each row says where the next page begins. */
-async function* pages<Row extends From, From extends object = Place>(
-  from: From | undefined,
+/** Rows after `from`; each row says where the next page begins. */
+const pages = <Row extends From, From extends object = Place>(
+  from: From,
   limit = Number.POSITIVE_INFINITY,
   signal: AbortSignal,
   read: (after: From, count: number) => Promise<readonly Row[]>,
-): AsyncGenerator<Row, void, undefined> {
-  let after = from;
-  for (let left = limit; after && left > 0; ) {
-    signal.throwIfAborted();
-    const count = Math.min(PAGE, left);
-    const rows = await read(after, count);
-    yield* rows;
-    left -= rows.length;
-    after = rows.length < count ? undefined : rows.at(-1);
-  }
-}
+): AsyncGenerator<Row, void, undefined> =>
+  rowPages<Row>((count, after) => read(after ?? from, count), PAGE, limit, signal);

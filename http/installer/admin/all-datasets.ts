@@ -48,9 +48,21 @@ async function report({ reports, dataTypes }: AllDatasetsOptions, context: Reque
   const { signal } = context;
   const filter = filterOf(context.query);
   const { page, meta } = reportPageOf(context.query);
-  const total = await reports.count(filter, signal);
+  // Both look at all datasets: at the same time.
+  const counting = reports.count(filter, signal);
+  // Heard of below, unless the list fails first.
+  counting.catch(() => undefined);
+  let total = 0;
   const items = async function* (): AsyncGenerator<AllDatasetsEntry, void, undefined> {
-    for await (const dataset of reports.all(filter, page, signal)) yield allDatasetsEntry(dataset, dataTypes);
+    const datasets = reports.all(filter, page, signal)[Symbol.asyncIterator]();
+    try {
+      let next = await datasets.next();
+      // Before anything is sent: its failure is an ordinary error.
+      total = await counting;
+      for (; !next.done; next = await datasets.next()) yield allDatasetsEntry(next.value, dataTypes);
+    } finally {
+      await datasets.return?.();
+    }
   };
   const rest = (count: number): Pick<AllDatasets, 'meta'> => ({ meta: { count, ...meta, total } });
   await jsonReport(context, { name: 'results', items: items(), rest });

@@ -1,0 +1,68 @@
+import t from 'tap';
+import { rowPages } from '../../../engine/adapters/row-pages.ts';
+
+interface Row {
+  readonly n: number;
+}
+
+const PAGE = 3;
+
+/** So many rows, and what was asked of them. */
+function table(total: number) {
+  const asked: [count: number, after: number | undefined][] = [];
+  const read = async (count: number, after: Row | undefined): Promise<readonly Row[]> => {
+    asked.push([count, after?.n]);
+    const from = (after?.n ?? 0) + 1;
+    return Array.from({ length: Math.min(count, Math.max(0, total - from + 1)) }, (_, i) => ({ n: from + i }));
+  };
+  return { asked, read };
+}
+
+async function numbers(rows: AsyncIterable<Row>): Promise<number[]> {
+  const all: number[] = [];
+  for await (const { n } of rows) all.push(n);
+  return all;
+}
+
+const open = new AbortController().signal;
+
+t.test('every row comes once and in order, up to the limit, and no page is asked for in vain', async (t) => {
+  for (let total = 0; total <= 10; total++)
+    for (const limit of [0, 1, 2, 3, 4, 6, 7, Number.POSITIVE_INFINITY]) {
+      const { asked, read } = table(total);
+      const wanted = Array.from({ length: Math.min(total, limit) }, (_, i) => i + 1);
+      t.strictSame(await numbers(rowPages(read, PAGE, limit, open)), wanted, `${limit} of ${total}`);
+      const all = Number.isFinite(limit) ? Math.min(total + 1, limit) : total + 1;
+      t.equal(asked.length, Math.ceil(all / PAGE), `pages for ${limit} of ${total}`);
+    }
+});
+
+t.test('the next page is asked for while the one before is read, and no other', async (t) => {
+  const { asked, read } = table(9);
+  const rows = rowPages(read, PAGE, Number.POSITIVE_INFINITY, open);
+  await rows.next();
+  t.strictSame(asked, [
+    [PAGE, undefined],
+    [PAGE, 3],
+  ]);
+  await rows.return();
+});
+
+t.test(
+  'a page that fails after the reader has left is nobody’s failure, and one that is reached is the reader’s',
+  async (t) => {
+    const { read } = table(9);
+    const failing = (count: number, after: Row | undefined): Promise<readonly Row[]> =>
+      after ? Promise.reject(new Error('gone')) : read(count, after);
+    for await (const { n } of rowPages(failing, PAGE, Number.POSITIVE_INFINITY, open)) if (n === 1) break;
+    await t.rejects(numbers(rowPages(failing, PAGE, Number.POSITIVE_INFINITY, open)), { message: 'gone' });
+  },
+);
+
+t.test('a reader that is told to stop gets no other row', async (t) => {
+  const stop = new AbortController();
+  const rows = rowPages(table(9).read, PAGE, Number.POSITIVE_INFINITY, stop.signal);
+  await rows.next();
+  stop.abort(new Error('stopped'));
+  await t.rejects(rows.next(), { message: 'stopped' });
+});
