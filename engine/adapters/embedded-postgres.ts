@@ -7,7 +7,6 @@
 import { spawn } from 'node:child_process';
 import { chown, mkdir, open, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
 import { Failure, messageOf } from '../failure.ts';
 import type { Logger } from '../log.ts';
 import type { Clock } from '../time.ts';
@@ -28,6 +27,8 @@ export interface EmbeddedPostgresOptions {
   /** The environment's search path, where programs are looked for that no package brings. */
   readonly path?: string | undefined;
   readonly maxConnections?: number;
+  /** Called when the first of its programs runs: what else there is to do costs no time from then on. */
+  readonly begun?: () => void;
   /** Tests only: no fsync, so a power cut may lose data. */
   readonly unsafeFast?: boolean;
 }
@@ -97,6 +98,7 @@ async function initialise(
       signal,
       ...(uid === undefined ? {} : asUser(uid)),
     });
+    options.begun?.();
     const said: Buffer[] = [];
     child.stdout?.on('data', (chunk: Buffer) => said.push(chunk));
     child.stderr?.on('data', (chunk: Buffer) => said.push(chunk));
@@ -145,6 +147,7 @@ async function launch(
     ...(uid === undefined ? {} : asUser(uid)),
   });
   await logFile.close();
+  options.begun?.();
   let stopping = false;
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(messageOf(error)));
@@ -175,6 +178,7 @@ async function launch(
 }
 
 async function waitUntilReady(options: EmbeddedPostgresOptions, clock: Clock, signal: AbortSignal): Promise<void> {
+  const { default: pg } = await import('pg');
   const until = clock.now() + START_MS;
   for (let pause = 10; ; pause = Math.min(pause * 2, 200)) {
     signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { fetch } from 'undici';
@@ -46,6 +46,19 @@ t.test('an up whose database ends says so, ends with exit code 1 and starts agai
   t.same(processesBelow(dir), []);
   const again = await up(t, dir, ['--port-base', base]);
   t.equal(await again.stop(), 0);
+});
+
+t.test('an up whose configuration has a fault says which, and ends the database that it began to start', async (t) => {
+  const dir = await tempDir(t);
+  const base = String(await freePortBase());
+  await writeFile(join(dir, 'config.yaml'), 'containerCore:\n  ports: { installer: none }\n', { mode: 0o600 });
+  const failed = await longshore(['up', '--data', dir, '--port-base', base]);
+  t.equal(failed.code, 3);
+  t.match(failed.stderr, /config\.yaml:2:\d+: containerCore\.ports\.installer/);
+  t.same(processesBelow(dir), []);
+  await rm(join(dir, 'config.yaml'));
+  const again = await up(t, dir, ['--port-base', base]);
+  t.equal(await again.stop(), 0, 'and what it left half made does no harm');
 });
 
 t.test('health, readiness and metrics of a running up', async (t) => {
