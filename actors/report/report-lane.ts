@@ -4,6 +4,7 @@ import { aborted, Failure, kindOf } from '../../engine/failure.ts';
 import { Lane } from '../../engine/lane.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { Metrics } from '../../engine/metrics.ts';
+import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
 import { afterFailure, type Random, type RetryPolicy } from '../../engine/retry.ts';
 import type { Clock } from '../../engine/time.ts';
@@ -61,7 +62,9 @@ export async function runReport(
   signal: AbortSignal,
 ): Promise<ReportOutcome> {
   const { run, clock } = options;
-  const log = options.log.child({ lane: REPORT_LANE, report: claim.id, query: claim.queryId, attempt: claim.attempt });
+  const { id: report, queryId: query, attempt, traceparent } = claim;
+  const trace = traceparent && { trace: traceIdOf(traceparent) };
+  const log = options.log.child({ lane: REPORT_LANE, report, query, attempt, ...trace });
   const begun = clock.now();
   try {
     const outcome = await run.run(claim, signal);

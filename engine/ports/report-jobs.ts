@@ -9,6 +9,7 @@ import type {
   UserMeta,
   UserMetaChange,
 } from '../model/report-job.ts';
+import type { Traceparent } from '../model/traceparent.ts';
 
 /** Into whose collection a job goes. */
 export interface ReportLink {
@@ -23,6 +24,8 @@ export interface SubmitRules {
   readonly maxQueued: number;
   /** A job that failed after this instant is not run again yet. */
   readonly failedBefore: Date;
+  /** Of the request for which a job waits from now on. */
+  readonly traceparent?: Traceparent;
 }
 
 /** `known`: there is such a job and it stays as it is; `full`: it would have to wait, and nothing changed. */
@@ -76,7 +79,7 @@ export interface ReportJobs {
     signal: AbortSignal,
   ): Promise<Submission>;
   /** Only of an expired job. */
-  requeue(id: ReportJobId, rules: Pick<SubmitRules, 'now' | 'maxQueued'>, signal: AbortSignal): Promise<Requeued>;
+  requeue(id: ReportJobId, rules: Omit<SubmitRules, 'failedBefore'>, signal: AbortSignal): Promise<Requeued>;
   /** Counts as an access. */
   read(
     id: ReportJobId,

@@ -7,6 +7,7 @@
 
 import type { ReportJobId } from '../model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest } from '../model/report-job.ts';
+import type { Traceparent } from '../model/traceparent.ts';
 
 export interface ReportClaim extends ReportRequest {
   /** Only grows: what this run may write, and nobody else. */
@@ -15,6 +16,8 @@ export interface ReportClaim extends ReportRequest {
   readonly tries: number;
   /** Milliseconds for which it could have been claimed. */
   readonly waitedMs: number;
+  /** Of the request that had it wait; absent for jobs of programs that knew none. */
+  readonly traceparent?: Traceparent;
 }
 
 export type ReportOutcome =

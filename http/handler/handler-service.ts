@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { Failure, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/model/handler-job.ts';
+import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
 import type { Clock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
@@ -22,6 +23,7 @@ const NEVER = new AbortController().signal;
 
 interface Started extends HandlerJob {
   readonly started: Date;
+  readonly traceparent: Traceparent;
 }
 
 interface Upload {
@@ -81,11 +83,12 @@ export class HandlerService {
 
   /**
    * Takes the upload of a job and waits for its end. The signal is that of the client: once the upload is here, the job
-   * goes on without it.
+   * goes on without it. What runs for the job is of the upload's trace.
    */
   async upload(
     jobId: string,
     request: IncomingMessage,
+    traceparent: Traceparent,
     signal: AbortSignal,
   ): Promise<{ readonly job: HandlerJob; readonly end: JobEnd }> {
     const job = await this.find(jobId, signal);
@@ -97,7 +100,7 @@ export class HandlerService {
     if (!place) throw unavailable(`all ${lane.capacity} places for jobs are taken; try again`, RETRY_SECONDS);
     if (this.#active.has(job.id)) throw atTheSameTime(job);
     this.#active.add(job.id);
-    const started = { ...job, started: this.now() };
+    const started = { ...job, started: this.now(), traceparent };
     const upload = await this.#receive(started, request, signal).catch((error: unknown) => {
       this.#active.delete(job.id);
       throw error;

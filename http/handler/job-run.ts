@@ -6,6 +6,7 @@ import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { aborted, defect, Failure, kindOf, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import { handlerResultKey } from '../../engine/model/handler-job.ts';
+import { type Traceparent, traceIdOf } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs, HandlerMove } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
@@ -46,6 +47,8 @@ export interface JobRunParts {
 
 export interface StartedJob extends Pick<HandlerJob, 'id' | 'jobId' | 'registration'> {
   readonly started: Date;
+  /** Of the request that uploaded. */
+  readonly traceparent: Traceparent;
 }
 
 export type JobEnd =
@@ -79,7 +82,11 @@ export class JobRun {
   /** Resolves with how the job ended once nothing of it runs any more; rejects when that could not be written. */
   async run(job: StartedJob, received: Received, folder: JobFolder, signal: AbortSignal): Promise<JobEnd> {
     const { clock, metrics, statistics } = this.#parts;
-    const log = this.#parts.log.child({ job: job.id, owner: job.registration.owner });
+    const log = this.#parts.log.child({
+      job: job.id,
+      owner: job.registration.owner,
+      trace: traceIdOf(job.traceparent),
+    });
     const begun = clock.now();
     const steps = this.#steps(job, received, folder, log, signal);
     let end: JobEnd;
@@ -126,7 +133,7 @@ export class JobRun {
     await this.#advance(job, { to: 'processing' }, signal);
     const { registration, started } = job;
     const values = { cwd: folder.files, started, registration, inputFiles };
-    const env = { ...environment, TMPDIR: folder.tmp };
+    const env = { ...environment, TMPDIR: folder.tmp, TRACEPARENT: job.traceparent };
     await runCommands(commands, { id: job.id, values, env, log }, { runner, metrics }, signal);
     const output = await collectOutput(folder, inputFiles, { registration, started, size, type }, packages, signal);
     const { size: bytes } = await store.put(handlerResultKey(job.id), { file: output.file }, {}, signal);

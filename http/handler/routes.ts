@@ -182,7 +182,8 @@ async function tellHealth(context: RequestContext, { health, statistics }: Handl
 }
 
 async function runJob(context: RequestContext, { service, store }: HandlerRoutesParts): Promise<void> {
-  const { job, end } = await service.upload(context.param('jobId'), context.request, context.signal);
+  const { request, traceparent, signal } = context;
+  const { job, end } = await service.upload(context.param('jobId'), request, traceparent, signal);
   switch (end.kind) {
     case 'completed':
       return answerPackage(context, store, job.id, end.fileName);

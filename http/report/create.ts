@@ -81,7 +81,8 @@ async function create(
       ? undefined
       : { user: callersCollection(context), meta: givenMeta(body.userMeta) };
   const at = now(parts);
-  const rules = { now: at, maxQueued: limits.maxQueued, failedBefore: new Date(at.getTime() - limits.retryAfterMs) };
+  const failedBefore = new Date(at.getTime() - limits.retryAfterMs);
+  const rules = { now: at, maxQueued: limits.maxQueued, failedBefore, traceparent: context.traceparent };
   const submission = await jobs.submit({ id, queryId, configuration, fingerprint }, link, rules, signal);
   if (submission === 'full') throw queueIsFull(limits);
   if (submission === 'queued') context.log.info({ report: id, query: queryId }, 'report queued');

@@ -150,7 +150,8 @@ const userMeta = (meta: UserMeta = {}): { readonly userMeta?: UserMeta } =>
 async function requeue(context: RequestContext, parts: JobsParts): Promise<void> {
   const { jobs, limits } = parts;
   const id = jobIdOf(context);
-  const answered = await jobs.requeue(id, { now: now(parts), maxQueued: limits.maxQueued }, context.signal);
+  const rules = { now: now(parts), maxQueued: limits.maxQueued, traceparent: context.traceparent };
+  const answered = await jobs.requeue(id, rules, context.signal);
   switch (answered) {
     case 'queued':
       context.log.info({ report: id }, 'expired report queued again');

@@ -1,6 +1,7 @@
 // What every ReportQueue and ReportExpiry does.
 
 import type { Test } from 'tap';
+import { newTraceparent } from '../../engine/model/traceparent.ts';
 import {
   all,
   at,
@@ -10,6 +11,7 @@ import {
   idOf,
   type ReportWorld,
   requestOf,
+  rulesAt,
   run,
   signal,
   submit,
@@ -32,6 +34,21 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.match(await claim(world.first, 5), [{ id: idOf(1), waitedMs: 3_000 }]);
     t.strictSame(await claim(world.first, 5), []);
     t.match(await jobOf(world, 3), { status: 'in-progress', started: at(5), attempt: 1 });
+  });
+
+  t.test('a claim has the trace of the request for which the job waits', async (t) => {
+    const { first, second } = await setup(t);
+    const [one, two] = [newTraceparent(), newTraceparent()];
+    await first.jobs.submit(requestOf(1), undefined, rulesAt(0, { traceparent: one }), signal);
+    t.equal(await second.jobs.submit(requestOf(1), undefined, rulesAt(1, { traceparent: two }), signal), 'known');
+    const [claimed] = await claim(second, 1);
+    if (!claimed) throw new Error('not claimed');
+    t.equal(claimed.traceparent, one);
+    await second.queue.exchange([{ claim: claimed, outcome: complete(2) }], 0, at(2), signal);
+    await first.expiry.expireOne(idOf(1), signal);
+    const rules = { now: at(3), maxQueued: 10, traceparent: two };
+    t.equal(await first.jobs.requeue(idOf(1), rules, signal), 'queued');
+    t.match(await claim(first, 3), [{ id: idOf(1), traceparent: two }]);
   });
 
   t.test('processes that claim at once get different jobs', async (t) => {

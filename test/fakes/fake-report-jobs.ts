@@ -9,6 +9,7 @@ import type {
   UserMeta,
   UserMetaChange,
 } from '../../engine/model/report-job.ts';
+import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type {
   FailedReport,
   ReportAccess,
@@ -39,6 +40,7 @@ interface Row {
   files: readonly ReportFile[];
   stderr: string | undefined;
   debrisTo: number | undefined;
+  traceparent: Traceparent | undefined;
 }
 
 interface Link {
@@ -96,25 +98,21 @@ export class FakeReportJobs implements ReportJobs {
     const failedLongAgo = row?.job.status === 'failed' && row.job.ended !== undefined && row.job.ended <= failedBefore;
     const waits = !row || row.job.status === 'expired' || failedLongAgo;
     if (waits && this.#table.isFull(maxQueued)) return 'full';
-    if (!row) this.#table.rows.set(request.id, newRow(request, now));
-    else if (waits) queueAgain(row, now);
+    if (!row) this.#table.rows.set(request.id, newRow(request, rules));
+    else if (waits) queueAgain(row, rules);
     else if (row.job.accessed < now) row.job = { ...row.job, accessed: now };
     if (link) this.#table.put(link.user, request.id, link.meta);
     if (waits) this.#table.wake();
     return waits ? 'queued' : 'known';
   }
 
-  async requeue(
-    id: ReportJobId,
-    rules: Pick<SubmitRules, 'now' | 'maxQueued'>,
-    signal: AbortSignal,
-  ): Promise<Requeued> {
+  async requeue(id: ReportJobId, rules: Omit<SubmitRules, 'failedBefore'>, signal: AbortSignal): Promise<Requeued> {
     signal.throwIfAborted();
     const row = this.#table.rows.get(id);
     if (!row) return 'absent';
     if (row.job.status !== 'expired') return 'refused';
     if (this.#table.isFull(rules.maxQueued)) return 'full';
-    queueAgain(row, rules.now);
+    queueAgain(row, rules);
     this.#table.wake();
     return 'queued';
   }
@@ -226,8 +224,9 @@ export class FakeReportQueue implements ReportQueue {
     row.lapsed = false;
     row.job = { ...job, status: 'in-progress', started: now, attempt: job.attempt + 1 };
     const { id, queryId, configuration, fingerprint } = job;
+    const trace = row.traceparent && { traceparent: row.traceparent };
     const waitedMs = now.getTime() - row.from.getTime();
-    return { id, queryId, configuration, fingerprint, attempt: job.attempt + 1, tries: row.tries, waitedMs };
+    return { id, queryId, configuration, fingerprint, attempt: job.attempt + 1, tries: row.tries, waitedMs, ...trace };
   }
 }
 
@@ -272,7 +271,7 @@ export class FakeReportExpiry implements ReportExpiry {
   }
 }
 
-const newRow = (request: ReportRequest, now: Date): Row => ({
+const newRow = (request: ReportRequest, { now, traceparent }: SubmitRules): Row => ({
   job: {
     id: request.id,
     queryId: request.queryId,
@@ -293,6 +292,7 @@ const newRow = (request: ReportRequest, now: Date): Row => ({
   files: [],
   stderr: undefined,
   debrisTo: undefined,
+  traceparent,
 });
 
 function expireRow(row: Row): void {
@@ -302,12 +302,13 @@ function expireRow(row: Row): void {
   row.debrisTo = row.job.attempt;
 }
 
-function queueAgain(row: Row, now: Date): void {
+function queueAgain(row: Row, { now, traceparent }: Omit<SubmitRules, 'failedBefore'>): void {
   const ended = { started: undefined, ended: undefined, failure: undefined };
   row.job = { ...row.job, status: 'queued', accessed: now, ...ended };
   row.from = now;
   row.tries = 0;
   row.stderr = undefined;
+  row.traceparent = traceparent;
 }
 
 function end(row: Row, outcome: ReportOutcome): void {

@@ -2,6 +2,7 @@
 
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest, ReportStatus } from '../../model/report-job.ts';
+import type { Traceparent } from '../../model/traceparent.ts';
 import type {
   FailedReport,
   ReportAccess,
@@ -74,7 +75,7 @@ export class PostgresReportJobs implements ReportJobs {
 
   requeue(
     id: ReportJobId,
-    { now, maxQueued }: Pick<SubmitRules, 'now' | 'maxQueued'>,
+    { now, maxQueued, traceparent }: Omit<SubmitRules, 'failedBefore'>,
     signal: AbortSignal,
   ): Promise<Requeued> {
     return this.#db.transaction(async (sql) => {
@@ -86,7 +87,7 @@ export class PostgresReportJobs implements ReportJobs {
       if (!job) return 'absent';
       if (!job.expired) return 'refused';
       if (await isFull(sql, maxQueued)) return 'full';
-      await queueAgain(sql, id, now);
+      await queueAgain(sql, id, { now, traceparent });
       return 'queued';
     }, signal);
   }
@@ -174,17 +175,18 @@ async function enqueue(sql: Sql, request: ReportRequest, rules: SubmitRules): Pr
   );
   if (job && !job.waits) return 'known';
   if (await isFull(sql, rules.maxQueued)) return 'full';
-  if (job) await queueAgain(sql, request.id, rules.now);
+  if (job) await queueAgain(sql, request.id, rules);
   else {
     await sql.query(
-      `insert into report_job (id, query_id, configuration, fingerprint, created_at, run_at, accessed_at)
-       values ($1, $2, $3, $4, $5, $5, $5)`,
+      `insert into report_job (id, query_id, configuration, fingerprint, created_at, run_at, accessed_at, traceparent)
+       values ($1, $2, $3, $4, $5, $5, $5, $6)`,
       [
         request.id,
         request.queryId,
         storableJson(JSON.stringify(request.configuration)),
         request.fingerprint,
         rules.now,
+        rules.traceparent ?? null,
       ],
     );
     await wakeLanes(sql);
@@ -204,12 +206,16 @@ async function isFull(sql: Sql, maxQueued: number): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function queueAgain(sql: Sql, id: ReportJobId, now: Date): Promise<void> {
+async function queueAgain(
+  sql: Sql,
+  id: ReportJobId,
+  { now, traceparent }: { readonly now: Date; readonly traceparent?: Traceparent | undefined },
+): Promise<void> {
   await sql.query(
     `update report_job set status = 'queued', run_at = $2, accessed_at = $2, tries = 0, started_at = null, ended_at = null,
-       failure = null, stderr = null
+       failure = null, stderr = null, traceparent = $3
      where id = $1`,
-    [id, now],
+    [id, now, traceparent ?? null],
   );
   await wakeLanes(sql);
 }

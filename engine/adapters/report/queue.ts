@@ -4,6 +4,7 @@ import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportFile } from '../../model/report-job.ts';
+import { parseTraceparent } from '../../model/traceparent.ts';
 import type { ReportClaim, ReportCompletion, ReportQueue } from '../../ports/report-queue.ts';
 import type { Postgres, Sql } from '../postgres.ts';
 import type { PostgresInstance } from '../postgres-instance.ts';
@@ -45,7 +46,7 @@ claimed as (
   update report_job j set status = 'in-progress', holder = $1, lease_until = now() + ${LEASE_TIME}, started_at = $2,
     attempt = j.attempt + 1, debris_to = nullif(j.attempt, 0)
   where j.id = any (array(select id from due))
-  returning j.id, j.query_id, j.configuration, j.fingerprint, j.attempt, j.tries, j.run_at)
+  returning j.id, j.query_id, j.configuration, j.fingerprint, j.attempt, j.tries, j.run_at, j.traceparent)
 select * from claimed order by run_at, id`;
 
 const RENEW = `
@@ -63,6 +64,7 @@ interface ClaimRow {
   readonly attempt: number;
   readonly tries: number;
   readonly run_at: Date;
+  readonly traceparent: string | null;
 }
 
 type Held = Pick<ReportClaim, 'id' | 'attempt'>;
@@ -137,12 +139,16 @@ async function insertFiles(sql: Sql, id: ReportJobId, files: readonly ReportFile
   await sql.query(FILES, [id, files.map(({ name }) => name), files.map(({ size }) => size)]);
 }
 
-const claimOf = (row: ClaimRow, now: Date): ReportClaim => ({
-  id: row.id,
-  queryId: row.query_id,
-  configuration: row.configuration,
-  fingerprint: row.fingerprint,
-  attempt: row.attempt,
-  tries: row.tries,
-  waitedMs: now.getTime() - row.run_at.getTime(),
-});
+function claimOf(row: ClaimRow, now: Date): ReportClaim {
+  const traceparent = parseTraceparent(row.traceparent ?? undefined);
+  return {
+    id: row.id,
+    queryId: row.query_id,
+    configuration: row.configuration,
+    fingerprint: row.fingerprint,
+    attempt: row.attempt,
+    tries: row.tries,
+    waitedMs: now.getTime() - row.run_at.getTime(),
+    ...(traceparent ? { traceparent } : {}),
+  };
+}

@@ -2,11 +2,13 @@
 
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { ReportFolders } from '../../../actors/report/report-folder.ts';
-import { renewReports } from '../../../actors/report/report-lane.ts';
+import { renewReports, runReport } from '../../../actors/report/report-lane.ts';
 import { aborted, defect, rejected, transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
+import { newTraceparent, traceIdOf } from '../../../engine/model/traceparent.ts';
 import { all, at, idOf, QUERY, signal } from '../../conformance/report-world.ts';
 import type { FakeScript } from '../../fakes/fake-script-runner.ts';
 import { unzip } from '../../support/unzip.ts';
@@ -55,6 +57,19 @@ t.test('the formatter gets the result, its options and an environment of its own
   t.match(await world.job(), { status: 'complete', attempt: 1 });
   t.equal(await world.jobs.stderr(idOf(1), signal), 'Warning: [blast_formatter] beware\n');
   t.strictSame(await readdir(join(world.root, 'process-1')), []);
+});
+
+t.test('the end of a run is logged with the trace of the request that asked for it', async (t) => {
+  const world = await reportWorld(t);
+  const lines: { readonly msg: string; readonly trace?: string }[] = [];
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  await world.submit();
+  const one = await world.claim();
+  const { run } = world.first.options;
+  const traceparent = newTraceparent();
+  await runReport({ ...one, traceparent }, { run, clock: world.clock, log, random: () => 0 }, signal);
+  t.match(lines, [{ msg: 'report made', trace: traceIdOf(traceparent) }]);
+  t.equal(lines.length, 1);
 });
 
 t.test('the archive of a report holds its files, and is the same for the same files', async (t) => {

@@ -100,6 +100,7 @@ export async function reportWorld(
     };
     const options = { queue, run, clock, log, random: () => 0 };
     return {
+      options,
       queue,
       lane: reportLane({ ...options, queueSize: 2, workerCount: 2, metrics: new Metrics() }),
       run: (claim: ReportClaim, until = signal) => runReport(claim, options, until),

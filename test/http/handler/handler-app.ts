@@ -9,7 +9,7 @@ import type { Test } from 'tap';
 import { fetch, type Response } from 'undici';
 import { ChildProcessRunner } from '../../../engine/adapters/child-process.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
-import { silentLogger } from '../../../engine/log.ts';
+import { type Logger, silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
 import type { HandlerState } from '../../../engine/model/handler-job.ts';
 import { systemClock } from '../../../engine/time.ts';
@@ -56,6 +56,7 @@ export interface HandlerAppOptions {
   readonly packages?: Partial<Packages>;
   readonly env?: Readonly<Record<string, string>>;
   readonly passEnvironment?: readonly string[];
+  readonly log?: Logger;
   /** Called after each move was written; throws what the call should fail with. */
   readonly onMoved?: (to: HandlerState) => void;
 }
@@ -65,7 +66,7 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const workDir = join(dir, 'work');
   await sweepJobFolders(workDir);
-  const [clock, log, metrics] = [systemClock, silentLogger(), new Metrics()];
+  const [clock, log, metrics] = [systemClock, options.log ?? silentLogger(), new Metrics()];
   const table = new HandlerTable();
   const jobs = new FakeHandlerJobs(table);
   jobs.onMoved = options.onMoved ?? jobs.onMoved;

@@ -2,6 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import t from 'tap';
 import { fetch } from 'undici';
 import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
@@ -82,6 +83,28 @@ t.test(
     t.equal(wanted, 'yes\n');
   },
 );
+
+t.test('commands are told the trace of the upload, which is in what is logged of the job', async (t) => {
+  const lines: { readonly trace?: string; readonly msg: string }[] = [];
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const app = await handlerApp(t, { commands: [sh('mkdir output; echo "$TRACEPARENT" > output/told')], log });
+  await app.put('traced');
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
+  const response = await app.post('traced', await zipOf(FILES), { traceparent });
+  const { 'datafiles/told': told } = await untar(await bytesOf(response));
+  t.match(told, new RegExp(`^00-${trace}-[0-9a-f]{16}-01\n$`));
+  t.not(told, `${traceparent}\n`, 'with an id of our own');
+  const run = lines.filter(({ msg }) => /^(command (started|ended)|job ended)$/.test(msg));
+  t.strictSame(
+    run.map((line) => [line.msg, line.trace]),
+    [
+      ['command started', trace],
+      ['command ended', trace],
+      ['job ended', trace],
+    ],
+  );
+});
 
 t.test('a command that blames the user is 422 with its message', async (t) => {
   const said = '{"error": "user", "message": "row 3 is no number"}';
