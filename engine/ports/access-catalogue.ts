@@ -24,26 +24,47 @@ export interface CuratedDataset {
   readonly approvalText: string;
 }
 
+/** What a list of permissions shows of a dataset. */
+export type ListedCurated = Pick<
+  CuratedDataset,
+  'datasetId' | 'studyId' | 'sha1Hash' | 'displayName' | 'shortDisplayName' | 'description' | 'restrictionLevel'
+>;
+
 /** A person's part in a dataset. */
-export interface Part {
-  readonly dataset: CuratedDataset;
+export interface Part<Dataset = ListedCurated> {
+  readonly dataset: Dataset;
   /** Undefined when no provider. */
   readonly isManager: boolean | undefined;
   /** Undefined when there is no request. */
   readonly grant: (Grant & { readonly approvalStatus: RequestStatus }) | undefined;
 }
 
+export interface PartBatch {
+  readonly isStaff: boolean;
+  readonly isOwner: boolean;
+  readonly parts: readonly Part[];
+}
+
 /** Nobody, `undefined`, has a part in nothing. */
 export interface AccessCatalogue {
   find(dataset: CuratedId, signal: AbortSignal): Promise<CuratedDataset | undefined>;
-  /** Datasets in which the user is provider or end user, or all, in order of their ids; batch by batch, none empty. */
-  parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): AsyncIterable<readonly Part[]>;
+  /**
+   * Datasets in which the user is provider or end user, or all, in order of their ids, with what the user is to the site.
+   * At least one batch; none but the first is empty.
+   */
+  parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): AsyncIterable<PartBatch>;
   /** By study id, or else by dataset id; and whether the user is staff. */
   partIn(
     user: UserId | undefined,
     study: string,
     signal: AbortSignal,
-  ): Promise<{ readonly part: Part; readonly isStaff: boolean } | undefined>;
+  ): Promise<
+    | {
+        readonly part: Part<Pick<CuratedDataset, 'datasetId' | 'studyId' | 'restrictionLevel'>>;
+        readonly isStaff: boolean;
+      }
+    | undefined
+  >;
   /**
    * Adds or replaces all or none; returns how many differ from what was there. Others stay. `rejected` when two datasets
    * would have one study id.

@@ -9,22 +9,26 @@ import {
   NO_ACTIONS,
 } from '../../engine/model/access-rights.ts';
 import { parseDatasetId } from '../../engine/model/ids.ts';
-import type { AccessCatalogue, Part } from '../../engine/ports/access-catalogue.ts';
+import type { AccessCatalogue, CuratedDataset, Part, PartBatch } from '../../engine/ports/access-catalogue.ts';
 import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts';
+import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { notFound } from '../errors.ts';
 import { answer, refusals } from '../installer/responses.ts';
 import { jsonMapReport } from '../json-map.ts';
 import type { Route } from '../route.ts';
-import { type ActorOptions, actorOf, registered } from './actor.ts';
+import { registered } from './actor.ts';
 import { Permissions, StudyPermission } from './schema.ts';
 
-export interface PermissionsOptions extends ActorOptions {
+export interface PermissionsOptions {
+  readonly clock: Clock;
   readonly catalogue: Pick<AccessCatalogue, 'parts' | 'partIn'>;
   readonly userStudies: UserStudies;
   /** Whether every curated dataset is listed when the request does not say. */
   readonly listAll: boolean;
 }
+
+const NOTHING: PartBatch = { isStaff: false, isOwner: false, parts: [] };
 
 interface Entry {
   readonly studyId: string;
@@ -75,32 +79,32 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
   const userId = registered(context);
   const which = (context.query.all ?? options.listAll) ? 'all' : 'own';
   const batches = options.catalogue.parts(userId, which, signal)[Symbol.asyncIterator]();
-  const [{ roles }, studies, first] = await Promise.all([
-    actorOf(options, context),
+  const [studies, first] = await Promise.all([
     userId === undefined ? [] : options.userStudies.own(userId, signal),
     batches.next(),
   ]);
+  const { isStaff, isOwner, parts } = first.done ? NOTHING : first.value;
   const own = new Set<string>(studies.map((study) => study.datasetId));
   const now = options.clock.now();
-  const head = { ...(roles.isStaff ? { isStaff: true } : {}), ...(roles.isOwner ? { isOwner: true } : {}) };
+  const head = { ...(isStaff ? { isStaff } : {}), ...(isOwner ? { isOwner } : {}) };
   // A user's study of the same id takes the place of a curated dataset.
-  const entriesOf = (parts: readonly Part[]): readonly NamedEntry[] =>
-    parts
+  const entriesOf = (batch: readonly Part[]): readonly NamedEntry[] =>
+    batch
       .filter((part) => !own.has(part.dataset.datasetId))
-      .map((part) => [part.dataset.datasetId, curatedEntry(part, roles.isStaff, now)]);
-  const known = first.done ? [] : entriesOf(first.value);
+      .map((part) => [part.dataset.datasetId, curatedEntry(part, isStaff, now)]);
+  const known = entriesOf(parts);
   // Mostly there is no other batch, and the answer goes out in one piece.
-  const next = first.done ? undefined : await batches.next();
+  const next = await batches.next();
   const ownEntries = studies.map((study): NamedEntry => [study.datasetId, userEntry(study)]);
-  if (!next || next.done) {
+  if (next.done) {
     const entries = [...known, ...ownEntries];
     const perDataset = entries.length > 0 ? { perDataset: Object.fromEntries(entries) } : {};
     return context.json(200, { ...head, ...perDataset });
   }
   const rest = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
     yield known;
-    for (let batch: IteratorResult<readonly Part[]> = next; !batch.done; batch = await batches.next())
-      yield entriesOf(batch.value);
+    for (let batch: IteratorResult<PartBatch> = next; !batch.done; batch = await batches.next())
+      yield entriesOf(batch.value.parts);
     yield ownEntries;
   };
   return jsonMapReport(context, { head, name: 'perDataset', entries: rest() });
@@ -112,9 +116,9 @@ async function one(options: PermissionsOptions, context: RequestContext): Promis
   const { signal } = context;
   const userId = registered(context);
   const asked = context.param('study');
-  const absent = notFound(`there is no study '${asked.slice(0, 64)}'`);
+  const absent = (): Error => notFound(`there is no study '${asked.slice(0, 64)}'`);
   // No database could look for it.
-  if (asked.includes('\u0000') || !asked.isWellFormed()) throw absent;
+  if (asked.includes('\u0000') || !asked.isWellFormed()) throw absent();
   const found = await options.catalogue.partIn(userId, asked, signal);
   if (found) {
     const { part, isStaff } = found;
@@ -124,13 +128,17 @@ async function one(options: PermissionsOptions, context: RequestContext): Promis
   }
   const datasetId = parseDatasetId(asked);
   const study = datasetId && (await options.userStudies.find(datasetId, userId, signal));
-  if (!study) throw absent;
+  if (!study) throw absent();
   // That it exists is told, so that whoever asks for somebody can tell them that it is not theirs to see.
   const actionAuthorization = study.part ? ALL_ACTIONS : NO_ACTIONS;
   return context.json(200, { studyId: datasetId, datasetId, isUserStudy: true, actionAuthorization });
 }
 
-function curatedActions({ dataset, isManager, grant }: Part, isStaff: boolean, nowMs: number): ActionAuthorization {
+function curatedActions(
+  { dataset, isManager, grant }: Part<Pick<CuratedDataset, 'restrictionLevel'>>,
+  isStaff: boolean,
+  nowMs: number,
+): ActionAuthorization {
   const granted = grant !== undefined && isInForce(grant, nowMs);
   return actionsFor(dataset.restrictionLevel, isStaff || isManager !== undefined || granted);
 }

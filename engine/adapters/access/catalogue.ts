@@ -4,7 +4,7 @@ import { rejected } from '../../failure.ts';
 import { type CuratedId, parseCuratedId, type RequestStatus } from '../../model/access-request.ts';
 import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { UserId } from '../../model/ids.ts';
-import type { AccessCatalogue, CuratedDataset, Part } from '../../ports/access-catalogue.ts';
+import type { AccessCatalogue, CuratedDataset, ListedCurated, Part, PartBatch } from '../../ports/access-catalogue.ts';
 import { type Postgres, type Sql, sqlState } from '../postgres.ts';
 
 /** Parts that are in memory at once. */
@@ -27,11 +27,32 @@ interface CuratedRow {
   readonly mail_approval_text: string;
 }
 
-interface PartRow extends CuratedRow {
+/** A person's part in one dataset, beside what is read of the dataset. */
+interface PartColumns {
   readonly is_manager: boolean | null;
   readonly approval_status: RequestStatus | null;
   readonly start_date: Date | null;
   readonly duration: number | null;
+}
+
+type ListedColumns = Omit<CuratedRow, `mail_${string}` | 'days_for_approval' | 'prior_auth_label'>;
+type ListedRow = ListedColumns & PartColumns;
+
+/** Of somebody who has to do with none. */
+interface NoDataset {
+  readonly dataset_id: null;
+}
+
+/** What the person is to the site; null = no staff. */
+interface RoleColumn {
+  readonly is_owner: boolean | null;
+}
+
+interface StudyRow extends PartColumns {
+  readonly dataset_id: CuratedId;
+  readonly study_id: string;
+  readonly restriction_level: RestrictionLevel;
+  readonly is_staff: boolean;
 }
 
 const NAMES = [
@@ -41,32 +62,42 @@ const NAMES = [
 ];
 const COLUMNS = NAMES.map((name) => `c.${name}`).join(', ');
 
-interface StudyRow extends PartRow {
-  readonly is_staff: boolean;
-}
+const LISTED = `c.dataset_id, c.study_id, c.sha1_hash, c.display_name, c.short_display_name, c.description,
+  c.restriction_level`;
 
 /** What `$1` has to do with the datasets `c`. */
-const PARTS_IN = (datasets: string): string => `
-  select ${COLUMNS}, p.is_manager, e.approval_status, e.start_date, e.duration
+const PARTS_IN = (columns: string, datasets: string): string => `
+  select ${columns}, p.is_manager, e.approval_status, e.start_date, e.duration
   from ${datasets} c
   left join provider p on p.dataset_id = c.dataset_id and p.user_id = $1::numeric
   left join end_user e on e.dataset_id = c.dataset_id and e.user_id = $1::numeric`;
 
+/** With what `$1` is to the site: a row without a dataset where there is none. */
+const WITH_ROLE = (datasets: string): string => `
+  select role.is_owner, part.*
+  from (select (select s.is_owner from staff s where s.user_id = $1::numeric) as is_owner) role
+  left join (${PARTS_IN(LISTED, datasets)}) part on true
+  order by part.dataset_id`;
+
 /** After the dataset `$2`. `limit 1` keeps the planner from reading the whole catalogue for a few. */
-const OWN_PARTS = `${PARTS_IN(`(
+const OWN_PARTS = WITH_ROLE(`(
     select d.* from (
       select dataset_id from provider where user_id = $1::numeric and dataset_id > $2
       union select dataset_id from end_user where user_id = $1::numeric and dataset_id > $2
       order by dataset_id limit ${PARTS_BATCH}) own
-    cross join lateral (select * from curated_dataset d where d.dataset_id = own.dataset_id limit 1) d)`)}
-  order by c.dataset_id`;
-const ALL_PARTS = `${PARTS_IN(`(
-    select * from curated_dataset where dataset_id > $2 order by dataset_id limit ${PARTS_BATCH})`)}
-  order by c.dataset_id`;
+    cross join lateral (select * from curated_dataset d where d.dataset_id = own.dataset_id limit 1) d)`);
+const ALL_PARTS = WITH_ROLE(`(
+    select * from curated_dataset where dataset_id > $2 order by dataset_id limit ${PARTS_BATCH})`);
+/** The study `$2`, or else the dataset `$3`. */
 const PART_IN = `
-  select part.*, exists (select from staff s where s.user_id = $1::numeric) as is_staff
-  from (${PARTS_IN('curated_dataset')}
-    where c.study_id = $2 or c.dataset_id = $3 order by (c.study_id = $2) desc limit 1) part`;
+  ${PARTS_IN(
+    `c.dataset_id, c.study_id, c.restriction_level,
+      exists (select from staff s where s.user_id = $1::numeric) as is_staff`,
+    'curated_dataset',
+  )}
+  where c.dataset_id = coalesce(
+    (select s.dataset_id from curated_dataset s where s.study_id = $2),
+    (select d.dataset_id from curated_dataset d where d.dataset_id = $3))`;
 
 /** Nothing is written where nothing differs. */
 const PUT = `
@@ -96,28 +127,28 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
     user: UserId | undefined,
     which: 'own' | 'all',
     signal: AbortSignal,
-  ): AsyncGenerator<readonly Part[], void, undefined> {
+  ): AsyncGenerator<PartBatch, void, undefined> {
     const [text, name] = which === 'own' ? [OWN_PARTS, 'own-parts'] : [ALL_PARTS, 'all-parts'];
-    for (let after = ''; ; ) {
+    for (let after: string | undefined; ; ) {
       signal.throwIfAborted();
-      const rows = await this.#db.query<PartRow>(text, [user ?? null, after], name);
-      const last = rows.at(-1);
-      if (!last) return;
-      yield rows.map(part);
-      if (rows.length < PARTS_BATCH) return;
+      const rows = await this.#db.query<RoleColumn & (ListedRow | NoDataset)>(text, [user ?? null, after ?? ''], name);
+      const listed = rows.filter((row) => row.dataset_id !== null);
+      const last = listed.at(-1);
+      const role = rows[0]?.is_owner ?? null;
+      const parts = listed.map((row) => partOf(row, listedOf(row)));
+      if (last || after === undefined) yield { isStaff: role !== null, isOwner: role === true, parts };
+      if (!last || rows.length < PARTS_BATCH) return;
       after = last.dataset_id;
     }
   }
 
-  async partIn(
-    user: UserId | undefined,
-    study: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly part: Part; readonly isStaff: boolean } | undefined> {
+  async partIn(user: UserId | undefined, study: string, signal: AbortSignal): ReturnType<AccessCatalogue['partIn']> {
     signal.throwIfAborted();
     const values = [user ?? null, study, parseCuratedId(study) ?? null];
     const [row] = await this.#db.query<StudyRow>(PART_IN, values, 'part-in');
-    return row && { part: part(row), isStaff: row.is_staff };
+    if (!row) return undefined;
+    const { dataset_id: datasetId, study_id: studyId, restriction_level: restrictionLevel } = row;
+    return { part: partOf(row, { datasetId, studyId, restrictionLevel }), isStaff: row.is_staff };
   }
 
   async put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {
@@ -135,7 +166,7 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
   }
 }
 
-const curated = (row: CuratedRow): CuratedDataset => ({
+const listedOf = (row: ListedColumns): ListedCurated => ({
   datasetId: row.dataset_id,
   studyId: row.study_id,
   sha1Hash: row.sha1_hash,
@@ -143,6 +174,10 @@ const curated = (row: CuratedRow): CuratedDataset => ({
   shortDisplayName: row.short_display_name,
   description: row.description,
   restrictionLevel: row.restriction_level,
+});
+
+const curated = (row: CuratedRow): CuratedDataset => ({
+  ...listedOf(row),
   daysForApproval: row.days_for_approval,
   priorAuthLabel: row.prior_auth_label,
   mailFrom: row.mail_from,
@@ -168,11 +203,11 @@ const valuesOf = (dataset: CuratedDataset): readonly unknown[] => [
   dataset.approvalText,
 ];
 
-function part(row: PartRow): Part {
+function partOf<Dataset>(row: PartColumns, dataset: Dataset): Part<Dataset> {
   const { approval_status: status, start_date: start, duration } = row;
   const hasGrant = status !== null && start !== null && duration !== null;
   return {
-    dataset: curated(row),
+    dataset,
     isManager: row.is_manager ?? undefined,
     grant: hasGrant ? { approvalStatus: status, startDate: start, durationDays: duration } : undefined,
   };
