@@ -18,10 +18,15 @@ export interface ArchiveSource {
   readonly path: string;
   /** Bytes of the body; one that has more or fewer fails the archive. */
   readonly size: number;
-  /** A writer is done with a chunk when it asks for the next one. */
-  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** A writer is done with a chunk when it asks for the next one; a local file is opened when its turn comes. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array> | LocalFile;
   /** Absent = 1980-01-01, so that equal content makes equal archives. */
   readonly modified?: Date;
+}
+
+/** By its path. */
+export interface LocalFile {
+  readonly file: string;
 }
 
 export interface WrittenArchive {

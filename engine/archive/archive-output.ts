@@ -1,17 +1,25 @@
-// The file that an archive is written to: buffered, positioned, removed when the archive fails. One buffer serves the
-// whole archive, so what is appended leaves nothing for the collector, which is slow to see memory outside its heap.
+// The file that an archive is written to: buffered, positioned, removed when the archive fails. Two buffers serve the
+// whole archive: one is filled while the other is being written, and whoever has bytes to read reads them right into the
+// one being filled. What is appended leaves nothing for the collector, which is slow to see memory outside its heap.
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Failure, transient } from '../failure.ts';
 
-const BUFFER_BYTES = 1024 * 1024;
+/** Of one write. */
+export const OUTPUT_BYTES = 1024 * 1024;
 
 export class ArchiveOutput {
   readonly #handle: FileHandle;
   readonly #file: string;
-  readonly #pending = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-  #pendingBytes = 0;
-  #flushedBytes = 0;
+  #filling: Buffer = Buffer.allocUnsafeSlow(OUTPUT_BYTES);
+  #filled = 0;
+  /** Being written, while `#writing` is there; else free. */
+  #other: Buffer | undefined;
+  #writing: Promise<void> | undefined;
+  /** Where in the file what is being filled begins. */
+  #begin = 0;
+  /** So many bytes are written: what is being written lies behind them. */
+  #written = 0;
 
   private constructor(handle: FileHandle, file: string) {
     this.#handle = handle;
@@ -25,53 +33,80 @@ export class ArchiveOutput {
 
   /** Where the next byte goes. */
   get position(): number {
-    return this.#flushedBytes + this.#pendingBytes;
+    return this.#begin + this.#filled;
   }
 
-  /** Copies the bytes until there are enough for one write; they are the caller's again when it resolves. */
+  /** Free space, of at least so many bytes, for what comes next; it holds until the next call. */
+  async room(atLeast = 1): Promise<Buffer> {
+    if (OUTPUT_BYTES - this.#filled < atLeast) await this.#hand();
+    return this.#filling.subarray(this.#filled);
+  }
+
+  /** So many bytes of the room are filled. */
+  advance(bytes: number): void {
+    this.#filled += bytes;
+  }
+
+  /** Copies the bytes; they are the caller's again when it resolves. */
   async append(bytes: Uint8Array): Promise<void> {
     for (let rest = bytes; rest.length > 0; ) {
-      if (this.#pendingBytes === 0 && rest.length >= BUFFER_BYTES) {
-        await this.#write(rest, this.#flushedBytes);
-        this.#flushedBytes += rest.length;
-        return;
-      }
-      const part = rest.subarray(0, BUFFER_BYTES - this.#pendingBytes);
-      this.#pending.set(part, this.#pendingBytes);
-      this.#pendingBytes += part.length;
+      const room = await this.room();
+      const part = rest.subarray(0, room.length);
+      room.set(part);
+      this.advance(part.length);
       rest = rest.subarray(part.length);
-      if (this.#pendingBytes === BUFFER_BYTES) await this.flush();
     }
   }
 
   /** Overwrites bytes that were appended before. */
   async patch(position: number, bytes: Uint8Array): Promise<void> {
-    await this.flush();
-    await this.#write(bytes, position);
-  }
-
-  async flush(): Promise<void> {
-    await this.#write(this.#pending.subarray(0, this.#pendingBytes), this.#flushedBytes);
-    this.#flushedBytes += this.#pendingBytes;
-    this.#pendingBytes = 0;
+    if (position >= this.#begin) {
+      this.#filling.set(bytes, position - this.#begin);
+      return;
+    }
+    const end = position + bytes.length;
+    if (end > this.#begin) await this.#hand();
+    if (end > this.#written) await this.#settled();
+    await writeAll(this.#handle, bytes, position);
   }
 
   async close(): Promise<void> {
-    await this.flush();
+    await this.#settled();
+    await writeAll(this.#handle, this.#filling.subarray(0, this.#filled), this.#begin);
     await this.#handle.close();
   }
 
   async discard(): Promise<void> {
+    await this.#writing?.catch(() => {});
     await this.#handle.close().catch(() => {});
     await rm(this.#file, { force: true });
   }
 
-  async #write(bytes: Uint8Array, position: number): Promise<void> {
-    let written = 0;
-    while (written < bytes.length) {
-      const { bytesWritten } = await this.#handle.write(bytes, written, bytes.length - written, position + written);
-      written += bytesWritten;
-    }
+  /** Begins to write what is filled, once what was before it is written. */
+  async #hand(): Promise<void> {
+    await this.#settled();
+    const full = this.#filling;
+    this.#writing = writeAll(this.#handle, full.subarray(0, this.#filled), this.#begin);
+    // Told to whoever waits for it next, which may be long after.
+    this.#writing.catch(() => {});
+    this.#begin += this.#filled;
+    this.#filled = 0;
+    this.#filling = this.#other ?? Buffer.allocUnsafeSlow(OUTPUT_BYTES);
+    this.#other = full;
+  }
+
+  async #settled(): Promise<void> {
+    await this.#writing;
+    this.#writing = undefined;
+    this.#written = this.#begin;
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, position + written);
+    written += bytesWritten;
   }
 }
 

@@ -1,14 +1,13 @@
 // Writes a zip to a local file. Sizes are known before and checksums are patched in afterwards, so local headers are
 // complete and no data descriptors are needed: readers that stream can read stored entries too. Large and numerous
-// entries switch to zip64. For worker threads: small entries are deflated in one blocking call.
+// entries switch to zip64. For worker threads: local files are read with blocking calls.
 
-import { crc32, createDeflateRaw, deflateRawSync } from 'node:zlib';
-import { defect } from '../failure.ts';
+import { crc32 } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { type ArchiveOutput, writeArchive } from './archive-output.ts';
-import { quoteEntry } from './entry-path.ts';
+import { BLOCK_BYTES, BlockDeflater, type TakePacked } from './block-deflater.ts';
+import { SourceBody } from './source-body.ts';
 import { centralRecord, endRecords, localHeader, type ZipRecord } from './zip-records.ts';
-import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
 
 export interface ZipWriteOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
@@ -17,8 +16,6 @@ export interface ZipWriteOptions {
   readonly forceZip64?: boolean;
 }
 
-/** Entries up to this size are held whole. */
-const WHOLE_BYTES = 4 * 1024 * 1024;
 /** Deflating may add a little: from here on a packed size might not fit 32 bits. */
 const ZIP64_FROM_BYTES = 0xf0000000;
 
@@ -34,97 +31,130 @@ export async function writeZip(
 ): Promise<WrittenArchive> {
   signal.throwIfAborted();
   return writeArchive(target, async (output) => {
-    const central: Buffer[] = [];
+    await using packing = new ZipPacking(output, options);
     for await (const source of sources) {
       signal.throwIfAborted();
-      central.push(centralRecord(await writeEntry(output, source, options, signal)));
+      await using body = new SourceBody(source, signal);
+      await packing.add(source, body);
     }
-    const start = output.position;
-    for (const record of central) await output.append(record);
-    await output.append(endRecords(central.length, start, output.position - start, options.forceZip64 ?? false));
-    return { bytes: output.position, entries: central.length };
+    return await packing.finish();
   });
 }
 
-async function writeEntry(
-  output: ArchiveOutput,
-  source: ArchiveSource,
-  options: ZipWriteOptions,
-  signal: AbortSignal,
-): Promise<ZipRecord> {
-  const base = {
-    name: Buffer.from(source.path),
-    modified: source.modified,
-    offset: output.position,
-    zip64: options.forceZip64 === true || source.size >= ZIP64_FROM_BYTES || output.position >= ZIP64_FROM_BYTES,
-    size: source.size,
-  };
-  if (source.size <= WHOLE_BYTES) return writeWhole(output, source, base, options.level, signal);
-  const draft = { ...base, crc: 0, packedSize: 0, deflated: options.level > 0 };
-  await output.append(localHeader(draft));
-  const start = output.position;
-  const checked = new CheckedBody(source, signal);
-  const packed = draft.deflated ? deflated(checked, options.level) : checked;
-  for await (const chunk of packed) await output.append(chunk);
-  const record = { ...draft, crc: checked.crc, packedSize: output.position - start };
-  await output.patch(record.offset, localHeader(record));
-  return record;
-}
+class ZipPacking implements AsyncDisposable {
+  readonly #output: ArchiveOutput;
+  readonly #options: ZipWriteOptions;
+  readonly #deflater: BlockDeflater;
+  readonly #central: Buffer[] = [];
 
-async function writeWhole(
-  output: ArchiveOutput,
-  source: ArchiveSource,
-  base: Pick<ZipRecord, 'name' | 'modified' | 'offset' | 'zip64' | 'size'>,
-  level: number,
-  signal: AbortSignal,
-): Promise<ZipRecord> {
-  const checked = new CheckedBody(source, signal);
-  const whole = await readWhole(source, checked);
-  const packed = level > 0 && whole.length > 0 ? deflateRawSync(whole, { level }) : whole;
-  // What deflate cannot shrink is stored: it is read back faster.
-  const shrunk = packed.length < whole.length;
-  const body = shrunk ? packed : whole;
-  const record = { ...base, crc: checked.crc, packedSize: body.length, deflated: shrunk };
-  await output.append(localHeader(record));
-  await output.append(body);
-  return record;
-}
-
-/** Copied together, since the body uses the memory of its chunks again. */
-async function readWhole({ size, body }: ArchiveSource, checked: CheckedBody): Promise<Uint8Array> {
-  const whole = body instanceof Uint8Array ? body : Buffer.allocUnsafe(size);
-  let held = 0;
-  for await (const chunk of checked) {
-    if (chunk !== body) whole.set(chunk, held);
-    held += chunk.length;
-  }
-  return whole;
-}
-
-const deflated = (body: AsyncIterable<Uint8Array>, level: number): AsyncIterable<Uint8Array> =>
-  zlibChunks(createDeflateRaw({ level, chunkSize: ZLIB_CHUNK_BYTES }), body);
-
-/** The body with its checksum taken and its size held to what was promised. */
-class CheckedBody {
-  readonly #source: ArchiveSource;
-  readonly #signal: AbortSignal;
-  crc = 0;
-
-  constructor(source: ArchiveSource, signal: AbortSignal) {
-    this.#source = source;
-    this.#signal = signal;
+  constructor(output: ArchiveOutput, options: ZipWriteOptions) {
+    this.#output = output;
+    this.#options = options;
+    this.#deflater = new BlockDeflater(options.level);
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    const { path, size, body } = this.#source;
-    let bytes = 0;
-    for await (const chunk of body instanceof Uint8Array ? [body] : body) {
-      this.#signal.throwIfAborted();
-      bytes += chunk.length;
-      if (bytes > size) throw defect(`entry ${quoteEntry(path)} has more than the ${size} bytes announced`);
-      this.crc = crc32(chunk, this.crc);
-      if (chunk.length > 0) yield chunk;
+  add(source: ArchiveSource, body: SourceBody): Promise<void> {
+    if (this.#options.level > 0) return this.#deflate(source, body);
+    return source.size < BLOCK_BYTES ? this.#storeWhole(source, body) : this.#storeLarge(source, body);
+  }
+
+  async finish(): Promise<WrittenArchive> {
+    await this.#deflater.drain();
+    const output = this.#output;
+    const start = output.position;
+    for (const record of this.#central) await output.append(record);
+    const { length } = this.#central;
+    await output.append(endRecords(length, start, output.position - start, this.#options.forceZip64 ?? false));
+    return { bytes: output.position, entries: length };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#deflater[Symbol.asyncDispose]();
+  }
+
+  /** Where the output is now, the content to be known later. */
+  #draft({ path, size, modified }: ArchiveSource, deflated: boolean): ZipRecord {
+    const offset = this.#output.position;
+    const zip64 = this.#options.forceZip64 === true || size >= ZIP64_FROM_BYTES || offset >= ZIP64_FROM_BYTES;
+    return { name: Buffer.from(path), modified, offset, zip64, size, crc: 0, packedSize: size, deflated };
+  }
+
+  /** Read to where it is written from, behind the place of its header. */
+  async #storeWhole(source: ArchiveSource, body: SourceBody): Promise<void> {
+    const { size } = source;
+    const draft = this.#draft(source, false);
+    const { length } = localHeader(draft);
+    // One byte more shows that there is more.
+    const room = await this.#output.room(length + size + 1);
+    await body.fill(room.subarray(length, length + size + 1));
+    const record = { ...draft, crc: crc32(room.subarray(length, length + size)) };
+    room.set(localHeader(record));
+    this.#output.advance(length + size);
+    this.#central.push(centralRecord(record));
+  }
+
+  async #storeLarge(source: ArchiveSource, body: SourceBody): Promise<void> {
+    const draft = this.#draft(source, false);
+    await this.#output.append(localHeader(draft));
+    let crc = 0;
+    while (body.done < source.size) {
+      const room = await this.#output.room();
+      const filled = await body.fill(room);
+      crc = crc32(room.subarray(0, filled), crc);
+      this.#output.advance(filled);
     }
-    if (bytes !== size) throw defect(`entry ${quoteEntry(path)} has ${bytes} bytes, not the ${size} announced`);
+    await body.finish();
+    await this.#patch({ ...draft, crc });
   }
+
+  async #deflate(source: ArchiveSource, body: SourceBody): Promise<void> {
+    const entry: DeflatedEntry = { source, crc: 0, draft: undefined, packedSize: 0 };
+    for (let first = true, last = false; !last; first = false) {
+      const block = await this.#deflater.block();
+      const length = await body.fill(block);
+      entry.crc = crc32(block.subarray(0, length), entry.crc);
+      last = body.done === source.size;
+      const take: TakePacked =
+        first && last
+          ? (packed, raw) => this.#addWhole(entry, packed, raw)
+          : (packed) => this.#addBlock(entry, packed, last);
+      this.#deflater.start(block, length, { first, last }, take);
+    }
+    await body.finish();
+  }
+
+  /** What deflate cannot shrink is stored: it is read back faster. */
+  async #addWhole({ source, crc }: DeflatedEntry, packed: Uint8Array, raw: Uint8Array): Promise<void> {
+    const shrunk = packed.length < raw.length;
+    const body = shrunk ? packed : raw;
+    const record = { ...this.#draft(source, shrunk), crc, packedSize: body.length };
+    await this.#output.append(localHeader(record));
+    await this.#output.append(body);
+    this.#central.push(centralRecord(record));
+  }
+
+  async #addBlock(entry: DeflatedEntry, packed: Uint8Array, last: boolean): Promise<void> {
+    if (!entry.draft) {
+      entry.draft = this.#draft(entry.source, true);
+      await this.#output.append(localHeader(entry.draft));
+    }
+    entry.packedSize += packed.length;
+    await this.#output.append(packed);
+    if (last) await this.#patch({ ...entry.draft, crc: entry.crc, packedSize: entry.packedSize });
+  }
+
+  async #patch(record: ZipRecord): Promise<void> {
+    await this.#output.patch(record.offset, localHeader(record));
+    this.#central.push(centralRecord(record));
+  }
+}
+
+/** What is known of an entry of several blocks so far. */
+interface DeflatedEntry {
+  readonly source: ArchiveSource;
+  /** Of all blocks once the last was started. */
+  crc: number;
+  /** From the first block on. */
+  draft: ZipRecord | undefined;
+  packedSize: number;
 }

@@ -2,7 +2,6 @@
 // service never does it itself: it is given an implementation that runs it in worker threads. Arguments and results are
 // plain values.
 
-import { createReadStream } from 'node:fs';
 import type { ArchiveLimits, ArchiveSource, ReadOptions } from '../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
@@ -54,7 +53,6 @@ function refuseOutput({ path }: { readonly path: string }): void {
     throw rejected(`'${OUTPUT_FOLDER}' at its top level is the name of the folder for results`);
 }
 
-/** Each file is opened when its turn comes. */
 function* sources(files: readonly PackedFile[]): Generator<ArchiveSource> {
-  for (const { path, file, size } of files) yield { path, size, body: createReadStream(file) };
+  for (const { path, file, size } of files) yield { path, size, body: { file } };
 }

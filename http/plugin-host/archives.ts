@@ -1,9 +1,7 @@
 // The heavy work of the plugin host. It blocks while it writes, so the host never does it itself: it is given an
 // implementation that runs it in worker threads. Arguments and results are plain values.
 
-import { open } from 'node:fs/promises';
 import type { ArchiveLimits, ArchiveSource } from '../../engine/archive/archive-entry.ts';
-import { fileChunks } from '../../engine/archive/file-chunks.ts';
 import { unpackTo } from '../../engine/archive/unpack.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
@@ -35,12 +33,6 @@ export const archivesHere: Archives = {
   zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),
 };
 
-/** Each file is opened when its turn comes. */
 function* sources(files: readonly PackedFile[]): Generator<ArchiveSource> {
-  for (const { path, file, size } of files) yield { path, size, body: contentOf(file) };
-}
-
-async function* contentOf(file: string): AsyncGenerator<Uint8Array> {
-  await using handle = await open(file, 'r');
-  yield* fileChunks(handle);
+  for (const { path, file, size } of files) yield { path, size, body: { file } };
 }

@@ -1,0 +1,97 @@
+// Deflates a body block by block, several blocks at once, as pigz does: each block is given the end of the one before as
+// its dictionary and ends on a byte, so that the blocks one after the other are one deflate stream, hardly larger than one
+// made in one go. The blocks are deflated by the process's own thread pool (libuv's), which needs no worker thread beside
+// the one that reads and writes; what is done is handed on in order. Small ones are not worth the way there.
+
+import { promisify } from 'node:util';
+import { constants, deflateRaw, deflateRawSync } from 'node:zlib';
+
+/** Of a block; a smaller one deflates worse, a larger one takes more memory. */
+export const BLOCK_BYTES = 512 * 1024;
+/** Two are being deflated while one is being filled. More would keep others from the process's thread pool. */
+const BLOCKS = 3;
+/** Deflated at once, in this thread. */
+const INLINE_BYTES = 16 * 1024;
+/** As far as deflate looks back. */
+const WINDOW_BYTES = 32 * 1024;
+/** Room for a block that does not shrink. */
+const PACKED_BYTES = BLOCK_BYTES + 4096;
+const deflated = promisify(deflateRaw);
+
+/** What became of a block; both hold until it resolves. */
+export type TakePacked = (packed: Uint8Array, raw: Uint8Array) => Promise<void>;
+
+interface Flight {
+  readonly block: Buffer;
+  readonly length: number;
+  readonly packed: Promise<Buffer>;
+  readonly take: TakePacked;
+}
+
+export class BlockDeflater implements AsyncDisposable {
+  readonly #level: number;
+  readonly #free: Buffer[] = [];
+  /** The oldest first. */
+  readonly #flying: Flight[] = [];
+  readonly #before = Buffer.allocUnsafeSlow(WINDOW_BYTES);
+  #blocks = 0;
+
+  constructor(level: number) {
+    this.#level = level;
+  }
+
+  /** A block to fill and to give back by {@link start}. Waits until one is free: what is done is taken meanwhile. */
+  async block(): Promise<Buffer> {
+    if (this.#free.length === 0 && this.#blocks < BLOCKS) {
+      this.#blocks++;
+      return Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    }
+    while (this.#free.length === 0) await this.#land();
+    return this.#free.pop() as Buffer;
+  }
+
+  /**
+   * Begins to deflate the first `length` bytes of a block. All blocks of a stream but the last must be full, and no other
+   * stream's may come between them.
+   */
+  start(block: Buffer, length: number, stream: { readonly first: boolean; readonly last: boolean }, take: TakePacked) {
+    const packed = this.#deflate(block.subarray(0, length), stream);
+    // Told by whoever takes it, which may be long after.
+    packed.catch(() => {});
+    this.#flying.push({ block, length, packed, take });
+    if (!stream.last) this.#before.set(block.subarray(length - WINDOW_BYTES, length));
+  }
+
+  /** Resolves when all that was started is taken. */
+  async drain(): Promise<void> {
+    while (this.#flying.length > 0) await this.#land();
+  }
+
+  /** Waits for what is being deflated, which cannot be stopped; nobody takes it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(this.#flying.splice(0).map(({ packed }) => packed));
+  }
+
+  async #deflate(raw: Buffer, { first, last }: { readonly first: boolean; readonly last: boolean }): Promise<Buffer> {
+    const level = this.#level;
+    if (first && last && raw.length <= INLINE_BYTES) return deflateRawSync(raw, { level });
+    return deflated(raw, {
+      level,
+      chunkSize: PACKED_BYTES,
+      finishFlush: last ? constants.Z_FINISH : constants.Z_SYNC_FLUSH,
+      // It is copied as the call is made.
+      ...(first ? {} : { dictionary: this.#before }),
+    });
+  }
+
+  async #land(): Promise<void> {
+    const flight = this.#flying.shift();
+    if (!flight) throw new Error('no block is free and none is being deflated');
+    const { block, length, take } = flight;
+    const packed = await flight.packed;
+    await take(packed, block.subarray(0, length));
+    this.#free.push(block);
+    // Of a large one, the memory is its own: left to the collector, it piles up.
+    if (packed.buffer instanceof ArrayBuffer && packed.buffer.byteLength >= PACKED_BYTES) packed.buffer.transfer(0);
+  }
+}

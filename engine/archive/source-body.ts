@@ -1,0 +1,106 @@
+// The body of a file that goes into an archive, read into the writer's own memory: a local file with blocking reads,
+// which for many small files is several times faster, anything else chunk by chunk. Its size is held to what was promised.
+
+import { closeSync, openSync, readSync } from 'node:fs';
+import { defect } from '../failure.ts';
+import type { ArchiveSource } from './archive-entry.ts';
+import { quoteEntry } from './entry-path.ts';
+
+/** What comes next goes into `target`; its bytes, 0 at the end. */
+interface Bytes {
+  read(target: Uint8Array): number | Promise<number>;
+  close(): unknown;
+}
+
+export class SourceBody implements AsyncDisposable {
+  readonly #source: ArchiveSource;
+  readonly #signal: AbortSignal;
+  readonly #bytes: Bytes;
+  #ended = false;
+  /** Bytes read so far. */
+  done = 0;
+
+  constructor(source: ArchiveSource, signal: AbortSignal) {
+    this.#source = source;
+    this.#signal = signal;
+    const { body } = source;
+    this.#bytes = 'file' in body ? new FileBytes(body.file) : new ChunkBytes(body);
+  }
+
+  /** Reads until `target` is full or the body at its end; a body longer or shorter than its size is a defect. */
+  async fill(target: Uint8Array): Promise<number> {
+    let filled = 0;
+    while (filled < target.length && !this.#ended) filled += await this.#read(target.subarray(filled));
+    return filled;
+  }
+
+  /** Makes sure that the body is at its end. */
+  async finish(): Promise<void> {
+    const beyond = new Uint8Array(1);
+    while (!this.#ended) await this.#read(beyond);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#bytes.close();
+  }
+
+  async #read(target: Uint8Array): Promise<number> {
+    const { path, size } = this.#source;
+    this.#signal.throwIfAborted();
+    const count = await this.#bytes.read(target);
+    this.done += count;
+    if (this.done > size) throw defect(`entry ${quoteEntry(path)} has more than the ${size} bytes announced`);
+    if (count > 0) return count;
+    if (this.done !== size) throw defect(`entry ${quoteEntry(path)} has ${this.done} bytes, not the ${size} announced`);
+    this.#ended = true;
+    return 0;
+  }
+}
+
+class FileBytes implements Bytes {
+  readonly #fd: number;
+  #ended = false;
+
+  constructor(file: string) {
+    this.#fd = openSync(file, 'r');
+  }
+
+  read(target: Uint8Array): number {
+    if (this.#ended) return 0;
+    const count = readSync(this.#fd, target);
+    // A file gives less than was asked for at its end only.
+    this.#ended = count < target.length;
+    return count;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
+
+class ChunkBytes implements Bytes {
+  readonly #chunks: AsyncIterator<Uint8Array> | undefined;
+  /** What is left of the current chunk, which holds until the next one is asked for. */
+  #rest: Uint8Array;
+
+  constructor(body: Uint8Array | AsyncIterable<Uint8Array>) {
+    this.#chunks = body instanceof Uint8Array ? undefined : body[Symbol.asyncIterator]();
+    this.#rest = body instanceof Uint8Array ? body : new Uint8Array();
+  }
+
+  async read(target: Uint8Array): Promise<number> {
+    while (this.#rest.length === 0) {
+      const next = await this.#chunks?.next();
+      if (!next || next.done) return 0;
+      this.#rest = next.value;
+    }
+    const part = this.#rest.subarray(0, target.length);
+    target.set(part);
+    this.#rest = this.#rest.subarray(part.length);
+    return part.length;
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks?.return?.();
+  }
+}

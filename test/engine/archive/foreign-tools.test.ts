@@ -1,0 +1,120 @@
+// Archives of random trees, written by us and read by the usual programs, which know nothing of blocks.
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { openPromise } from 'yauzl';
+import type { ArchiveSource } from '../../../engine/archive/archive-entry.ts';
+import { BLOCK_BYTES } from '../../../engine/archive/block-deflater.ts';
+import { writeTarGz } from '../../../engine/archive/tar-writer.ts';
+import { writeZip } from '../../../engine/archive/zip-writer.ts';
+
+const signal = new AbortController().signal;
+const run = promisify(execFile);
+const UNZIP = '/usr/bin/unzip';
+
+type Tree = Readonly<Record<string, Buffer>>;
+
+/** Unicode names, folders, empty files, files of more than one block, bytes that do and that do not shrink. */
+const trees: fc.Arbitrary<Tree> = fc
+  .uniqueArray(
+    fc.record({
+      path: fc.array(fc.stringMatching(/^[a-zäß☃ -]{1,30}x$/), { minLength: 1, maxLength: 9 }),
+      size: fc.oneof(fc.nat(3_000), fc.nat(100_000), fc.integer({ min: BLOCK_BYTES - 1, max: BLOCK_BYTES * 3 })),
+      shrinks: fc.boolean(),
+      seed: fc.nat(),
+    }),
+    { minLength: 1, maxLength: 12, selector: ({ path: [first] }) => first },
+  )
+  .map((files) => Object.fromEntries(files.map((file) => [file.path.join('/'), contentOf(file)])));
+
+t.test('a zip is read by yauzl and by unzip', { skip: existsSync(UNZIP) ? false : 'unzip is missing' }, async (t) => {
+  const dir = await tempDir(t);
+  const zip = join(dir, 'a.zip');
+  await fc.assert(
+    fc.asyncProperty(trees, fc.constantFrom(0, 1, 6), fc.boolean(), fc.boolean(), async (tree, level, zip64, local) => {
+      await writeZip(zip, await sources(dir, tree, local), { level, forceZip64: zip64 }, signal);
+      await run(UNZIP, ['-tqq', zip]);
+      t.ok(same(await readByYauzl(zip), tree));
+    }),
+    { numRuns: 25 },
+  );
+});
+
+t.test('a tar.gz is read by tar', async (t) => {
+  const dir = await tempDir(t);
+  const tarGz = join(dir, 'a.tgz');
+  await fc.assert(
+    fc.asyncProperty(trees, fc.constantFrom(1, 6), fc.boolean(), async (tree, level, local) => {
+      await writeTarGz(tarGz, await sources(dir, tree, local), { level }, signal);
+      const out = join(dir, 'out');
+      await mkdir(out);
+      await run('tar', ['-xzf', tarGz, '-C', out]);
+      t.ok(same(await readTree(out), tree));
+      await rm(out, { recursive: true });
+    }),
+    { numRuns: 25 },
+  );
+});
+
+/** As files on disk, or as streams of odd chunks. */
+async function sources(dir: string, tree: Tree, local: boolean): Promise<readonly ArchiveSource[]> {
+  const made: ArchiveSource[] = [];
+  for (const [path, content] of Object.entries(tree)) {
+    const file = join(dir, `source-${made.length}`);
+    if (local) await writeFile(file, content);
+    made.push({ path, size: content.length, body: local ? { file } : chunks(content) });
+  }
+  return made;
+}
+
+async function* chunks(content: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += 70_001) yield content.subarray(at, at + 70_001);
+}
+
+function contentOf({ size, shrinks, seed }: { size: number; shrinks: boolean; seed: number }): Buffer {
+  const content = Buffer.alloc(size);
+  let state = seed + 1;
+  for (let at = 0; at < size; at++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    content[at] = shrinks ? 97 + (state >>> 30) : state >>> 24;
+  }
+  return content;
+}
+
+function same(found: Tree, expected: Tree): boolean {
+  const names = Object.keys(expected);
+  return (
+    Object.keys(found).length === names.length && names.every((name) => found[name]?.equals(expected[name] as Buffer))
+  );
+}
+
+async function readByYauzl(file: string): Promise<Tree> {
+  const found: Record<string, Buffer> = {};
+  const zip = await openPromise(file);
+  for await (const entry of zip.eachEntry())
+    found[entry.fileName] = await buffer(await zip.openReadStreamPromise(entry));
+  return found;
+}
+
+async function readTree(dir: string): Promise<Tree> {
+  const files = (await readdir(dir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const found: Record<string, Buffer> = {};
+  for (const { parentPath, name } of files) {
+    const file = join(parentPath, name);
+    found[relative(dir, file)] = await readFile(file);
+  }
+  return found;
+}
+
+async function tempDir(t: Test): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  return dir;
+}
