@@ -1,0 +1,31 @@
+// The archive work of the product as its services have it done: in the threads of its pool.
+
+import { workerThreads } from '../../bin/worker-threads.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { Metrics } from '../../engine/metrics.ts';
+import { systemClock } from '../../engine/time.ts';
+import type { Packages } from '../../http/handler/packages.ts';
+import type { Archives } from '../../http/plugin-host/archives.ts';
+
+export interface ArchiveThreads extends AsyncDisposable {
+  readonly archives: Archives;
+  readonly packages: Packages;
+}
+
+/** Those of the handler service at their default, which bind. */
+export const LIMITS = { maxTotalBytes: 10 * 2 ** 30, maxFileBytes: 10 * 2 ** 30, maxEntries: MAX_ENTRIES };
+
+export async function archiveThreads(): Promise<ArchiveThreads> {
+  const parts = { clock: systemClock, log: silentLogger(), metrics: new Metrics() };
+  const { spec, archives, packages } = workerThreads({ store: undefined, plugins: [] }, parts);
+  const pool = spec.create();
+  await pool.start(new AbortController().signal);
+  return {
+    archives,
+    packages,
+    async [Symbol.asyncDispose]() {
+      await pool.stop(systemClock.now() + 5_000);
+    },
+  };
+}

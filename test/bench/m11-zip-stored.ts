@@ -1,0 +1,54 @@
+// M11: a zip that only stores, made of files on disk and written to memory's file system, and its download.
+
+import { checkZip } from './archive-check.ts';
+import { archiverZip, yazlZip, zipCli } from './archive-peers.ts';
+import { type ArchiveRow, type ArchiveSite, archiveRow, archiveSites, MEMORY } from './archive-row.ts';
+import type { Tree } from './archive-tree.ts';
+import type { BenchRow } from './row.ts';
+
+const BIG_FILES = 64;
+const STORED = 0;
+const signal = new AbortController().signal;
+
+const sites = archiveSites(MEMORY, BIG_FILES, async () => ({}));
+export const close = sites.close;
+
+export const rows: readonly BenchRow[] = [
+  packing({
+    id: 'M11a',
+    title: `a stored zip of ${BIG_FILES} files of 4 MiB`,
+    unit: 'MB/s',
+    tree: (site) => site.big,
+    bars: [{ over: 'yazl', atLeast: 8 }],
+  }),
+  packing({
+    id: 'M11b',
+    title: 'a stored zip of 2,000 files of 4 KiB',
+    unit: 'files/s',
+    tree: (site) => site.small,
+    bars: [{ over: 'yazl', atLeast: 20 }],
+  }),
+];
+
+function packing(about: Pick<ArchiveRow<ArchiveSite>, 'id' | 'title' | 'unit' | 'tree' | 'bars'>): BenchRow {
+  const by = (make: (tree: Tree, target: string, level: number) => Promise<unknown>) => {
+    return (site: ArchiveSite, target: string) => make(about.tree(site), target, STORED);
+  };
+  return archiveRow({
+    ...about,
+    sites,
+    into: 'file',
+    sides: {
+      yazl: { is: 'peer', what: 'yazl, files added by name, piped to a file' },
+      archiver: { is: 'peer', what: 'archiver with store, files added by name, piped to a file' },
+      zip: { is: 'peer', what: 'zip -r -0 of Info-ZIP' },
+    },
+    ways: {
+      ours: (site, target) => site.archives.zip(target, about.tree(site).files, { level: STORED }, signal),
+      yazl: by(yazlZip),
+      archiver: by(archiverZip),
+      zip: by(zipCli),
+    },
+    check: (site, target) => checkZip(target, about.tree(site)),
+  });
+}
