@@ -3,7 +3,7 @@
 
 import type { EventLaneName } from '../../engine/model/event.ts';
 import type { EventLog } from '../../engine/ports/event-log.ts';
-import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { JobRequest, Jobs } from '../../engine/ports/jobs.ts';
 import type { LaneChannels } from './event-router.ts';
 
 /**
@@ -20,12 +20,16 @@ export function takeEvents(
   return events.consume(
     lanes.map((lane) => channels[lane]),
     async (records) => {
-      const requests = records.flatMap(({ channel, key, event }) => {
+      const requests: JobRequest[] = [];
+      for (const { channel, key, event } of records) {
         const { datasetID: dataset, userID: owner, eventID: eventId, source } = event;
-        // By both: lanes may share a channel.
-        const wanted = lanes.filter((lane) => channels[lane].channel === channel && channels[lane].key === key);
-        return wanted.map((lane) => ({ lane, dataset, owner, eventId, source }));
-      });
+        for (const lane of lanes) {
+          const wanted = channels[lane];
+          // By both: lanes may share a channel.
+          if (wanted.key === key && wanted.channel === channel)
+            requests.push({ lane, dataset, owner, eventId, source });
+        }
+      }
       await jobs.enqueue(requests, signal);
     },
     signal,

@@ -1,7 +1,6 @@
 // The event log on Kafka: a channel is a topic, the lane's event key the key of its records. Whoever consumes is one member
 // of the group for all the channels it wants; memberships that are lost are begun again for as long as they are wanted.
 
-import type { KafkaMessage } from 'kafkajs';
 import { aborted } from '../failure.ts';
 import { JoinedSignal } from '../joined-signal.ts';
 import type { Logger } from '../log.ts';
@@ -31,6 +30,19 @@ export interface KafkaLogObserver {
   /** Messages behind what was just fetched of a partition. */
   readonly onLag: (channel: string, partition: number, messages: number) => void;
 }
+
+/** Each but once. */
+interface WantedKey extends ChannelFilter {
+  readonly bytes: Buffer;
+}
+
+interface Sorted {
+  readonly records: readonly EventRecord[];
+  readonly malformed: readonly string[];
+  readonly dropped: number;
+}
+
+const NO_KEY = Buffer.alloc(0);
 
 export class KafkaEventLog implements EventLog, AsyncDisposable {
   readonly #settings: KafkaSettings;
@@ -84,6 +96,7 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     const topics = [...new Set(wanted.map(({ channel }) => channel))];
+    const keys = wantedKeys(wanted);
     const backoff = new Backoff(AGAIN);
     while (!signal.aborted) {
       try {
@@ -91,7 +104,7 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
         const membership = new KafkaMembership({
           settings: this.#settings,
           topics,
-          handle: (batch) => this.#handOver(batch, wanted, handle),
+          handle: (batch) => this.#handOver(batch, keys, handle),
           onLag: this.#observer.onLag,
           onJoined: () => backoff.succeeded(),
           clock: this.#clock,
@@ -107,24 +120,25 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
   }
 
   async #handOver(
-    { topic, partition, messages }: PartitionBatch,
-    wanted: readonly ChannelFilter[],
+    batch: PartitionBatch,
+    wanted: readonly WantedKey[],
     handle: (records: readonly EventRecord[]) => Promise<void>,
   ): Promise<void> {
-    const keys = new Set(wanted.flatMap(({ channel, key }) => (channel === topic ? [key] : [])));
-    const ours = messages.filter(({ key }) => keys.has(key?.toString() ?? ''));
-    const read = ours.map((message) => ({ message, record: recordOf(topic, message) }));
-    const records = read.flatMap(({ record }) => record ?? []);
+    const { topic, partition } = batch;
+    const { records, malformed, dropped } = eventsOf(
+      batch,
+      wanted.filter(({ channel }) => channel === topic),
+    );
     if (records.length > 0) await handle(records);
-    for (const [key, taken] of Map.groupBy(records, (record) => record.key))
-      this.#observer.onTaken({ channel: topic, key }, taken.length);
-    const malformed = read.filter(({ record }) => record === undefined).map(({ message }) => message.offset);
+    for (const { key } of wanted) {
+      const taken = records.filter((record) => record.key === key).length;
+      if (taken > 0) this.#observer.onTaken({ channel: topic, key }, taken);
+    }
     if (malformed.length > 0) {
       this.#observer.onMalformed(topic, malformed.length);
       const fields = { topic, partition, count: malformed.length, first: malformed[0] };
       this.#log.error(fields, 'messages that are no events were skipped');
     }
-    const dropped = messages.length - ours.length;
     if (dropped > 0) this.#observer.onDropped(topic, dropped);
   }
 
@@ -137,7 +151,28 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
   }
 }
 
-function recordOf(channel: string, { key, value }: KafkaMessage): EventRecord | undefined {
-  const event = decodeEvent(value);
-  return event && { channel, key: key?.toString() ?? '', event };
+/** Lanes may share a channel, and a key. */
+function wantedKeys(wanted: readonly ChannelFilter[]): readonly WantedKey[] {
+  const once = new Map(wanted.map(({ channel, key }) => [`${channel} ${key}`, { channel, key }]));
+  return [...once.values()].map((one) => ({ ...one, bytes: Buffer.from(one.key) }));
+}
+
+/** Of a batch: what is wanted of it, the offsets of what has a wanted key but is no event, the number of all others. */
+function eventsOf({ topic, messages }: PartitionBatch, wanted: readonly WantedKey[]): Sorted {
+  const records: EventRecord[] = [];
+  const malformed: string[] = [];
+  let dropped = 0;
+  for (const { key, value, offset } of messages) {
+    const bytes = key ?? NO_KEY;
+    // First the key, as bytes: what is not wanted is not read.
+    const found = wanted.find((one) => one.bytes.equals(bytes));
+    if (!found) {
+      dropped++;
+      continue;
+    }
+    const event = decodeEvent(value);
+    if (event) records.push({ channel: topic, key: found.key, event });
+    else malformed.push(offset);
+  }
+  return { records, malformed, dropped };
 }

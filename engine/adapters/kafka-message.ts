@@ -4,12 +4,18 @@
 import { EVENT_SOURCES, type EventSource, type TriggerEvent } from '../model/event.ts';
 import { parseDatasetId, parseUserId } from '../model/ids.ts';
 import { parseJson, stringifyJson } from '../model/json.ts';
+import { plainEvent } from './plain-event.ts';
 
 export const encodeEvent = ({ eventID, userID, datasetID, source }: TriggerEvent): string =>
   stringifyJson({ eventID, userID, datasetID, source });
 
 /** Undefined when it is no event. */
 export function decodeEvent(value: Buffer | null): TriggerEvent | undefined {
+  return value === null ? undefined : (plainEvent(value) ?? parsedEvent(value));
+}
+
+/** However it is spelled. */
+export function parsedEvent(value: Buffer): TriggerEvent | undefined {
   const found = parsed(value);
   if (typeof found !== 'object' || found === null) return undefined;
   const { eventID, userID: user, datasetID: dataset, source } = found as Record<string, unknown>;
@@ -19,9 +25,9 @@ export function decodeEvent(value: Buffer | null): TriggerEvent | undefined {
   return { eventID, userID, datasetID, source };
 }
 
-function parsed(value: Buffer | null): unknown {
+function parsed(value: Buffer): unknown {
   try {
-    return value === null ? undefined : parseJson(value.toString());
+    return parseJson(value.toString());
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
