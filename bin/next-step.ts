@@ -3,6 +3,7 @@
 import { Failure, kindOf } from '../engine/failure.ts';
 import { ApiError } from './client/api-error.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import { CannotListen } from './listeners.ts';
 
 const START = "'longshore up' starts one on this machine, 'longshore serve --config FILE' the one of a configuration";
 const TOKEN =
@@ -11,6 +12,9 @@ const TOKEN =
 const ADMIN_TOKEN =
   'give --admin-token T or the variable LONGSHORE_ADMIN_TOKEN (containerCore.authentication.adminToken of the ' +
   "configuration), or --data DIR of a running 'longshore up'";
+
+const OTHER_PORTS_UP = 'end what uses them, or give --port-base N: five ports from N are taken for this run';
+const OTHER_PORTS = 'end what uses them, or choose others in the configuration';
 
 /** Commands that talk to a running server as a user, or as an administrator. */
 const OF_USERS = ['upload', 'watch', 'datasets'];
@@ -21,6 +25,7 @@ export function nextStep(command: string, error: unknown): string | undefined {
   const ofAdministrators = OF_ADMINISTRATORS.includes(command);
   if (error instanceof ConfigurationError)
     return "mend the file; 'longshore config check FILE' looks at it again, 'longshore config schema' documents every key";
+  if (error instanceof CannotListen) return command === 'up' ? OTHER_PORTS_UP : OTHER_PORTS;
   if (error instanceof ApiError) return afterAnswer(error.status, ofUsers, ofAdministrators);
   if (error instanceof Failure && error.unreachable) {
     if (ofUsers || ofAdministrators) return `is it running, and is that its address? ${START}`;

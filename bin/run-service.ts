@@ -15,6 +15,7 @@ import type { Clock } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import { EXIT } from './command.ts';
 import { type Addresses, compose, type Service } from './compose.ts';
+import { demandAddresses, listenersOf } from './listeners.ts';
 import { LiveSettings } from './live-settings.ts';
 import { Reloading, type SettingsFile } from './reloading.ts';
 import { heedTuningSignals } from './tuning-signals.ts';
@@ -68,6 +69,7 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
   scope.use('process metrics', observeProcess(metrics, clock));
   let service: Service;
   try {
+    await demandAddresses(listenersOf(configuration));
     const vital = vitalDependencies(configuration, { clock, log });
     await waitForDependencies(vital, { waitMs: configuration.containerCore.startupWaitMs, clock, log }, signal);
     const parts = { clock, log, metrics, env, scratchDir, mailDir, live, settings };

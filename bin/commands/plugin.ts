@@ -16,6 +16,7 @@ import { unlessAborted } from '../../engine/wait.ts';
 import { parse } from '../arguments.ts';
 import { type Command, EXIT } from '../command.ts';
 import { ConfigurationError } from '../configuration-error.ts';
+import { demandAddresses } from '../listeners.ts';
 import { pluginHost } from '../plugin-host.ts';
 import { tellReady } from '../service-manager.ts';
 import { UsageError } from '../usage-error.ts';
@@ -60,12 +61,13 @@ export const plugin: Command = {
     let ready = false;
     const scratch = workspace(config, id);
     const own = settings ? { pluginHost: settings } : {};
+    const address = { host: settings?.bindHost ?? containerCore.http.bindHost, port: entry.server.port };
+    await demandAddresses([{ name: 'pluginHost', ...address }]);
     const host = await pluginHost(
       { containerCore, installer, ...own },
       {
         plugins: [id],
-        host: settings?.bindHost ?? containerCore.http.bindHost,
-        port: entry.server.port,
+        ...address,
         env: io.env,
         workspace: settings?.workspace ?? scratch,
       },
