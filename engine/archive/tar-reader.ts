@@ -11,7 +11,7 @@ import { archiveFault } from './archive-fault.ts';
 import { checkEntryPath, EntryNames, quoteEntry } from './entry-path.ts';
 import { InflateBudget } from './inflate-budget.ts';
 
-const CHUNK_BYTES = 64 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 /** What a tar may spend beside its files: headers with long names, padding, empty records at the end. */
 const OVERHEAD_PER_ENTRY_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 1024 * 1024;

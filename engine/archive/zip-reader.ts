@@ -1,5 +1,5 @@
-// Reads a zip from a local file: first the whole directory is checked, then bodies are inflated one after the other and
-// compared with what the directory said. For worker threads: small entries are read and inflated in one blocking go.
+// Reads a zip from a local file: first the whole directory is checked, then bodies are inflated and compared with
+// what the directory said. For worker threads: small entries are read and inflated in one blocking go.
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
@@ -10,6 +10,7 @@ import { detectArchive, MAGIC_BYTES } from './archive-kind.ts';
 import { EntryNames, quoteEntry } from './entry-path.ts';
 import { FILE_CHUNK_BYTES, fileChunks } from './file-chunks.ts';
 import { FileWindow } from './file-window.ts';
+import { inflatedAhead, inflateOptions, type MemberAhead } from './inflate-ahead.ts';
 import { InflateBudget } from './inflate-budget.ts';
 import { type ZipMember, zipMembers } from './zip-directory.ts';
 import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
@@ -35,8 +36,10 @@ export async function* readZip(file: string, options: ReadOptions, signal: Abort
   const members = zipMembers(directory, budget, options.limits.maxEntries, signal);
   const buffer = Buffer.allocUnsafeSlow(FILE_CHUNK_BYTES);
   const archive: OpenArchive = { handle, window: new FileWindow(handle.fd), buffer, budget };
-  for await (const member of members)
-    yield { path: member.path, size: member.size, body: readBody(archive, member, signal) };
+  // Its own bytes: those of the window are used again.
+  const packed = (member: ZipMember): Buffer => Buffer.from(readPackedWhole(archive, member));
+  for await (const next of inflatedAhead(members, WHOLE_BYTES, packed))
+    yield { path: next.member.path, size: next.member.size, body: readBody(archive, next, signal) };
 }
 
 function checkStart(start: Buffer): void {
@@ -69,13 +72,16 @@ interface OpenArchive {
   readonly budget: InflateBudget;
 }
 
-async function* readBody(archive: OpenArchive, member: ZipMember, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* readBody(
+  archive: OpenArchive,
+  { member, inflated }: MemberAhead,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   let crc = 0;
   try {
-    const start = findData(archive.window, member);
     const whole = member.size <= WHOLE_BYTES && member.compressedSize <= WHOLE_BYTES;
-    for await (const chunk of whole ? readWhole(archive, member, start) : readStream(archive, member, start)) {
+    for await (const chunk of whole ? readWhole(archive, member, inflated) : readStream(archive, member)) {
       signal.throwIfAborted();
       bytes += chunk.length;
       if (bytes > member.size) throw lies(member, `holds more than the ${member.size} bytes that it declares`);
@@ -105,22 +111,37 @@ function findData(window: FileWindow, member: ZipMember): number {
   return start;
 }
 
-async function* readWhole(archive: OpenArchive, member: ZipMember, start: number): AsyncGenerator<Uint8Array> {
-  const packed = archive.window.read(start, member.compressedSize);
+function readPackedWhole(archive: OpenArchive, member: ZipMember): Buffer {
+  const packed = archive.window.read(findData(archive.window, member), member.compressedSize);
   if (packed.length < member.compressedSize) throw lies(member, 'is cut off: the archive ends before it');
+  return packed;
+}
+
+async function* readWhole(
+  archive: OpenArchive,
+  member: ZipMember,
+  inflated: Promise<Buffer> | undefined,
+): AsyncGenerator<Uint8Array> {
   // The window is reused by the next entry: stored bytes are copied.
   if (!member.deflated) {
+    const packed = readPackedWhole(archive, member);
     if (packed.length > 0) yield Buffer.from(packed);
     return;
   }
-  const inflated = inflateWhole(packed, member);
-  if (inflated.length > 0) yield inflated;
+  const content = await inflateWhole(archive, member, inflated);
+  if (content.length === 0) return;
+  yield content;
+  // Of a large one, the memory is its own: left to the collector, it piles up.
+  if (inflated && content.buffer instanceof ArrayBuffer) content.buffer.transfer(0);
 }
 
-function inflateWhole(packed: Buffer, member: ZipMember): Buffer {
+async function inflateWhole(
+  archive: OpenArchive,
+  member: ZipMember,
+  inflated: Promise<Buffer> | undefined,
+): Promise<Buffer> {
   try {
-    // One byte more than declared is room enough to notice a lie without inflating it.
-    return inflateRawSync(packed, { chunkSize: Math.max(64, member.size + 1), maxOutputLength: member.size + 1 });
+    return inflated ? await inflated : inflateRawSync(readPackedWhole(archive, member), inflateOptions(member));
   } catch (error) {
     if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
       throw lies(member, `holds more than the ${member.size} bytes that it declares`);
@@ -128,8 +149,8 @@ function inflateWhole(packed: Buffer, member: ZipMember): Buffer {
   }
 }
 
-function readStream(archive: OpenArchive, member: ZipMember, start: number): AsyncIterable<Uint8Array> {
-  const packed = readPacked(archive, member, start);
+function readStream(archive: OpenArchive, member: ZipMember): AsyncIterable<Uint8Array> {
+  const packed = readPacked(archive, member, findData(archive.window, member));
   return member.deflated ? zlibChunks(createInflateRaw({ chunkSize: ZLIB_CHUNK_BYTES }), packed) : packed;
 }
 

@@ -1,23 +1,30 @@
-// Archives of random trees, written by us and read by the usual programs, which know nothing of blocks.
+// Archives of random trees, written by us and read by the usual programs, which know nothing of blocks, and the other way round.
 
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { openPromise } from 'yauzl';
+import { ZipFile } from 'yazl';
 import type { ArchiveSource } from '../../../engine/archive/archive-entry.ts';
 import { BLOCK_BYTES } from '../../../engine/archive/block-deflater.ts';
+import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../../engine/archive/tar-writer.ts';
+import { unpackTo } from '../../../engine/archive/unpack.ts';
+import { readZip } from '../../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
 
 const signal = new AbortController().signal;
 const run = promisify(execFile);
 const UNZIP = '/usr/bin/unzip';
+const ZIP = '/usr/bin/zip';
 
 type Tree = Readonly<Record<string, Buffer>>;
 
@@ -62,6 +69,46 @@ t.test('a tar.gz is read by tar', async (t) => {
     { numRuns: 25 },
   );
 });
+
+t.test('what zip, yazl and GNU tar pack is unpacked as it was', async (t) => {
+  const dir = await tempDir(t);
+  await fc.assert(
+    fc.asyncProperty(trees, async (tree) => {
+      const from = join(dir, 'from');
+      for (const [path, content] of Object.entries(tree)) {
+        await mkdir(join(from, path, '..'), { recursive: true });
+        await writeFile(join(from, path), content);
+      }
+      const archives = await packedByOthers(dir, from, tree);
+      for (const archive of archives) {
+        const out = join(dir, 'out');
+        await mkdir(out);
+        const options = { limits: { maxTotalBytes: 1e9, maxFileBytes: 1e9, maxEntries: 1000 } };
+        const read = archive.endsWith('.tgz') ? readTarGz : readZip;
+        const files = await unpackTo(out, read(archive, options, signal), signal);
+        t.equal(files.length, Object.keys(tree).length);
+        t.ok(same(await readTree(out), tree), archive);
+        await rm(out, { recursive: true });
+        await rm(archive);
+      }
+      await rm(from, { recursive: true });
+    }),
+    { numRuns: 20 },
+  );
+});
+
+/** By yazl without known sizes, which makes it write data descriptors; by zip where it is installed; by GNU tar. */
+async function packedByOthers(dir: string, from: string, tree: Tree): Promise<readonly string[]> {
+  const [yazl, zip, tarGz] = [join(dir, 'yazl.zip'), join(dir, 'zip.zip'), join(dir, 'tar.tgz')];
+  const written = new ZipFile();
+  for (const path of Object.keys(tree)) written.addReadStream(createReadStream(join(from, path)), path);
+  written.end();
+  await pipeline(written.outputStream as Readable, createWriteStream(yazl));
+  await run('tar', ['-C', from, '-czf', tarGz, '.']);
+  if (!existsSync(ZIP)) return [yazl, tarGz];
+  await run(ZIP, ['-qr', zip, '.'], { cwd: from });
+  return [yazl, tarGz, zip];
+}
 
 /** As files on disk, or as streams of odd chunks. */
 async function sources(dir: string, tree: Tree, local: boolean): Promise<readonly ArchiveSource[]> {
