@@ -89,7 +89,7 @@ export class ClaimedRows {
       if (rows.length === 0) return 'idle';
       const ids = rows.map((row) => row.id);
       const taken = !signal.aborted && (await this.#taken(from.table, handle, rows, signal));
-      if (taken) await this.#db.query(`delete from ${from.table} where id = any($1)`, [ids]);
+      if (taken) await this.#db.query(`delete from ${from.table} where id = any($1)`, [ids], `taken-${from.table}`);
       else await this.#giveBack(from.table, consumer, ids);
       return taken ? 'handled' : 'failed';
     } catch (err) {

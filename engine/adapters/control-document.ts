@@ -7,6 +7,7 @@ import { type ControlRows, controlRows } from './control-rows.ts';
 import { storedVisibility } from './dataset-document.ts';
 import type { Sql } from './postgres.ts';
 import { SqlParameters } from './sql-parameters.ts';
+import { statementName } from './statement-name.ts';
 import { storableText } from './storable-text.ts';
 
 export interface ControlTarget {
@@ -25,12 +26,10 @@ export async function writeControlDocument(
 ): Promise<boolean> {
   const tables = controlRows(document.metadata);
   const parameters = new SqlParameters();
-  const replaced = await sql.query(
-    `with ${upserts(target, document, token, parameters).join(',\n')},
+  const text = `with ${upserts(target, document, token, parameters).join(',\n')},
      ${removals(target, tables).join(',\n')}
-     select dataset_id from upserted`,
-    parameters.values,
-  );
+     select dataset_id from upserted`;
+  const replaced = await sql.query(text, parameters.values, statementName(text));
   if (replaced.length === 0) return false;
   await insertRows(sql, target, document, tables);
   return true;
@@ -95,7 +94,10 @@ const removals = ({ schema }: ControlTarget, tables: readonly ControlRows[]): st
     ({ table }, n) => `r${n} as (delete from ${schema}.${table} r using upserted u where r.dataset_id = u.dataset_id)`,
   );
 
-/** A statement of its own, since one cannot put a row where it removes one. */
+/**
+ * A statement of its own, since one cannot put a row where it removes one. It names every table, those without rows too,
+ * so that it has one text and is planned once: its planning takes longer than it does.
+ */
 async function insertRows(
   sql: Sql,
   { schema }: ControlTarget,
@@ -104,17 +106,16 @@ async function insertRows(
 ): Promise<void> {
   const parameters = new SqlParameters();
   const id = parameters.add(dataset, 'text');
-  const inserts = tables
-    .filter(({ rows }) => rows.length > 0)
-    .map(({ table, columns, rows }, n) => {
-      const arrays = Object.values(columns).map((type, at) =>
-        parameters.add(
-          rows.map((row) => row[at]),
-          type,
-        ),
-      );
-      return `i${n} as (insert into ${schema}.${table} (dataset_id, ${Object.keys(columns).join(', ')})
+  const inserts = tables.map(({ table, columns, rows }, n) => {
+    const arrays = Object.values(columns).map((type, at) =>
+      parameters.add(
+        rows.map((row) => row[at]),
+        type,
+      ),
+    );
+    return `i${n} as (insert into ${schema}.${table} (dataset_id, ${Object.keys(columns).join(', ')})
         select ${id}, x.* from unnest(${arrays.join(', ')}) x)`;
-    });
-  await sql.query(`with ${inserts.join(',\n')} ${summarise(schema, id)}`, parameters.values);
+  });
+  const text = `with ${inserts.join(',\n')} ${summarise(schema, id)}`;
+  await sql.query(text, parameters.values, statementName(text));
 }

@@ -10,6 +10,7 @@ import { summarise, writeControlDocument } from './control-document.ts';
 import { type ControlStateRow, controlState, controlStateColumns } from './control-state.ts';
 import { type Postgres, quoteIdentifier, type Sql } from './postgres.ts';
 import { SqlParameters } from './sql-parameters.ts';
+import { statementName } from './statement-name.ts';
 import { storableText } from './storable-text.ts';
 
 export interface InstallTargetOptions {
@@ -18,6 +19,8 @@ export interface InstallTargetOptions {
   /** The control schema; named in every statement, because targets with different schemas may share a pool. */
   readonly schema: string;
 }
+
+const LOCK = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 
 export class PostgresInstallTarget implements InstallTarget {
   readonly id: TargetId;
@@ -36,7 +39,7 @@ export class PostgresInstallTarget implements InstallTarget {
     const target = { id: this.id, displayName: this.#displayName, schema: this.#schema };
     await this.#db.transaction(async (sql) => {
       // A statement of its own: the next one must see what a target of the same schema has just committed.
-      await sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${this.#schema} ${document.dataset}`]);
+      await sql.query(LOCK, [`${this.#schema} ${document.dataset}`], 'control-lock');
       if (!(await writeControlDocument(sql, target, document, token))) throw this.#leaseLost(document.dataset);
     }, signal);
   }
@@ -44,12 +47,10 @@ export class PostgresInstallTarget implements InstallTarget {
   async state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState> {
     signal.throwIfAborted();
     const s = this.#schema;
-    const [row] = await this.#db.query<ControlStateRow>(
-      `select ${controlStateColumns(s)}
+    const text = `select ${controlStateColumns(s)}
        from ${s}.dataset_install i join ${s}.dataset d on d.dataset_id = i.dataset_id
-       where i.dataset_id = $1 and i.target_id = $2`,
-      [dataset, this.id],
-    );
+       where i.dataset_id = $1 and i.target_id = $2`;
+    const [row] = await this.#db.query<ControlStateRow>(text, [dataset, this.id], statementName(text));
     return row ? controlState(row) : { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
   }
 
@@ -197,6 +198,7 @@ export class PostgresInstallTarget implements InstallTarget {
 }
 
 async function taken(sql: Sql, ctes: readonly string[], parameters: SqlParameters): Promise<boolean> {
-  const rows = await sql.query(`with ${ctes.join(',\n')} select dataset_id from taken`, parameters.values);
+  const text = `with ${ctes.join(',\n')} select dataset_id from taken`;
+  const rows = await sql.query(text, parameters.values, statementName(text));
   return rows.length > 0;
 }

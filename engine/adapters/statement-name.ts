@@ -1,5 +1,5 @@
-// Names for statements that are run often on the cache DB, so that each connection plans them once: half the time of a
-// small statement is its planning. Only for texts of a bounded number of shapes, since a connection keeps each.
+// Names for statements that are run often, so that each connection plans them once: half the time of a small statement
+// is its planning. Only for texts of a bounded number of shapes, since a connection keeps each.
 
 import { createHash } from 'node:crypto';
 

@@ -18,6 +18,7 @@ import { insertFiles } from './dataset-files.ts';
 import { fence, leaseLost } from './lease-fence.ts';
 import type { Postgres, Sql } from './postgres.ts';
 import { SqlParameters } from './sql-parameters.ts';
+import { statementName } from './statement-name.ts';
 import { storableJson } from './storable-text.ts';
 
 export interface UploadsOptions {
@@ -91,7 +92,8 @@ export class PostgresUploads implements Uploads {
 
   async #accept(sql: Sql, upload: AcceptedUpload): Promise<void> {
     const parameters = new SqlParameters();
-    const rows = await sql.query(acceptStatement(upload, this.#options.instance, parameters), parameters.values);
+    const text = acceptStatement(upload, this.#options.instance, parameters);
+    const rows = await sql.query(text, parameters.values, statementName(text));
     if (rows.length === 0) throw gone(upload.dataset);
     const { dataset, owner, eventId } = upload;
     await this.#options.enqueueJobs(sql, [{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
