@@ -1,7 +1,14 @@
 // What the object store holds of one dataset, told from the listing of its keys: which objects there are, in which
 // version. Grouping a listing of the whole bucket holds one dataset at a time.
 
-import { type DatasetAddress, type DatasetObject, datasetPrefix, parseKey } from '../../engine/model/object-key.ts';
+import {
+  type DatasetAddress,
+  type DatasetObject,
+  datasetPrefix,
+  type ObjectKey,
+  parseKey,
+  parseKeyBelow,
+} from '../../engine/model/object-key.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 
 export interface StoredDataset extends DatasetAddress {
@@ -31,24 +38,66 @@ export async function storedDataset(
  */
 export async function* storedDatasets(
   listing: AsyncIterable<ObjectInfo>,
-  onStray: (key: string) => void = () => {},
+  onStray?: OnStray,
 ): AsyncGenerator<StoredDataset, void, undefined> {
-  let group: Gathering | undefined;
+  const grouping = new Grouping(onStray);
   for await (const info of listing) {
-    const key = parseKey(info.key);
-    if (key === 'foreign') continue;
-    if (key === undefined) {
-      onStray(info.key);
-      continue;
-    }
-    if (group && (group.owner !== key.owner || group.dataset !== key.dataset)) {
-      yield group;
-      group = undefined;
-    }
-    group ??= gathering(key);
-    add(group, key, info);
+    const ended = grouping.add(info);
+    if (ended) yield ended;
   }
-  if (group) yield group;
+  const last = grouping.end();
+  if (last) yield last;
+}
+
+/** As {@link storedDatasets}, with the datasets that end on a page of the listing at once. */
+export async function* storedDatasetPages(
+  pages: AsyncIterable<readonly ObjectInfo[]>,
+  onStray?: OnStray,
+): AsyncGenerator<readonly StoredDataset[], void, undefined> {
+  const grouping = new Grouping(onStray);
+  for await (const page of pages) {
+    const ended: StoredDataset[] = [];
+    for (const info of page) {
+      const one = grouping.add(info);
+      if (one) ended.push(one);
+    }
+    if (ended.length > 0) yield ended;
+  }
+  const last = grouping.end();
+  if (last) yield [last];
+}
+
+type OnStray = (key: string) => void;
+
+/** What is known of the dataset whose keys come now. */
+class Grouping {
+  readonly #onStray: OnStray;
+  #group: Gathering | undefined;
+  #prefix = '';
+
+  constructor(onStray: OnStray = () => {}) {
+    this.#onStray = onStray;
+  }
+
+  /** The dataset that ended before this object, if one did. */
+  add(info: ObjectInfo): StoredDataset | undefined {
+    if (this.#group && info.key.startsWith(this.#prefix)) {
+      add(this.#group, parseKeyBelow(this.#group, info.key), info);
+      return undefined;
+    }
+    const key = parseKey(info.key);
+    if (key === undefined) this.#onStray(info.key);
+    if (key === undefined || key === 'foreign') return undefined;
+    const ended = this.#group;
+    this.#group = gathering(key);
+    this.#prefix = datasetPrefix(key);
+    add(this.#group, key, info);
+    return ended;
+  }
+
+  end(): StoredDataset | undefined {
+    return this.#group;
+  }
 }
 
 /** Everything of the dataset that we know what it is. */
@@ -82,11 +131,7 @@ const gathering = ({ owner, dataset }: DatasetAddress): Gathering => ({
 
 const FOLDERS = { raw: 'raw', documents: 'documents', datasetProperties: 'properties' } as const;
 
-function add(
-  group: Gathering,
-  key: Exclude<ReturnType<typeof parseKey>, 'foreign' | undefined>,
-  info: ObjectInfo,
-): void {
+function add(group: Gathering, key: ObjectKey, info: ObjectInfo): void {
   switch (key.kind) {
     case 'object':
       group.objects[key.object] = info;

@@ -20,7 +20,7 @@ import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Clock } from '../../engine/time.ts';
 import { inParallel } from '../dataset/site-targets.ts';
-import { storedDataset, storedDatasets } from '../dataset/stored-dataset.ts';
+import { storedDataset, storedDatasetPages } from '../dataset/stored-dataset.ts';
 import { readMetadata } from '../dataset/stored-documents.ts';
 import { JobBatch } from '../jobs/job-batch.ts';
 import { type MergedDataset, mergeInStoreOrder } from './merge-in-store-order.ts';
@@ -137,25 +137,33 @@ export class Reconciler {
     };
     try {
       for await (const merged of this.#merge(targets, tally, draft, signal)) {
-        const verdict = decide(merged, context);
-        tally.add(merged, verdict.kind === 'absent');
-        draft.listed = tally.listed;
-        draft.reconciled = batch.handedOver;
-        if (merged.stored) this.#metrics.count('listed', 1);
-        if (verdict.kind === 'malformed') this.#malformed(merged, draft);
-        if (verdict.kind === 'absent' && kind === 'full') this.#metrics.count('absent', 1);
-        if (verdict.kind !== 'reconcile') continue;
-        this.#log.debug({ dataset: merged.dataset, owner: merged.owner, why: verdict.reason }, 'not in step');
-        if (!verdict.newMetadata) await batch.add(merged);
-        else if (unread.push({ owner: merged.owner, dataset: merged.dataset }) >= batch.size) await read();
+        for (const one of merged) {
+          const verdict = decide(one, context);
+          tally.add(one, verdict.kind === 'absent');
+          if (verdict.kind === 'in-sync') continue;
+          if (verdict.kind === 'malformed') this.#malformed(one, draft);
+          if (verdict.kind === 'absent' && kind === 'full') this.#metrics.count('absent', 1);
+          if (verdict.kind !== 'reconcile') continue;
+          this.#log.debug({ dataset: one.dataset, owner: one.owner, why: verdict.reason }, 'not in step');
+          if (!verdict.newMetadata) await batch.add(kept(one));
+          else if (unread.push(kept(one)) >= batch.size) await read();
+        }
+        this.#tell(draft, tally, batch);
       }
       await read();
       await batch.flush();
     } finally {
-      draft.reconciled = batch.handedOver;
+      this.#tell(draft, tally, batch);
       this.#metrics.count('reconciled', batch.handedOver);
     }
     return tally;
+  }
+
+  /** How far it has come. */
+  #tell(draft: Draft, { listed }: ReconcilerTally, { handedOver }: JobBatch): void {
+    this.#metrics.count('listed', listed - draft.listed);
+    draft.listed = listed;
+    draft.reconciled = handedOver;
   }
 
   async #delete(
@@ -176,14 +184,15 @@ export class Reconciler {
       }
     };
     try {
-      for await (const merged of this.#merge(targets, tally, draft, signal)) {
-        const absent = decide(merged, context).kind === 'absent';
-        tally.add(merged, absent);
-        if (!absent) continue;
-        draft.braked = tally.exceeds(first);
-        if (draft.braked !== undefined) break;
-        if (candidates.push({ owner: merged.owner, dataset: merged.dataset }) >= batch.size) await handOver();
-      }
+      merging: for await (const merged of this.#merge(targets, tally, draft, signal))
+        for (const one of merged) {
+          const absent = decide(one, context).kind === 'absent';
+          tally.add(one, absent);
+          if (!absent) continue;
+          draft.braked = tally.exceeds(first);
+          if (draft.braked !== undefined) break merging;
+          if (candidates.push(kept(one)) >= batch.size) await handOver();
+        }
       if (draft.braked === undefined) {
         await handOver();
         await batch.flush();
@@ -202,7 +211,7 @@ export class Reconciler {
     tally: ReconcilerTally,
     draft: Draft,
     signal: AbortSignal,
-  ): AsyncIterable<MergedDataset> {
+  ): AsyncIterable<readonly MergedDataset[]> {
     const { store, index } = this.#ports;
     const leaveOut = (target: TargetId, error: unknown): void => {
       targets.delete(target);
@@ -212,7 +221,7 @@ export class Reconciler {
       this.#log[level]({ target, err: messageOf(error) }, 'an install target is left out of this run');
     };
     const stray = (key: string): void => this.#log.debug({ key }, 'an object that belongs to no dataset');
-    const stored = storedDatasets(store.list('', {}, signal), stray);
+    const stored = storedDatasetPages(store.pages('', {}, signal), stray);
     return mergeInStoreOrder({ stored, cache: index, targets: new Map(targets) }, leaveOut, signal);
   }
 
@@ -256,3 +265,10 @@ export class Reconciler {
     this.#log.error({ owner, dataset }, 'the listing of the object store lacks a dataset that is there');
   }
 }
+
+/** In text of its own: what the streams give is part of the text of a whole page, which would be kept with it. */
+const kept = ({ owner, dataset }: DatasetAddress): DatasetAddress => ({
+  owner: copyOf(owner),
+  dataset: copyOf(dataset),
+});
+const copyOf = <Text extends string>(text: Text): Text => Buffer.from(text).toString() as Text;

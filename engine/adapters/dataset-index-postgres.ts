@@ -3,8 +3,8 @@
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../model/object-key.ts';
-import type { DatasetIndex, IndexedDataset, RetiredDataset, RetiredState } from '../ports/dataset-index.ts';
-import { parseDatasetLines } from './dataset-line.ts';
+import type { DatasetIndex, IndexedDataset, PageRows, RetiredDataset, RetiredState } from '../ports/dataset-index.ts';
+import { DatasetLines } from './dataset-line.ts';
 import type { Postgres } from './postgres.ts';
 
 /** Word for word the expression of the index dataset_store_order. */
@@ -12,7 +12,7 @@ const STORE_ORDER = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C
 
 /** Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that sorts what is left. */
 const PAGE = `
-  select string_agg(line, E'\\n') as lines from (
+  select string_agg(line, E'\\n') as lines, count(*)::integer as length from (
     select d.line from dataset d where ${STORE_ORDER} > (select $1::text) and d.state <> 'receiving'
     order by ${STORE_ORDER} limit (select $2::bigint)) page`;
 
@@ -27,6 +27,11 @@ const RETIRED = `
 const BEGIN_PRUNING = `
   update dataset set state = 'pruning', row_version = row_version + 1
   where dataset_id = $1 and state = 'deleted' returning dataset_id`;
+
+interface PageRow {
+  readonly lines: string | null;
+  readonly length: number;
+}
 
 interface RetiredRow {
   readonly dataset_id: DatasetId;
@@ -46,12 +51,12 @@ export class PostgresDatasetIndex implements DatasetIndex {
     after: DatasetAddress | undefined,
     limit: number,
     signal: AbortSignal,
-  ): Promise<readonly IndexedDataset[]> {
+  ): Promise<PageRows<IndexedDataset>> {
     signal.throwIfAborted();
     // Every address is greater than the empty text.
     const from = after ? datasetPrefix(after) : '';
-    const [page] = await this.#db.query<{ lines: string | null }>(PAGE, [from, limit], 'dataset-index-page');
-    return parseDatasetLines(page?.lines ?? null);
+    const [page] = await this.#db.query<PageRow>(PAGE, [from, limit], 'dataset-index-page');
+    return new DatasetLines(page?.lines ?? null, page?.length ?? 0);
   }
 
   async retired(

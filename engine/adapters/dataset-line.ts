@@ -7,70 +7,125 @@
 import { defect } from '../failure.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetState, ImportStatus, UploadStatus } from '../model/status.ts';
-import type { ObjectVersion, SyncPart } from '../ports/catalog.ts';
-import type { IndexedDataset } from '../ports/dataset-index.ts';
+import type { ObjectVersion } from '../ports/catalog.ts';
+import type { IndexedDataset, PageRows } from '../ports/dataset-index.ts';
 
 type Shared = Pick<IndexedDataset, 'state' | 'type' | 'installTargets' | 'upload' | 'import'>;
 
-/** Different shared parts that are remembered while a page is read. */
-const REMEMBERED = 1_000;
+/** Rows of a page, read from its text one by one: what is made of a line lives no longer than it is looked at. */
+export class DatasetLines implements PageRows<IndexedDataset> {
+  readonly length: number;
+  readonly #lines: string;
+  /** Of the line read last; the next one's are often the same. */
+  #owner = '';
+  #rest = '';
+  #shared: Shared | undefined;
 
-/**
- * Reads lines that are separated by newlines.
- * @param lines null for none
- */
-export function parseDatasetLines(lines: string | null): readonly IndexedDataset[] {
-  const datasets: IndexedDataset[] = [];
-  if (lines === null) return datasets;
-  const shared = new Map<string, Shared>();
-  for (let start = 0; start <= lines.length; ) {
-    const newline = lines.indexOf('\n', start);
-    const end = newline < 0 ? lines.length : newline;
-    datasets.push(parseLine(lines, start, end, shared));
-    start = end + 1;
+  /** @param lines separated by newlines; null for none */
+  constructor(lines: string | null, length: number) {
+    this.#lines = lines ?? '';
+    this.length = length;
   }
-  return datasets;
+
+  /** The last one costs no more than itself. */
+  at(place: number): IndexedDataset | undefined {
+    if (place !== -1) return [...this].at(place);
+    return this.length === 0 ? undefined : this.#read(this.#lines.lastIndexOf('\n') + 1, this.#lines.length);
+  }
+
+  *[Symbol.iterator](): ArrayIterator<IndexedDataset> {
+    let start = 0;
+    for (let n = 0; n < this.length; n++) {
+      const newline = this.#lines.indexOf('\n', start);
+      const end = newline < 0 ? this.#lines.length : newline;
+      yield this.#read(start, end);
+      start = end + 1;
+    }
+  }
+
+  #read(start: number, end: number): IndexedDataset {
+    const lines = this.#lines;
+    const fields = new Fields(lines, start, end);
+    if (!lines.startsWith(this.#owner, start) || lines.charCodeAt(start + this.#owner.length) !== TAB)
+      this.#owner = lines.slice(start, fields.end());
+    fields.at = start + this.#owner.length + 1;
+    const dataset = fields.next();
+    const sync = syncOf(fields.version(), fields.version(), fields.version());
+    const { state, type, installTargets, upload, import: imported } = this.#sharedAt(fields.at, end);
+    const owner = this.#owner as UserId;
+    return { owner, dataset: dataset as DatasetId, state, type, installTargets, upload, import: imported, sync };
+  }
+
+  #sharedAt(at: number, end: number): Shared {
+    if (this.#shared && this.#rest.length === end - at && this.#lines.startsWith(this.#rest, at)) return this.#shared;
+    this.#rest = this.#lines.slice(at, end);
+    this.#shared = parseShared(this.#rest);
+    return this.#shared;
+  }
 }
 
-function parseLine(lines: string, start: number, end: number, shared: Map<string, Shared>): IndexedDataset {
-  let at = start;
-  const field = (): string => {
-    const tab = lines.indexOf('\t', at);
-    if (tab < 0 || tab >= end) throw defect(`a dataset's line has too few fields: ${lines.slice(start, end)}`);
-    const value = lines.slice(at, tab);
-    at = tab + 1;
-    return value;
-  };
-  const owner = field() as UserId;
-  const dataset = field() as DatasetId;
-  const sync: Partial<Record<SyncPart, ObjectVersion>> = {};
-  const meta = version(field(), field());
-  if (meta) sync.meta = meta;
-  const data = version(field(), field());
-  if (data) sync.data = data;
-  const shares = version(field(), field());
-  if (shares) sync.shares = shares;
-  const rest = lines.slice(at, end);
-  const { state, type, installTargets, upload, import: imported } = shared.get(rest) ?? parseShared(rest, shared);
-  return { owner, dataset, state, type, installTargets, upload, import: imported, sync };
+/** The fields of one line, one after the other. */
+class Fields {
+  readonly #lines: string;
+  readonly #start: number;
+  readonly #end: number;
+  /** Where the next one begins. */
+  at: number;
+
+  constructor(lines: string, start: number, end: number) {
+    this.#lines = lines;
+    this.#start = start;
+    this.#end = end;
+    this.at = start;
+  }
+
+  /** Where the tab is that ends the next one. */
+  end(): number {
+    const tab = this.#lines.indexOf('\t', this.at);
+    if (tab >= 0 && tab < this.#end) return tab;
+    throw defect(`a dataset's line has too few fields: ${this.#lines.slice(this.#start, this.#end)}`);
+  }
+
+  next(): string {
+    const end = this.end();
+    const field = this.#lines.slice(this.at, end);
+    this.at = end + 1;
+    return field;
+  }
+
+  /** Two fields; undefined where the part was never synced. */
+  version(): ObjectVersion | undefined {
+    const end = this.end();
+    const isNone = end === this.at;
+    let modifiedMs = 0;
+    for (let at = this.at; at < end; at++) modifiedMs = modifiedMs * 10 + this.#lines.charCodeAt(at) - ZERO;
+    this.at = end + 1;
+    const etag = this.next();
+    return isNone ? undefined : { modified: new Date(modifiedMs), etag: unescaped(etag) };
+  }
 }
 
-/** Undefined where the part was never synced. */
-const version = (modifiedMs: string, etag: string): ObjectVersion | undefined =>
-  modifiedMs === '' ? undefined : { modified: new Date(Number(modifiedMs)), etag: unescaped(etag) };
+const [TAB, ZERO] = [9, 48];
 
-function parseShared(rest: string, shared: Map<string, Shared>): Shared {
+function syncOf(
+  meta: ObjectVersion | undefined,
+  data: ObjectVersion | undefined,
+  shares: ObjectVersion | undefined,
+): IndexedDataset['sync'] {
+  if (meta && !data && !shares) return { meta };
+  return { ...(meta && { meta }), ...(data && { data }), ...(shares && { shares }) };
+}
+
+function parseShared(rest: string): Shared {
   const [state, name, version, upload, imported, ...targets] = rest.split('\t').map(unescaped);
   if (imported === undefined) throw defect(`a dataset's line has too few fields at its end: ${rest}`);
-  const parsed: Shared = {
+  return {
     state: state as DatasetState,
     type: { name: name as string, version: version as string },
     installTargets: targets as TargetId[],
     upload: upload as UploadStatus,
     import: imported as ImportStatus,
   };
-  if (shared.size < REMEMBERED) shared.set(rest, parsed);
-  return parsed;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };

@@ -62,6 +62,14 @@ export class DirectoryReader implements ObjectReader {
     options: { readonly after?: string },
     signal: AbortSignal,
   ): AsyncGenerator<ObjectInfo, void, undefined> {
+    for await (const page of this.pages(prefix, options, signal)) yield* page;
+  }
+
+  async *pages(
+    prefix: string,
+    options: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
     try {
       // A folder that is away, as of a disk that is not mounted, must not look like one without objects.
       await demandFolder(this.#objects);
@@ -69,7 +77,7 @@ export class DirectoryReader implements ObjectReader {
         // Removed between the listing and the look at it: not there.
         const infos = await Promise.all(keys.map((key) => statObject(key, join(this.#objects, key))));
         signal.throwIfAborted();
-        for (const info of infos) if (info) yield info;
+        yield infos.filter((info) => info !== undefined);
       }
     } catch (error) {
       throw storeFault(error, `listing ${prefix}`);

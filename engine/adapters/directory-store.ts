@@ -85,6 +85,14 @@ export class DirectoryStore implements ObjectStore {
     return this.#reader.list(prefix, options, signal);
   }
 
+  pages(
+    prefix: string,
+    options: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ObjectInfo[]> {
+    return this.#reader.pages(prefix, options, signal);
+  }
+
   async put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
     let staged: StagedObject | undefined;
     try {

@@ -1,9 +1,10 @@
 // One page of a listing (ListObjectsV2). Pages follow each other by the last key and not by the store's tokens, which may
-// expire. Keys come percent-encoded, so that any byte survives XML; the text is searched, not parsed: a listing of a
-// million objects is read again and again.
+// expire. Keys come percent-encoded, so that any byte survives XML. The text is scanned (s3-listing-scan.ts) and, where it
+// is not what stores usually write, searched tag by tag.
 
 import { transient } from '../failure.ts';
 import type { ObjectInfo } from '../ports/object-store.ts';
+import { scanListing } from './s3-listing-scan.ts';
 
 export interface ListingPage {
   readonly objects: readonly ObjectInfo[];
@@ -28,6 +29,23 @@ export function parseListing(xml: string, what: string): ListingPage {
   if (!xml.includes('<ListBucketResult') || !xml.includes('</ListBucketResult>'))
     throw transient(`${what}: the answer is no listing; check server`);
   const isEncoded = fieldOf(xml, 'EncodingType', 0, xml.length) === 'url';
+  const isPlain = !isEncoded || !(xml.includes('%') || xml.includes('+'));
+  const scanned = isPlain ? scanListing(xml) : undefined;
+  const { objects, lastKey } = scanned
+    ? { objects: scanned, lastKey: scanned.at(-1)?.key ?? '' }
+    : searchListing(xml, isEncoded, what);
+  if (fieldOf(xml, 'IsTruncated', 0, xml.length) !== 'true') return { objects, next: undefined };
+  if (objects.length === 0) throw transient(`${what}: an empty page that is not the last`);
+  const bytes = isEncoded ? bytesOf(lastKey) : Buffer.from(lastKey);
+  return { objects, next: encodeBytes(bytes) as ListingPlace };
+}
+
+/** The objects of any page, found tag by tag. `lastKey` as the page has it. */
+export function searchListing(
+  xml: string,
+  isEncoded: boolean,
+  what: string,
+): { readonly objects: readonly ObjectInfo[]; readonly lastKey: string } {
   const objects: ObjectInfo[] = [];
   let lastKey = '';
   for (let at = xml.indexOf('<Contents>'); at >= 0; ) {
@@ -47,10 +65,7 @@ export function parseListing(xml: string, what: string): ListingPage {
     });
     at = xml.indexOf('<Contents>', end);
   }
-  if (fieldOf(xml, 'IsTruncated', 0, xml.length) !== 'true') return { objects, next: undefined };
-  if (objects.length === 0) throw transient(`${what}: an empty page that is not the last`);
-  const bytes = isEncoded ? bytesOf(lastKey) : Buffer.from(lastKey);
-  return { objects, next: encodeBytes(bytes) as ListingPlace };
+  return { objects, lastKey };
 }
 
 /** An etag without its quotes, and without what a proxy that compresses puts before it. */

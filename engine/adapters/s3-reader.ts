@@ -78,8 +78,7 @@ export class S3Reader implements ObjectReader {
     { after }: { readonly after?: string },
     signal: AbortSignal,
   ): AsyncGenerator<ObjectInfo, void, undefined> {
-    const start = after === undefined ? undefined : placeOf(after);
-    for await (const objects of this.#pages(prefix, start, signal)) {
+    for await (const objects of this.pages(prefix, after === undefined ? {} : { after }, signal)) {
       for (const object of objects) {
         signal.throwIfAborted();
         yield object;
@@ -93,11 +92,12 @@ export class S3Reader implements ObjectReader {
   }
 
   /** While one page is being used, the next is under way. */
-  async *#pages(
+  async *pages(
     prefix: string,
-    start: ListingPlace | undefined,
+    { after }: { readonly after?: string },
     signal: AbortSignal,
   ): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
+    const start = after === undefined ? undefined : placeOf(after);
     using ahead = new JoinedSignal(signal);
     let coming = this.#page(prefix, start, ahead.signal);
     try {
@@ -111,6 +111,7 @@ export class S3Reader implements ObjectReader {
           // Looked at when it is wanted; until then its failure is nobody's.
           coming.catch(() => undefined);
         }
+        signal.throwIfAborted();
         yield objects;
         if (next === undefined) return;
       }

@@ -64,6 +64,14 @@ export class S3Store implements ObjectStore, Disposable {
     return this.#reader.list(prefix, options, signal);
   }
 
+  pages(
+    prefix: string,
+    options: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ObjectInfo[]> {
+    return this.#reader.pages(prefix, options, signal);
+  }
+
   async put(key: string, source: ObjectSource, { size }: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
     try {
       demandAllowedKey(key);

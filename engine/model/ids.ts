@@ -14,6 +14,7 @@ const DATASET_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 const USER_ID = /^[1-9][0-9]{0,18}$/;
 /** Upper bound of a UserId as the contract prints it. */
 const USER_ID_MAX = 9223372036854776000n;
+const USER_ID_DIGITS = 19;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 8 characters hold 62^8 ms, which is 6,900 years; the other 8 hold 47 random bits. */
@@ -27,7 +28,8 @@ export function parseDatasetId(text: string): DatasetId | undefined {
 
 /** The text as a user id, or undefined when it is none (1..9223372036854776000). */
 export function parseUserId(text: string): UserId | undefined {
-  return USER_ID.test(text) && BigInt(text) <= USER_ID_MAX ? (text as UserId) : undefined;
+  if (!USER_ID.test(text) || (text.length === USER_ID_DIGITS && BigInt(text) > USER_ID_MAX)) return undefined;
+  return text as UserId;
 }
 
 /** For ids that the configuration has already checked. */

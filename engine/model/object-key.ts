@@ -55,10 +55,21 @@ export const shareKey = (at: DatasetAddress, recipient: UserId, object: ShareObj
  */
 export function parseKey(key: string): ObjectKey | 'foreign' | undefined {
   if (FOREIGN_PREFIXES.some((prefix) => key.startsWith(prefix))) return 'foreign';
-  const [ownerText = '', datasetText = '', ...tail] = key.split('/');
-  const owner = parseUserId(ownerText);
-  if (!owner || !KEY_DATASET_ID.test(datasetText) || tail.length === 0) return undefined;
-  const at = { owner, dataset: datasetText as DatasetId };
+  const first = key.indexOf('/');
+  const second = key.indexOf('/', first + 1);
+  if (first < 0 || second < 0) return undefined;
+  const owner = parseUserId(key.slice(0, first));
+  const dataset = key.slice(first + 1, second);
+  if (!owner || !KEY_DATASET_ID.test(dataset)) return undefined;
+  return keyBelow({ owner, dataset: dataset as DatasetId }, key.slice(second + 1).split('/'));
+}
+
+/** {@link parseKey} of a key below a dataset that is known already. */
+export const parseKeyBelow = (at: DatasetAddress, key: string): ObjectKey =>
+  keyBelow(at, key.slice(at.owner.length + at.dataset.length + 2).split('/'));
+
+function keyBelow({ owner, dataset }: DatasetAddress, tail: readonly string[]): ObjectKey {
+  const at = { owner, dataset };
   const [first = '', second = '', third = ''] = tail;
   if (tail.length === 1 && isOneOf(DATASET_OBJECTS, first)) return { ...at, kind: 'object', object: first };
   if (tail.length === 2 && second !== '' && isOneOf(FILE_FOLDERS, first))

@@ -23,12 +23,15 @@ export interface InstalledDataset extends DatasetAddress {
   readonly control: ControlState;
 }
 
+/** Rows of a page, of which a database may make each only when it is read; an array is one. */
+export type PageRows<Row> = Pick<readonly Row[], 'length' | 'at' | typeof Symbol.iterator>;
+
 export interface StoreOrdered<Row extends DatasetAddress> {
   /**
-   * Up to `limit` rows (1..1,000) after the given address, in bytewise order of `{owner}/{dataset}/`, which is the order
+   * Up to `limit` rows (1..10,000) after the given address, in bytewise order of `{owner}/{dataset}/`, which is the order
    * of the store's keys. Fewer than `limit` rows = the end.
    */
-  page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<readonly Row[]>;
+  page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<PageRows<Row>>;
 }
 
 /** One per install target, beside its {@link InstallTarget}. */

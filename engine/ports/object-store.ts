@@ -51,6 +51,12 @@ export interface ObjectStore {
   head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined>;
   /** Every object below the prefix in byte order of keys, in constant memory. `after` skips keys up to and including it. */
   list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo>;
+  /** What {@link list} gives, some hundred at a time: for millions of objects, to wait for each alone is most of the time. */
+  pages(
+    prefix: string,
+    options: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ObjectInfo[]>;
   /** Removes in the given order; absent keys are fine. */
   remove(keys: readonly string[], signal: AbortSignal): Promise<void>;
   /** Resolves when the store answers; fails with a `transient` failure that names it otherwise. */

@@ -50,7 +50,7 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
       { set: 'sync', part: 'meta', version: version('one') },
       { set: 'sync', part: 'data', version: version('two') },
     );
-    const page = await index.page(undefined, 10, signal);
+    const page = [...(await index.page(undefined, 10, signal))];
     const byDataset = (a: DatasetAddress, b: DatasetAddress) => (a.dataset < b.dataset ? -1 : 1);
     t.strictSame(
       page,
@@ -84,7 +84,7 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
     await add(known);
     await add(unaccepted, {}, { set: 'state', state: 'receiving' });
     t.strictSame(
-      (await index.page(undefined, 10, signal)).map(({ dataset }) => dataset),
+      Array.from(await index.page(undefined, 10, signal), ({ dataset }) => dataset),
       [known.dataset],
     );
     await uploads.abandon(received.dataset, signal);

@@ -69,6 +69,9 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
         put.push(await store.put(`1/a/${String(put.length).padStart(8, '0')}`, source, {}, signal));
       }
       t.strictSame(await Array.fromAsync(store.list('', {}, signal)), put);
+      t.strictSame((await Array.fromAsync(store.pages('', {}, signal))).flat(), put);
+      const after = put[0]?.key ?? '';
+      t.strictSame((await Array.fromAsync(store.pages('', { after }, signal))).flat(), put.slice(1));
     });
 
     t.test('replaces an object while its old content is being read', async (t) => {

@@ -48,7 +48,7 @@ export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<Store
     const pages: DatasetAddress[][] = [];
     for (let after: DatasetAddress | undefined; ; ) {
       const page = await index.page(after, limit, signal);
-      pages.push(page.map(({ owner, dataset }) => ({ owner, dataset })));
+      pages.push(Array.from(page, ({ owner, dataset }) => ({ owner, dataset })));
       if (page.length < limit) return pages;
       after = page.at(-1);
     }
@@ -72,6 +72,20 @@ export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<Store
     t.strictSame(await paged(index, 1_000), [ORDERED]);
   });
 
+  t.test('a page knows its length and its rows, from both ends', async (t) => {
+    const { index } = await filled(t);
+    const page = await index.page(undefined, 5, signal);
+    const rows = [...page];
+    t.equal(page.length, 5);
+    t.strictSame(
+      [0, 3, 4, 5, -1, -5, -6].map((place) => page.at(place)),
+      [0, 3, 4, 5, -1, -5, -6].map((place) => rows.at(place)),
+    );
+    t.strictSame([...page], rows, 'again');
+    const empty = await index.page(address('9223372036854775807/zz'), 5, signal);
+    t.strictSame([empty.length, [...empty], empty.at(-1)], [0, [], undefined]);
+  });
+
   t.test('pages of any size make the same whole', async (t) => {
     const { index } = await filled(t);
     for (const limit of [1, 2, 3, ORDERED.length]) {
@@ -83,7 +97,8 @@ export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<Store
 
   t.test('a page begins after an address that is not there', async (t) => {
     const { index, remove } = await filled(t);
-    const after = async (text: string) => (await index.page(address(text), 1, signal)).map(({ dataset }) => dataset);
+    const after = async (text: string) =>
+      Array.from(await index.page(address(text), 1, signal), ({ dataset }) => dataset);
     t.strictSame(await after('1/a!'), ['a-b']);
     t.strictSame(await after('1/zzz'), ['0b']);
     t.strictSame(await after('11/a'), ['0c']);

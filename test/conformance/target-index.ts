@@ -26,7 +26,7 @@ export function targetIndexConformance(t: Test, setup: (t: Test) => Promise<Targ
       1,
       signal,
     );
-  const all = (index: TargetIndex) => index.page(undefined, 1_000, signal);
+  const all = async (index: TargetIndex) => [...(await index.page(undefined, 1_000, signal))];
 
   storeOrderConformance(t, async (t) => {
     const { index, target, neighbour } = await setup(t);

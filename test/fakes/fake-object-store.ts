@@ -18,6 +18,8 @@ interface StoredObject {
   readonly bytes: Buffer;
 }
 
+const PAGE_KEYS = 3;
+
 export class FakeObjectStore implements ObjectStore {
   readonly changes: ObjectChange[] = [];
   /** Called first by every method with its name; throws what the store should fail with. */
@@ -91,6 +93,10 @@ export class FakeObjectStore implements ObjectStore {
     }
   }
 
+  async *pages(...args: Parameters<ObjectStore['pages']>): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
+    yield* inPages(this.list(...args));
+  }
+
   async remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
     for (const key of keys) {
       this.onCall('remove', key);
@@ -103,6 +109,19 @@ export class FakeObjectStore implements ObjectStore {
     this.onCall('probe', '');
     signal.throwIfAborted();
   }
+}
+
+/** A listing in pages so small that datasets lie on several. */
+export async function* inPages(
+  listing: AsyncIterable<ObjectInfo>,
+): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
+  let page: ObjectInfo[] = [];
+  for await (const info of listing) {
+    if (page.push(info) < PAGE_KEYS) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
 }
 
 async function collect(key: string, source: ObjectSource, signal: AbortSignal): Promise<Buffer> {

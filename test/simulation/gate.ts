@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { transient } from '../../engine/failure.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
+import { inPages } from '../fakes/fake-object-store.ts';
 import type { Call, Nature } from './scheduler.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { TaskParts } from './sim-tasks.ts';
@@ -34,6 +35,10 @@ export class Gate {
         if (typeof member !== 'function' || typeof property !== 'string') return member;
         const call: Method = (...args) => Reflect.apply(member, target, args);
         if (property === 'list') return (...args: unknown[]) => this.#listing(name, call, args);
+        if (property === 'pages') {
+          const list: Method = (...args) => Reflect.apply(Reflect.get(target, 'list') as Method, target, args);
+          return (...args: unknown[]) => inPages(this.#listing(name, list, args));
+        }
         return (...args: unknown[]) => this.#call(name, property, call, args, Reflect.get(target, 'id'));
       },
     });

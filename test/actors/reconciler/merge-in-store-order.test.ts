@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import t from 'tap';
 import type { StoredDataset } from '../../../actors/dataset/stored-dataset.ts';
-import { type MergedDataset, mergeInStoreOrder, PAGE } from '../../../actors/reconciler/merge-in-store-order.ts';
+import { type MergedDataset, mergeInStoreOrder } from '../../../actors/reconciler/merge-in-store-order.ts';
+import { PAGE } from '../../../actors/reconciler/pages-ahead.ts';
 import { aborted, defect, transient } from '../../../engine/failure.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
@@ -18,8 +20,9 @@ const refuse = (target: TargetId, error: unknown): never => {
   throw new Error(`${target} was left out: ${error}`);
 };
 
-async function* listingOf(datasets: readonly DatasetAddress[]): AsyncGenerator<StoredDataset> {
-  for (const at of datasets) yield storedOf(at);
+/** In pages of two. */
+async function* listingOf(datasets: readonly DatasetAddress[]): AsyncGenerator<readonly StoredDataset[]> {
+  for (let i = 0; i < datasets.length; i += 2) yield datasets.slice(i, i + 2).map((at) => storedOf(at));
 }
 const cacheOf = (datasets: readonly DatasetAddress[]): StoreOrdered<IndexedDataset> =>
   indexOf(datasets.map((at) => indexedOf(at)));
@@ -28,13 +31,14 @@ const targetOf = (datasets: readonly DatasetAddress[]): TargetIndex =>
 
 /** One line per dataset: who knows it. */
 async function merged(
-  stored: AsyncIterable<StoredDataset>,
+  stored: AsyncIterable<readonly StoredDataset[]>,
   cache: StoreOrdered<IndexedDataset>,
   targets: ReadonlyMap<TargetId, TargetIndex> = new Map(),
   onLeftOut: (target: TargetId, error: unknown) => void = refuse,
 ): Promise<string[]> {
   const lines: string[] = [];
-  for await (const one of mergeInStoreOrder({ stored, cache, targets }, onLeftOut, never)) lines.push(lineOf(one));
+  for await (const batch of mergeInStoreOrder({ stored, cache, targets }, onLeftOut, never))
+    lines.push(...batch.map(lineOf));
   return lines;
 }
 
@@ -102,7 +106,7 @@ t.test('a stream that is not in order is refused, since read on it would make da
   const lines = await merged(listingOf([a, b]), cacheOf([a, b]), new Map([[PLASMO, targetOf([b, a])]]), (...told) =>
     left.push(told),
   );
-  t.strictSame(lines, ['1/a/ store, cache', '1/b/ store, cache']);
+  t.strictSame(lines, ['1/a/ store, cache, not PlasmoSite', '1/b/ store, cache, PlasmoSite']);
   t.match(left, [[PLASMO, message('PlasmoSite')]]);
 });
 
@@ -138,8 +142,8 @@ t.test('a target that fails on the way is left out from there on, the others go 
 
 t.test('a listing or a cache that fails ends the merge', async (t) => {
   const a = addressOf(1, 'a');
-  async function* cut(): AsyncGenerator<StoredDataset> {
-    yield storedOf(a);
+  async function* cut(): AsyncGenerator<readonly StoredDataset[]> {
+    yield [storedOf(a)];
     throw transient('the store is away');
   }
   await t.rejects(merged(cut(), cacheOf([a])), { kind: 'transient', message: 'the store is away' });
@@ -163,7 +167,7 @@ t.test('an abort is not taken for a target that is away', async (t) => {
 
 t.test('the listing is closed when the reader stops early', async (t) => {
   let closed = false;
-  async function* listing(): AsyncGenerator<StoredDataset> {
+  async function* listing(): AsyncGenerator<readonly StoredDataset[]> {
     try {
       yield* listingOf([addressOf(1, 'a'), addressOf(1, 'b')]);
     } finally {
@@ -171,15 +175,15 @@ t.test('the listing is closed when the reader stops early', async (t) => {
     }
   }
   const sources = { stored: listing(), cache: cacheOf([]), targets: new Map() };
-  for await (const one of mergeInStoreOrder(sources, refuse, never)) {
-    t.equal(one.dataset, 'a');
+  for await (const [one] of mergeInStoreOrder(sources, refuse, never)) {
+    t.equal(one?.dataset, 'a');
     break;
   }
   t.equal(closed, true);
 });
 
-t.test('no more than one dataset of the listing and one page per database are held, of 100,000', async (t) => {
-  const COUNT = 100_000;
+t.test('no more than one page of the listing and two per database are held, of 100,000', async (t) => {
+  const [COUNT, LISTED] = [100_000, 1_000];
   const at = (i: number): DatasetAddress => addressOf(1, `d${String(i).padStart(6, '0')}`);
   const ahead = { listed: 0, cache: 0, target: 0 };
   let most = { listed: 0, cache: 0, target: 0 };
@@ -191,11 +195,10 @@ t.test('no more than one dataset of the listing and one page per database are he
       target: Math.max(most.target, ahead.target - seen),
     };
   };
-  async function* listing(): AsyncGenerator<StoredDataset> {
-    for (let i = 0; i < COUNT; i++) {
-      ahead.listed++;
+  async function* listing(): AsyncGenerator<readonly StoredDataset[]> {
+    for (; ahead.listed < COUNT; ahead.listed += LISTED) {
+      yield Array.from({ length: LISTED }, (_, i) => storedOf(at(ahead.listed + i)));
       note();
-      yield storedOf(at(i));
     }
   }
   const pages = <Row>(who: 'cache' | 'target', rowOf: (at: DatasetAddress) => Row) => ({
@@ -212,10 +215,40 @@ t.test('no more than one dataset of the listing and one page per database are he
     cache: pages('cache', (one) => indexedOf(one)),
     targets: new Map([[PLASMO, pages('target', (one): InstalledDataset => ({ ...one, control: controlOf(one) }))]]),
   };
-  for await (const { stored, indexed, installed } of mergeInStoreOrder(sources, refuse, never)) {
-    if (!stored || !indexed || !installed.get(PLASMO)) t.fail(`dataset ${seen} is not known to all`);
-    seen++;
+  for await (const batch of mergeInStoreOrder(sources, refuse, never)) {
+    if (!batch.every((one) => one.stored && one.indexed && one.installed.get(PLASMO)))
+      t.fail(`a dataset after ${seen} is not known to all`);
+    seen += batch.length;
   }
   t.equal(seen, COUNT);
-  t.strictSame(most, { listed: 1, cache: PAGE, target: PAGE });
+  t.strictSame(most, { listed: 0, cache: 2 * PAGE, target: 2 * PAGE });
+});
+
+t.test('whatever the streams hold, they come as a map of all of them has it in the order of bytes', async (t) => {
+  const id = fc.string({
+    unit: fc.constantFrom('-', '.', '0', '9', 'A', 'Z', '_', 'a', 'b'),
+    minLength: 1,
+    maxLength: 4,
+  });
+  const address = fc.record({ owner: fc.constantFrom('1', '10', '100', '2', '9', '92'), dataset: id });
+  const place = fc.record({ at: address, who: fc.subarray(['store', 'cache', PLASMO, TOXO]) });
+  const byBytes = (a: DatasetAddress, b: DatasetAddress): number =>
+    Buffer.compare(Buffer.from(datasetPrefix(a)), Buffer.from(datasetPrefix(b)));
+  const property = fc.asyncProperty(fc.array(place, { maxLength: 30 }), async (places) => {
+    const all = new Map(
+      places.map(({ at, who }) => [datasetPrefix(at as DatasetAddress), { at: at as DatasetAddress, who }]),
+    );
+    const ordered = [...all.values()].sort((a, b) => byBytes(a.at, b.at));
+    const of = (name: string): DatasetAddress[] => ordered.filter(({ who }) => who.includes(name)).map(({ at }) => at);
+    const targets = new Map([PLASMO, TOXO].map((target) => [target, targetOf(of(target))]));
+    const wanted = ordered
+      .filter(({ who }) => who.length > 0)
+      .map(({ at, who }) => {
+        const known = ['store', 'cache'].filter((name) => who.includes(name));
+        const installed = [PLASMO, TOXO].map((target) => (who.includes(target) ? target : `not ${target}`));
+        return `${datasetPrefix(at)} ${[...known, ...installed].join(', ')}`;
+      });
+    t.strictSame(await merged(listingOf(of('store')), cacheOf(of('cache')), targets), wanted);
+  });
+  await fc.assert(property, { numRuns: 200, seed: 20_260_101 });
 });

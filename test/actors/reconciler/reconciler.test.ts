@@ -303,5 +303,5 @@ t.test('a listing of 100,000 datasets is never held whole: jobs are handed over 
   });
   const report = await reconciler.runOnce({ kind: 'full', performDeletes: true, allowDeletes: false }, never);
   t.match(report, { listed: COUNT, reconciled: COUNT, deleted: 0 });
-  t.strictSame(seen, { listed: COUNT, handedOver: COUNT, mostAhead: 500, mostPaged: 500 });
+  t.strictSame(seen, { listed: COUNT, handedOver: COUNT, mostAhead: 502, mostPaged: 500 });
 });

@@ -57,7 +57,7 @@ t.test('of ten thousand datasets', async (t) => {
     recording.statements.length = 0;
     const seen: string[] = [];
     for (let after: DatasetAddress | undefined; ; ) {
-      const page = await index.page(after, 1_000, signal);
+      const page = [...(await index.page(after, 1_000, signal))];
       seen.push(...page.map(datasetPrefix));
       t.ok(page.every(({ installTargets, sync }) => installTargets.length === 2 && Object.keys(sync).length === 3));
       after = page.at(-1);

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { PostgresDatasetIndex } from '../../../engine/adapters/dataset-index-postgres.ts';
-import { parseDatasetLines } from '../../../engine/adapters/dataset-line.ts';
+import { DatasetLines } from '../../../engine/adapters/dataset-line.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { SyncPart } from '../../../engine/ports/catalog.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
@@ -41,18 +41,20 @@ t.test('a page says what a plain query of the columns says, whatever they hold',
            $9, $10)`,
         [n, type, typeVersion, targets, ...[meta, data, shares].flatMap((one) => [one?.etag, one?.modifiedMs])],
       );
-    t.strictSame(await index.page(undefined, 1_000, signal), await plainly());
+    t.strictSame([...(await index.page(undefined, 1_000, signal))], await plainly());
   });
   await fc.assert(property, { numRuns: 60, seed: 20_260_101 });
 });
 
 t.test('a line that is cut off is refused', async (t) => {
   const line = '7\td\t1\te\t\t\t\t\tlive\tt\t1\tsuccess\tqueued';
-  t.equal(parseDatasetLines(line).length, 1);
-  t.throws(() => parseDatasetLines(line.slice(0, 8)), { kind: 'defect', message: /too few fields: 7\td\t1\te/ });
-  t.throws(() => parseDatasetLines(line.slice(0, -15)), { kind: 'defect', message: /too few fields at its end: live/ });
-  t.throws(() => parseDatasetLines(`${line}\n`), { kind: 'defect', message: /too few fields/ });
-  t.strictSame(parseDatasetLines(null), []);
+  const read = (lines: string | null, length: number) => [...new DatasetLines(lines, length)];
+  t.equal(read(line, 1).length, 1);
+  t.throws(() => read(line.slice(0, 8), 1), { kind: 'defect', message: /too few fields: 7\td\t1\te/ });
+  t.throws(() => read(line.slice(0, -15), 1), { kind: 'defect', message: /too few fields at its end: live/ });
+  t.throws(() => read(`${line}\n`, 2), { kind: 'defect', message: /too few fields/ });
+  t.throws(() => read(line, 2), { kind: 'defect', message: /too few fields/ });
+  t.strictSame(read(null, 0), []);
 });
 
 type Columns = Readonly<Record<`${SyncPart}_etag` | `${SyncPart}_modified_ms`, unknown>> & {

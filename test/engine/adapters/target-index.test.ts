@@ -55,7 +55,7 @@ t.test('schemas of one pool are told apart', async (t) => {
   const [here] = await fill(t, 'control', 2);
   const [there] = await fill(t, 'elsewhere', 2);
   const seen = async (schema: string) =>
-    (await at(PLASMO, schema).page(undefined, 10, signal)).map((row) => row.dataset);
+    Array.from(await at(PLASMO, schema).page(undefined, 10, signal), (row) => row.dataset);
   t.strictSame(await seen('control'), [here?.dataset]);
   t.strictSame(await seen('elsewhere'), [there?.dataset]);
 });
@@ -72,7 +72,7 @@ t.test("of ten thousand datasets, half of them another target's", async (t) => {
     recording.statements.length = 0;
     const seen: string[] = [];
     for (let after: DatasetAddress | undefined; ; ) {
-      const page = await index.page(after, 1_000, signal);
+      const page = [...(await index.page(after, 1_000, signal))];
       seen.push(...page.map(datasetPrefix));
       t.ok(
         page.every(({ control }) => control.messages.data?.status === 'complete' && control.sync.data?.etag === 'e'),

@@ -1,0 +1,26 @@
+// All rows of an index in the order of the store's keys, page by page: while one page is used, the next is on its way, so
+// that the database works while we do. Two pages are held, and nothing between two of them in the database.
+
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import type { PageRows, StoreOrdered } from '../../engine/ports/dataset-index.ts';
+
+/** Rows of a page: so many that the round trip is small beside them, so few that what is read of them dies young. */
+export const PAGE = 500;
+
+/** A failure of a page comes when that page is wanted; whoever stops reading before hears of none. */
+export async function* pagesAhead<Row extends DatasetAddress>(
+  index: StoreOrdered<Row>,
+  signal: AbortSignal,
+): AsyncGenerator<PageRows<Row>, void, undefined> {
+  let coming = index.page(undefined, PAGE, signal);
+  for (;;) {
+    const page = await coming;
+    // Fewer than were asked for are the last ones.
+    if (page.length === PAGE) {
+      coming = index.page(page.at(-1), PAGE, signal);
+      coming.catch(() => undefined);
+    }
+    if (page.length > 0) yield page;
+    if (page.length < PAGE) return;
+  }
+}
