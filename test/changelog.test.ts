@@ -14,5 +14,5 @@ t.test('the newest entry is about the version of the program', async (t) => {
 });
 
 t.test('every entry says how to upgrade', async (t) => {
-  for (const entry of entries) t.match(entry, /^### Upgrading\n\n\S/m, entry.split('\n')[0]);
+  for (const entry of entries) t.match(entry, /^### Upgrading\n\n\S/m);
 });
