@@ -37,7 +37,7 @@ const trees: fc.Arbitrary<Tree> = fc
       shrinks: fc.boolean(),
       seed: fc.nat(),
     }),
-    { minLength: 1, maxLength: 12, selector: ({ path: [first] }) => first },
+    { minLength: 1, maxLength: 6, selector: ({ path: [first] }) => first },
   )
   .map((files) => Object.fromEntries(files.map((file) => [file.path.join('/'), contentOf(file)])));
 
@@ -50,7 +50,7 @@ t.test('a zip is read by yauzl and by unzip', { skip: existsSync(UNZIP) ? false 
       await run(UNZIP, ['-tqq', zip]);
       t.ok(same(await readByYauzl(zip), tree));
     }),
-    { numRuns: 25 },
+    { numRuns: 12 },
   );
 });
 
@@ -66,7 +66,7 @@ t.test('a tar.gz is read by tar', async (t) => {
       t.ok(same(await readTree(out), tree));
       await rm(out, { recursive: true });
     }),
-    { numRuns: 25 },
+    { numRuns: 12 },
   );
 });
 
@@ -93,7 +93,7 @@ t.test('what zip, yazl and GNU tar pack is unpacked as it was', async (t) => {
       }
       await rm(from, { recursive: true });
     }),
-    { numRuns: 20 },
+    { numRuns: 8 },
   );
 });
 
