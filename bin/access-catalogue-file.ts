@@ -1,7 +1,7 @@
 // A YAML file of curated datasets: checked in full before anything of it is used.
 
 import { readFile } from 'node:fs/promises';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { formatFault } from '../config/fault.ts';
 import { displayPath, isMap, pointerOf } from '../config/path.ts';
 import { readYaml, type YamlSource } from '../config/yaml-source.ts';
@@ -13,6 +13,7 @@ import type { CuratedDataset } from '../engine/ports/access-catalogue.ts';
 import { FaultList } from '../http/installer/checks/fault-list.ts';
 import type { FieldPath } from '../http/installer/checks/faults.ts';
 import { compileSchema } from '../http/installer/checks/json-schema.ts';
+import { Type } from '../http/schema-node.ts';
 
 const MAX_TEXT = 32_768;
 const text = Type.String({ minLength: 1, maxLength: MAX_TEXT });

@@ -1,11 +1,11 @@
 // GET /health in the form of contract 3. Whoever asks while the probes run gets their result.
 
-import { Type } from 'typebox';
 import { Failure, transient } from '../engine/failure.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import { answer, refusals } from './installer/responses.ts';
 import type { Route } from './route.ts';
+import { Type } from './schema-node.ts';
 
 export interface Dependency {
   readonly name: string;

@@ -1,10 +1,11 @@
 // What comes in and goes out of the dataset access service (contract 3, part B). A user id is a JSON integer on the wire
 // and decimal text in the program, so bodies are checked without it and documented with it.
 
-import { type TObject, type TProperties, Type } from 'typebox';
+import type { TObject, TProperties } from 'typebox';
 import { APPROVAL_STATUSES, REQUEST_STATUSES } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
 import { UserIdOutput } from '../installer/schema/people.ts';
+import { Type } from '../schema-node.ts';
 
 const CLOSED = { additionalProperties: false } as const;
 /** Characters of one text. */

@@ -1,10 +1,11 @@
 // What comes in and goes out of the report job service (contract 3, part A). Bodies are checked in bodies.ts, by these
 // schemas where they tell enough.
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
 import { BLAST_CONFIG_SCHEMA } from '../../engine/model/report/blast-config.ts';
 import { DEFAULT_FORMAT_TYPE } from '../../engine/model/report/format-types.ts';
 import { REPORT_STATUSES, SUMMARY_CHARACTERS } from '../../engine/model/report-job.ts';
+import { Type } from '../schema-node.ts';
 
 const CLOSED = { additionalProperties: false } as const;
 

@@ -1,6 +1,7 @@
 // The reports for administrators (contract 1, Administrator records).
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../schema-node.ts';
 import {
   DatasetTypeOutput,
   Datetime,

@@ -1,7 +1,8 @@
 // GET and POST /admin/rpc/installs/clear-failed.
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { CLEAR_SKIPS } from '../../../engine/ports/failed-installs.ts';
+import { Type } from '../../schema-node.ts';
 import { Datetime, VdiId } from './dataset-terms.ts';
 import { CLOSED, InstallTargetId } from './details.ts';
 

@@ -1,7 +1,8 @@
 // GET and POST /admin/rpc/datasets/reconcile and /admin/rpc/datasets/prune.
 
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { PRUNER_SKIPS } from '../../../engine/ports/daemon-orders.ts';
+import { Type } from '../../schema-node.ts';
 import { Datetime } from './dataset-terms.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });

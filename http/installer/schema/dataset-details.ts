@@ -1,6 +1,7 @@
 // GET /datasets/{id} (contract 1, Dataset details), in both interface versions.
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../schema-node.ts';
 import {
   DatasetTypeOutput,
   Datetime,

@@ -1,8 +1,9 @@
 // Terms that several responses share: ids, data type, times, status block (contract 1, Resources and their fields).
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { DatasetId, TargetId } from '../../../engine/model/ids.ts';
 import { IMPORT_STATUSES, INSTALL_STATUSES, UPLOAD_STATUSES } from '../../../engine/model/status.ts';
+import { Type } from '../../schema-node.ts';
 import { VISIBILITIES } from './details.ts';
 
 export const VdiId = Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]+$' });

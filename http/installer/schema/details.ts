@@ -2,7 +2,8 @@
 // documentation is printed from it. Every field and bound is that of contract 1, Dataset metadata; lengths count
 // characters. Rules that look at more than one field, or at the configuration, are in checks/.
 
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { Type } from '../../schema-node.ts';
 
 export const CLOSED = { additionalProperties: false } as const;
 

@@ -1,6 +1,7 @@
 // GET /datasets/{id}/files (contract 1, File listing). Version 1.7.0 says `variableProperties`.
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../schema-node.ts';
 
 export const FileDetails = Type.Object({
   fileName: Type.String(),

@@ -1,7 +1,7 @@
 // Parameters of the routes for one file of a dataset.
 
-import { Type } from 'typebox';
 import type { RouteParameter } from '../../route.ts';
+import { Type } from '../../schema-node.ts';
 
 export const fileNameParam: Readonly<Record<'fileName', RouteParameter>> = {
   fileName: {

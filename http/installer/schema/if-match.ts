@@ -1,7 +1,7 @@
 // The request header of a conditional change.
 
-import { Type } from 'typebox';
 import type { RouteParameter } from '../../route.ts';
+import { Type } from '../../schema-node.ts';
 
 export const ifMatch: Readonly<Record<'If-Match', RouteParameter>> = {
   'If-Match': {

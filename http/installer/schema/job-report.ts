@@ -1,8 +1,9 @@
 // GET /admin/reports/jobs and POST /admin/rpc/jobs/{id}/retry.
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { LANES } from '../../../engine/model/event.ts';
 import { JOB_STATES } from '../../../engine/ports/job-admin.ts';
+import { Type } from '../../schema-node.ts';
 import { Datetime, VdiId } from './dataset-terms.ts';
 import { UserIdOutput } from './people.ts';
 

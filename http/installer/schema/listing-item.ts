@@ -1,6 +1,7 @@
 // One element of GET /datasets (contract 1, Dataset listing item).
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../schema-node.ts';
 import {
   DatasetTypeOutput,
   Datetime,

@@ -1,7 +1,8 @@
 // People in responses. A user id is a JSON integer on the wire and decimal text in the program (model/json.ts).
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { UserId } from '../../../engine/model/ids.ts';
+import { Type } from '../../schema-node.ts';
 
 export const UserIdOutput = Type.Unsafe<UserId>({ type: 'integer', format: 'int64', minimum: 1 });
 

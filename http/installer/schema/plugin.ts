@@ -1,6 +1,7 @@
 // GET /plugins (contract 1, Plugin info).
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from '../../schema-node.ts';
 import { DatasetTypeOutput, InstallTargetIds } from './dataset-terms.ts';
 
 export const PluginOutput = Type.Object({

@@ -1,7 +1,8 @@
 // POST /admin/rpc/config/reload and /admin/rpc/log/level.
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { LOG_LEVELS } from '../../../engine/model/log-level.ts';
+import { Type } from '../../schema-node.ts';
 
 const Value = (description: string) => Type.Union([Type.String(), Type.Number()], { description });
 const SettingPath = Type.String({ description: 'Key path in the configuration file' });

@@ -1,8 +1,9 @@
 // POST /admin/rpc/object-store/purge-dataset.
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { type DatasetId, parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
+import { Type } from '../../schema-node.ts';
 import { Faults } from '../checks/faults.ts';
 import { VdiId } from './dataset-terms.ts';
 import { CLOSED } from './details.ts';

@@ -1,7 +1,7 @@
 // The part `details` of PUT /datasets/{id} (contract 1, Revision request body): a patch, and what every revision says of
 // itself. The latter two may come in a wrapper too.
 
-import { Type } from 'typebox';
+import { Type } from '../../schema-node.ts';
 import { CLOSED, CreateDetails } from './details.ts';
 import { PatchDetails } from './patch-details.ts';
 

@@ -1,8 +1,9 @@
 // Shares: the bodies of offer and receipt, and the listing of offers (contract 1, Share offer).
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { OFFER_ACTIONS, RECEIPT_ACTIONS } from '../../../engine/model/share.ts';
 import { SHARE_STATUSES } from '../../../engine/ports/dataset-queries.ts';
+import { Type } from '../../schema-node.ts';
 import { DatasetTypeOutput, InstallTargetIds, VdiId } from './dataset-terms.ts';
 import { CLOSED } from './details.ts';
 import { Owner } from './people.ts';

@@ -1,8 +1,9 @@
 // GET /users/self/meta: the caller's storage quota.
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { Uploads } from '../../../engine/ports/uploads.ts';
 import type { Route } from '../../route.ts';
+import { Type } from '../../schema-node.ts';
 import { answer, refusals } from '../responses.ts';
 
 export interface SelfMetaOptions {
