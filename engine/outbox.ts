@@ -1,23 +1,47 @@
-// Sends messages over a port, all those of one turn as one array: the price of a crossing is paid per post, not per
+// Sends messages over a port, all those of one event as one array: the price of a crossing is paid per post, not per
 // message (one by one a thread takes about 25,000 tasks a second, in arrays of a hundred over 600,000).
+//   MANY or more parts   go when the event is over with all that followed from it at once
+//   fewer                wait for the other events of the same turn: or small arrays were answered by small arrays for ever
 
 import type { MessagePort } from 'node:worker_threads';
 
+export interface OutboxOptions<Message> {
+  /** The same as messages of one part each: what is to blame when a message cannot be cloned. */
+  readonly parts: (message: Message) => readonly Message[];
+  /** How many parts a message has. */
+  readonly count: (message: Message) => number;
+  /** Told of a part that cannot be cloned; all others are sent. */
+  readonly refused: (part: Message, error: unknown) => void;
+}
+
+const MANY = 4;
+
 export class Outbox<Message> {
   readonly #port: MessagePort;
-  readonly #refused: (message: Message, error: unknown) => void;
+  readonly #options: OutboxOptions<Message>;
   #pending: Message[] = [];
 
-  /** `refused` is told of a message that cannot be cloned; the others of its array are sent. */
-  constructor(port: MessagePort, refused: (message: Message, error: unknown) => void) {
+  constructor(port: MessagePort, options: OutboxOptions<Message>) {
     this.#port = port;
-    this.#refused = refused;
+    this.#options = options;
+  }
+
+  /** The message posted last, while it has not been sent: it may still be added to. */
+  get last(): Message | undefined {
+    return this.#pending.at(-1);
   }
 
   post(message: Message): void {
     if (this.#pending.push(message) > 1) return;
-    // After this round of events, not after this event: small arrays would be answered by small arrays for ever.
-    setImmediate(() => this.#flush());
+    // A tick that is asked for in a microtask comes after all microtasks, those of later promises too.
+    queueMicrotask(() => process.nextTick(() => this.#eventOver()));
+  }
+
+  #eventOver(): void {
+    let parts = 0;
+    for (const message of this.#pending) parts += this.#options.count(message);
+    if (parts >= MANY) this.#flush();
+    else setImmediate(() => this.#flush());
   }
 
   #flush(): void {
@@ -26,15 +50,15 @@ export class Outbox<Message> {
     try {
       this.#port.postMessage(batch);
     } catch {
-      for (const message of batch) this.#postAlone(message);
+      for (const message of batch) for (const part of this.#options.parts(message)) this.#postAlone(part);
     }
   }
 
-  #postAlone(message: Message): void {
+  #postAlone(part: Message): void {
     try {
-      this.#port.postMessage([message]);
+      this.#port.postMessage([part]);
     } catch (error) {
-      this.#refused(message, error);
+      this.#options.refused(part, error);
     }
   }
 }

@@ -4,6 +4,7 @@
 //   A thread that cannot start: tasks use the others; without others they fail as `transient`, unreachable, and so does
 //   every new one until the next attempt is due.
 
+import { AbortWatch } from './abort-watch.ts';
 import { messageOf, transient } from './failure.ts';
 import type { Logger } from './log.ts';
 import { Backoff } from './retry.ts';
@@ -33,6 +34,7 @@ export class ThreadCrew implements TaskHome {
   /** In order of arrival. */
   readonly #waiting = new Map<number, ThreadTask>();
   readonly #backoff = new Backoff({ baseMs: 500, maxMs: 30_000 });
+  readonly #aborts: AbortWatch;
   #nextId = 1;
   #unanswered = 0;
   #opening = false;
@@ -43,6 +45,7 @@ export class ThreadCrew implements TaskHome {
 
   constructor(options: CrewOptions) {
     this.#options = options;
+    this.#aborts = new AbortWatch(options.clock);
   }
 
   get threads(): number {
@@ -65,6 +68,7 @@ export class ThreadCrew implements TaskHome {
   submit(name: string, input: unknown, signal: AbortSignal): Promise<unknown> {
     const task = new ThreadTask(this.#nextId++, name, input, this, signal);
     this.#unanswered++;
+    this.#aborts.add(task);
     const seat = this.#waiting.size === 0 ? this.#place() : undefined;
     if (seat) {
       seat.assign(task);
@@ -102,8 +106,12 @@ export class ThreadCrew implements TaskHome {
   }
 
   #pump(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#waiting.size === 0) return;
     for (const task of this.#waiting.values()) {
+      if (task.aborted) {
+        task.handleEvent();
+        continue;
+      }
       const seat = this.#place();
       if (!seat) break;
       this.#waiting.delete(task.id);

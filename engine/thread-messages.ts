@@ -1,5 +1,8 @@
 // What crosses between the pool and its threads. One session per thread: the pool's first message to it is a
 // SessionStart, after that both sides send arrays over its port (see outbox.ts).
+//
+// Tasks and their results cross in columns, all that follow one another in one message: to clone an object costs five
+// times as much as to clone what is in it.
 
 import type { MessagePort } from 'node:worker_threads';
 import { Failure, type FailureKind, kindOf, messageOf } from './failure.ts';
@@ -13,8 +16,23 @@ export interface SessionStart {
   readonly workerData: unknown;
 }
 
+/** `inputs[n]` is that of task `ids[n]`. */
+export interface RunTasks {
+  readonly kind: 'run';
+  readonly task: string;
+  readonly ids: number[];
+  readonly inputs: unknown[];
+}
+
+/** `outputs[n]` is that of task `ids[n]`. */
+export interface TasksDone {
+  readonly kind: 'done';
+  readonly ids: number[];
+  readonly outputs: unknown[];
+}
+
 export type ToThread =
-  | { readonly kind: 'run'; readonly id: number; readonly task: string; readonly input: unknown }
+  | RunTasks
   | { readonly kind: 'abort'; readonly id: number; readonly reason: WireFailure }
   /** Sent to a thread without tasks only: close the resources and end the session. */
   | { readonly kind: 'end' };
@@ -23,8 +41,20 @@ export type FromThread =
   | { readonly kind: 'ready' }
   /** The resources could not be opened; the session ends. */
   | { readonly kind: 'unready'; readonly failure: WireFailure }
-  | { readonly kind: 'done'; readonly id: number; readonly output: unknown }
+  | TasksDone
   | { readonly kind: 'failed'; readonly id: number; readonly failure: WireFailure };
+
+export function partsToThread(message: ToThread): readonly ToThread[] {
+  if (message.kind !== 'run') return [message];
+  const { ids, inputs } = message;
+  return ids.map((id, n) => ({ ...message, ids: [id], inputs: [inputs[n]] }));
+}
+
+export function partsFromThread(message: FromThread): readonly FromThread[] {
+  if (message.kind !== 'done') return [message];
+  const { ids, outputs } = message;
+  return ids.map((id, n) => ({ ...message, ids: [id], outputs: [outputs[n]] }));
+}
 
 /** A failure as plain data: an error's class and own fields do not survive the crossing. */
 export interface WireFailure {

@@ -10,7 +10,15 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { defect, Failure, messageOf, transient } from './failure.ts';
 import { Outbox } from './outbox.ts';
-import { type FromThread, fromWire, type SessionStart, type ToThread, toWire } from './thread-messages.ts';
+import {
+  type FromThread,
+  fromWire,
+  partsToThread,
+  type SessionStart,
+  type TasksDone,
+  type ToThread,
+  toWire,
+} from './thread-messages.ts';
 import type { ThreadTask } from './thread-task.ts';
 import type { Clock } from './time.ts';
 import { settledWithin } from './wait.ts';
@@ -59,7 +67,11 @@ export class ThreadSeat {
     this.idleSince = options.clock.now();
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    this.#outbox = new Outbox(port1, (message, error) => this.#cannotCross(message, error));
+    this.#outbox = new Outbox(port1, {
+      parts: partsToThread,
+      count: (message) => (message.kind === 'run' ? message.ids.length : 1),
+      refused: (message, error) => this.#cannotCross(message, error),
+    });
     port1.on('message', (batch: readonly FromThread[]) => {
       for (const message of batch) this.#receive(message);
     });
@@ -104,7 +116,11 @@ export class ThreadSeat {
     task.seat = this;
     this.#hadTasks = true;
     this.#tasks.set(task.id, task);
-    this.#outbox.post({ kind: 'run', id: task.id, task: task.name, input: task.input });
+    const { last } = this.#outbox;
+    if (last?.kind === 'run' && last.task === task.name) {
+      last.ids.push(task.id);
+      last.inputs.push(task.input);
+    } else this.#outbox.post({ kind: 'run', task: task.name, ids: [task.id], inputs: [task.input] });
   }
 
   /** Aborts the task's signal in the thread; ends the thread when the task goes on regardless. */
@@ -147,19 +163,25 @@ export class ThreadSeat {
       this.#opened.resolve();
     } else if (message.kind === 'unready') {
       this.#opened.reject(fromWire(message.failure));
+    } else if (message.kind === 'done') {
+      this.#done(message);
     } else {
       const task = this.#take(message.id);
       if (!task) return;
-      if (message.kind === 'done') task.resolve(message.output);
-      else task.reject(task.cancelled ? task.cancelled.reason : fromWire(message.failure));
+      task.reject(task.cancelled ? task.cancelled.reason : fromWire(message.failure));
       this.#options.freed();
     }
   }
 
+  #done({ ids, outputs }: TasksDone): void {
+    for (let n = 0; n < ids.length; n++) this.#take(ids[n] as number)?.resolve(outputs[n]);
+    this.#options.freed();
+  }
+
   #cannotCross(message: ToThread, error: unknown): void {
     if (message.kind !== 'run') return;
-    const task = this.#take(message.id);
-    task?.reject(defect(`input of task '${message.task}' cannot cross to a thread: ${messageOf(error)}`));
+    const fault = `input of task '${message.task}' cannot cross to a thread: ${messageOf(error)}`;
+    for (const id of message.ids) this.#take(id)?.reject(defect(fault));
     this.#options.freed();
   }
 

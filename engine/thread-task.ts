@@ -1,5 +1,6 @@
 // One task from run() to its answer: waits in its crew, is worked on in a seat, is answered once.
 
+import type { Watched } from './abort-watch.ts';
 import type { ThreadSeat } from './thread-seat.ts';
 
 export interface TaskHome {
@@ -8,7 +9,7 @@ export interface TaskHome {
   answered(task: ThreadTask): void;
 }
 
-export class ThreadTask implements EventListenerObject {
+export class ThreadTask implements EventListenerObject, Watched {
   readonly id: number;
   readonly name: string;
   readonly input: unknown;
@@ -20,6 +21,8 @@ export class ThreadTask implements EventListenerObject {
   readonly #home: TaskHome;
   readonly #signal: AbortSignal;
   readonly #settle: PromiseWithResolvers<unknown>;
+  #listening = false;
+  #answered = false;
 
   /** `signal` must not be aborted yet. */
   constructor(id: number, name: string, input: unknown, home: TaskHome, signal: AbortSignal) {
@@ -30,8 +33,18 @@ export class ThreadTask implements EventListenerObject {
     this.#signal = signal;
     this.#settle = Promise.withResolvers();
     this.answer = this.#settle.promise;
-    // Itself and not a closure: this is the hot path of every small task.
-    signal.addEventListener('abort', this, { once: true });
+  }
+
+  /** True when it is to be cancelled, whether it has been told or not. */
+  get aborted(): boolean {
+    return this.#signal.aborted;
+  }
+
+  listen(): void {
+    if (this.#answered) return;
+    if (this.#signal.aborted) this.handleEvent();
+    else this.#signal.addEventListener('abort', this, { once: true });
+    this.#listening = true;
   }
 
   handleEvent(): void {
@@ -49,7 +62,8 @@ export class ThreadTask implements EventListenerObject {
   }
 
   #end(): void {
-    this.#signal.removeEventListener('abort', this);
+    this.#answered = true;
+    if (this.#listening) this.#signal.removeEventListener('abort', this);
     this.seat = undefined;
     this.#home.answered(this);
   }

@@ -9,6 +9,8 @@ import { Outbox } from './outbox.ts';
 import {
   type FromThread,
   fromWire,
+  partsFromThread,
+  type RunTasks,
   type SessionStart,
   type TaskMap,
   type ToThread,
@@ -54,12 +56,16 @@ class ThreadSession<Resources> {
   constructor(port: MessagePort, handlers: ReadonlyMap<string, Handler<Resources>>, resources: Resources) {
     this.#handlers = handlers;
     this.#resources = resources;
-    this.#outbox = new Outbox(port, (message, error) => this.#cannotCross(message, error));
+    this.#outbox = new Outbox(port, {
+      parts: partsFromThread,
+      count: (message) => (message.kind === 'done' ? message.ids.length : 1),
+      refused: (message, error) => this.#cannotCross(message, error),
+    });
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
     port.on('message', (batch: readonly ToThread[]) => {
       for (const message of batch) {
-        if (message.kind === 'run') void this.#run(message.id, message.task, message.input);
+        if (message.kind === 'run') this.#runAll(message);
         else if (message.kind === 'abort') this.#running.get(message.id)?.abort(fromWire(message.reason));
         else ended.resolve();
       }
@@ -67,24 +73,39 @@ class ThreadSession<Resources> {
     this.#outbox.post({ kind: 'ready' });
   }
 
+  #runAll({ task, ids, inputs }: RunTasks): void {
+    const handler = this.#handlers.get(task) ?? (() => Promise.reject(this.#noTask(task)));
+    for (let n = 0; n < ids.length; n++) void this.#run(ids[n] as number, handler, inputs[n]);
+  }
+
   /** Never rejects. */
-  async #run(id: number, task: string, input: unknown): Promise<void> {
+  async #run(id: number, handler: Handler<Resources>, input: unknown): Promise<void> {
     const controller = new AbortController();
     this.#running.set(id, controller);
     try {
-      const handler = this.#handlers.get(task);
-      if (!handler) throw defect(`no task is named '${task}'; there are: ${[...this.#handlers.keys()].join(', ')}`);
-      const output = await handler(input, this.#resources, controller.signal);
-      this.#outbox.post({ kind: 'done', id, output });
+      this.#done(id, await handler(input, this.#resources, controller.signal));
     } catch (error) {
       this.#outbox.post({ kind: 'failed', id, failure: toWire(error) });
     }
     this.#running.delete(id);
   }
 
+  #done(id: number, output: unknown): void {
+    const { last } = this.#outbox;
+    if (last?.kind !== 'done') this.#outbox.post({ kind: 'done', ids: [id], outputs: [output] });
+    else {
+      last.ids.push(id);
+      last.outputs.push(output);
+    }
+  }
+
+  #noTask(name: string): Error {
+    return defect(`no task is named '${name}'; there are: ${[...this.#handlers.keys()].join(', ')}`);
+  }
+
   #cannotCross(message: FromThread, error: unknown): void {
     if (message.kind !== 'done') return;
     const failure = toWire(defect(`a task's output cannot leave its thread: ${messageOf(error)}`));
-    this.#outbox.post({ kind: 'failed', id: message.id, failure });
+    for (const id of message.ids) this.#outbox.post({ kind: 'failed', id, failure });
   }
 }
