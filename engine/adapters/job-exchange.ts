@@ -1,4 +1,4 @@
-// The database function exchange_jobs (migrations 3 and 4) as the adapter calls it.
+// The database function exchange_jobs (migration 11; 3 and 4 say why) as the adapter calls it.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';

@@ -1,0 +1,79 @@
+// What exchange_jobs finds of rows that somebody else writes at the same moment: it waits, and then it must see them as they
+// have become.
+
+import t, { type Test } from 'tap';
+import { enqueueJobs, PostgresJobs } from '../../../engine/adapters/jobs-postgres.ts';
+import type { Postgres } from '../../../engine/adapters/postgres.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
+import type { ClaimedJob, JobRequest } from '../../../engine/ports/jobs.ts';
+import { systemClock } from '../../../engine/time.ts';
+import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
+
+const signal = new AbortController().signal;
+const at = await cacheDatabase(t);
+const CLAIM = { lane: 'import', crowdedTypes: [], blockedTypes: [] } as const;
+const request = (eventId: number): JobRequest => ({
+  ...{ lane: 'import', dataset: 'd' as DatasetId, owner: '1' as UserId, eventId, source: 'object-store' },
+});
+
+async function setup(t: Test) {
+  await emptyCache(at);
+  const { db, instance } = await engineProcess(t, at);
+  const jobs = new PostgresJobs(db, instance, systemClock);
+  await jobs.enqueue([request(1)], signal);
+  const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+  const complete = () =>
+    jobs.exchange([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
+  return { db, jobs, complete };
+}
+
+/** Until a statement waits for a lock of somebody else. */
+async function somebodyWaits(db: Postgres): Promise<void> {
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  while ((await db.query(waiting)).length === 0);
+}
+
+const rows = async (db: Postgres) => ({
+  jobs: await db.query('select state, again, event_id, holder from job'),
+  leases: await db.query('select holder from lease'),
+});
+
+t.test('a job whose lease is being renewed is completed, and its lease is free', async (t) => {
+  const { db, complete } = await setup(t);
+  let completed: Promise<unknown> | undefined;
+  await db.transaction(async (sql) => {
+    await sql.query("update lease set expires_at = now() + interval '30 seconds'");
+    completed = complete();
+    await somebodyWaits(db);
+  }, signal);
+  await completed;
+  t.same(await rows(db), { jobs: [], leases: [{ holder: null }] });
+});
+
+t.test('a job that an event is coming for is completed, and comes again', async (t) => {
+  const { db, jobs, complete } = await setup(t);
+  let completed: Promise<unknown> | undefined;
+  await db.transaction(async (sql) => {
+    await enqueueJobs(sql, [request(2)]);
+    completed = complete();
+    await somebodyWaits(db);
+  }, signal);
+  await completed;
+  t.same(await rows(db), {
+    jobs: [{ state: 'queued', again: false, event_id: 2, holder: null }],
+    leases: [{ holder: null }],
+  });
+  t.match(await jobs.exchange([], { ...CLAIM, limit: 1 }, signal), [{ dataset: 'd', eventId: 2 }]);
+});
+
+t.test('a lost lease keeps its job from being completed', async (t) => {
+  const { db, complete } = await setup(t);
+  let completed: Promise<unknown> | undefined;
+  await db.transaction(async (sql) => {
+    await sql.query('update lease set token = token + 1');
+    completed = complete();
+    await somebodyWaits(db);
+  }, signal);
+  await completed;
+  t.match(await rows(db), { jobs: [{ state: 'running', event_id: 1 }], leases: [{ holder: Number }] });
+});
