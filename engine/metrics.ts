@@ -5,6 +5,7 @@
 
 import * as prometheus from 'prom-client';
 import { defect } from './failure.ts';
+import { type Series, TalliedHistogram } from './tallied-histogram.ts';
 
 export type Labels<L extends string> = { readonly [K in L]: string };
 
@@ -18,6 +19,8 @@ export interface Gauge<L extends string> {
 
 export interface Histogram<L extends string> {
   observe(labels: Labels<L>, value: number): void;
+  /** To be kept by whoever observes often. */
+  series(labels: Labels<L>): Series;
 }
 
 /** Upper bounds in seconds from a thread's answer to an hour's import. */
@@ -69,10 +72,15 @@ export class Metrics {
     buckets: readonly number[] = DURATION_BUCKETS,
   ): Histogram<L> {
     const histogram = this.#once(name, 'histogram', labelNames, (full) => {
-      const options = { name: full, help, labelNames: [...labelNames], buckets: [...buckets] };
-      return new prometheus.Histogram({ ...options, registers: [this.registry] });
+      const made = new TalliedHistogram(full, help, labelNames, buckets);
+      // The library's type asks for what only its own metrics have; of these it calls `get` alone.
+      this.registry.registerMetric(made as unknown as prometheus.Metric);
+      return made;
     });
-    return { observe: (labels, value) => histogram.observe(labels, value) };
+    return {
+      observe: (labels, value) => histogram.series(labels).observe(value),
+      series: (labels) => histogram.series(labels),
+    };
   }
 
   #once<M extends object>(name: string, type: string, labelNames: readonly string[], create: (full: string) => M): M {

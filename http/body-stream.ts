@@ -21,7 +21,9 @@ export function bodyStream(request: IncomingMessage): Readable {
     request.unpipe(body);
     request.pause();
   });
-  if (request.destroyed) onClose();
+  // A request without a body has ended before it begins.
+  if (request.readableEnded) body.end();
+  else if (request.destroyed) onClose();
   else request.pipe(body);
   return body;
 }

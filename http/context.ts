@@ -9,6 +9,7 @@ import type { Logger } from '../engine/log.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import type { Traceparent } from '../engine/model/traceparent.ts';
+import type { AnswerHead } from './answer-head.ts';
 import type { Caller } from './caller.ts';
 import { isKnown, requireMatch, tagOf } from './conditional.ts';
 import { forbidden } from './errors.ts';
@@ -32,7 +33,7 @@ const compress: (bytes: Buffer) => Promise<Buffer> = promisify(gzip);
 export interface ContextInit {
   readonly id: string;
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly head: AnswerHead;
   readonly caller: Caller;
   readonly version: ApiVersion;
   readonly params: Readonly<Record<string, string>>;
@@ -51,18 +52,21 @@ export class RequestContext {
   readonly version: ApiVersion;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  readonly response: ServerResponse;
   readonly #init: ContextInit;
 
   constructor(init: ContextInit) {
     this.id = init.id;
     this.request = init.request;
-    this.response = init.response;
     this.caller = init.caller;
     this.version = init.version;
     this.params = init.params;
     this.query = init.query;
     this.#init = init;
+  }
+
+  /** For those who set headers or write themselves. */
+  get response(): ServerResponse {
+    return this.#init.head.response;
   }
 
   /** Base URL as the caller sees the service, without trailing slash. */
@@ -112,14 +116,13 @@ export class RequestContext {
   async #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
     const length = Buffer.byteLength(text);
     const packed = length >= GZIP_FROM_BYTES && this.#acceptsGzip ? await compress(Buffer.from(text)) : undefined;
+    const list = ['content-type', JSON_TYPE, 'content-length', String(packed?.length ?? length)];
+    if (packed) list.push('content-encoding', 'gzip');
     // What has a tag may be kept, as long as it is asked for anew each time.
-    this.response.setHeader('content-type', JSON_TYPE);
-    this.response.setHeader('cache-control', headers.etag === undefined ? 'no-store' : 'private, no-cache');
-    this.#head(code, headers);
-    if (packed) this.response.setHeader('content-encoding', 'gzip');
-    this.response.setHeader('content-length', packed?.length ?? length);
+    if (headers['cache-control'] === undefined)
+      list.push('cache-control', headers.etag === undefined ? 'no-store' : 'private, no-cache');
     // Text goes out in one piece with the head, bytes would be a piece of their own.
-    this.response.end(this.wantsBody ? (packed ?? text) : undefined);
+    this.#write(code, headers, list).end(this.wantsBody ? (packed ?? text) : undefined);
   }
 
   /** Like {@link json}, under a tag made of the content. */
@@ -176,6 +179,15 @@ export class RequestContext {
     const bytes = Buffer.from(body);
     this.#head(code, { 'content-type': contentType, 'content-length': String(bytes.length) });
     this.response.end(this.wantsBody ? bytes : undefined);
+  }
+
+  /** Status and headers at once. */
+  #write(code: number, headers: Readonly<Record<string, string>>, list: string[]): ServerResponse {
+    const { head } = this.#init;
+    // Where other origins may call, it says so already.
+    if (!head.has('vary')) list.push('vary', 'accept-encoding');
+    for (const name in headers) list.push(name, headers[name] ?? '');
+    return head.write(code, list);
   }
 
   #isKnown(etag: string): boolean {

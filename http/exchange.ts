@@ -13,6 +13,7 @@ import {
   type Traceparent,
   traceIdOf,
 } from '../engine/model/traceparent.ts';
+import { AnswerHead } from './answer-head.ts';
 import type { Route } from './route.ts';
 
 /** The header `traceid` of clients that know no Trace Context. */
@@ -22,6 +23,7 @@ export class Exchange implements Disposable {
   readonly id = randomUUID();
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly head: AnswerHead;
   /** Once it is found. */
   route: Route | undefined;
   readonly #stopped: AbortSignal;
@@ -35,6 +37,7 @@ export class Exchange implements Disposable {
   constructor(request: IncomingMessage, response: ServerResponse, stopped: AbortSignal, log: Logger) {
     this.request = request;
     this.response = response;
+    this.head = new AnswerHead(response);
     this.#stopped = stopped;
     this.#serverLog = log;
   }

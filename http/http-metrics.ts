@@ -1,20 +1,17 @@
 // What a front end tells about its requests. Labelled by the route's pattern, so that the number of series is bounded.
 
 import type { Metrics } from '../engine/metrics.ts';
+import type { Series } from '../engine/tallied-histogram.ts';
 
 export interface HttpMetrics {
   begun(): void;
   ended(route: string, method: string, status: number, seconds: number): void;
 }
 
+/** Of one method of one route. */
 interface Answers {
-  readonly labels: {
-    readonly front_end: string;
-    readonly route: string;
-    readonly method: string;
-    readonly status: string;
-  };
-  count: number;
+  readonly duration: Series;
+  readonly byStatus: Map<number, number>;
 }
 
 /** Counts are kept here and handed on at a scrape: a request is cheaper than looking up its labels. */
@@ -27,24 +24,32 @@ export function httpMetrics(metrics: Metrics, frontEnd: string): HttpMetrics {
     'method',
   ]);
   const inFlight = metrics.gauge('http_requests_in_flight', 'Requests being answered.', ['front_end']);
-  const answers = new Map<string, Answers>();
+  const routes = new Map<string, Map<string, Answers>>();
   let now = 0;
   metrics.onScrape(() => {
     inFlight.set({ front_end: frontEnd }, now);
-    for (const { labels, count } of answers.values()) requests.inc(labels, count);
-    answers.clear();
+    for (const [route, methods] of routes)
+      for (const [method, { byStatus }] of methods) {
+        for (const [status, count] of byStatus)
+          requests.inc({ front_end: frontEnd, route, method, status: String(status) }, count);
+        byStatus.clear();
+      }
   });
+  const answersOf = (route: string, method: string): Answers => {
+    const methods = routes.get(route) ?? new Map<string, Answers>();
+    const answers = { duration: duration.series({ front_end: frontEnd, route, method }), byStatus: new Map() };
+    routes.set(route, methods.set(method, answers));
+    return answers;
+  };
   return {
     begun() {
       now++;
     },
     ended(route, method, status, seconds) {
       now--;
-      const key = `${status} ${method} ${route}`;
-      const known = answers.get(key);
-      if (known) known.count++;
-      else answers.set(key, { labels: { front_end: frontEnd, route, method, status: String(status) }, count: 1 });
-      duration.observe({ front_end: frontEnd, route, method }, seconds);
+      const answers = routes.get(route)?.get(method) ?? answersOf(route, method);
+      answers.byStatus.set(status, (answers.byStatus.get(status) ?? 0) + 1);
+      answers.duration.observe(seconds);
     },
   };
 }

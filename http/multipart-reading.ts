@@ -1,5 +1,5 @@
 // Feeds a request to the multipart parser and hands its parts over, one at a time.
-//   a chunk is asked for when the parser gave back the last one and no part waits behind the one under way
+//   chunks come as long as the parser has room and no part waits behind the one under way
 //   the first fault ends it: of the parser, the request, a handler or the signal; the handler under way ends first
 
 import type { IncomingMessage } from 'node:http';
@@ -31,7 +31,7 @@ export class MultipartReading {
   readonly #waiting: ArrivedPart[] = [];
   #current: ArrivedPart | undefined;
   #latest = '';
-  #chunkTaken = true;
+  #parserHasRoom = true;
   #allRead = false;
   #fault: unknown;
 
@@ -60,6 +60,10 @@ export class MultipartReading {
     this.#parser.on('file', (name, body, fileName, _encoding, contentType) =>
       this.#arrive({ name, body, fileName, contentType }),
     );
+    this.#parser.on('drain', () => {
+      this.#parserHasRoom = true;
+      this.#readOn();
+    });
     this.#parser.on('partsLimit', () => this.#fail(badRequest(`the body has more than ${this.#limits.parts} parts`)));
     this.#parser.on('error', (error) =>
       this.#fail(badRequest(`the multipart body is malformed${this.#where()}: ${messageOf(error)}`)),
@@ -70,6 +74,8 @@ export class MultipartReading {
     });
     signal.addEventListener('abort', onAbort, { once: true });
     request.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut);
+    // Of a request without a body no event tells.
+    if (request.readableEnded) onEnd();
     try {
       await this.#outcome.promise;
     } finally {
@@ -78,19 +84,19 @@ export class MultipartReading {
     }
   }
 
-  /** One chunk at a time: the parser gives it back when the part it belongs to has room. */
+  /** To stop and go on at every chunk would take as long as to read it, so what the parser holds is bounded in bytes. */
   #feed(chunk: Buffer): void {
-    this.#request.pause();
-    this.#chunkTaken = false;
-    this.#parser.write(chunk, () => {
-      this.#chunkTaken = true;
-      this.#readOn();
-    });
+    this.#parserHasRoom = this.#parser.write(chunk);
+    if (!this.#mayReadOn) this.#request.pause();
+  }
+
+  #readOn(): void {
+    if (this.#mayReadOn) this.#request.resume();
   }
 
   /** Not while parts wait behind the one under way: nobody reads them, so their buffers would grow without bound. */
-  #readOn(): void {
-    if (this.#chunkTaken && this.#waiting.length === 0 && this.#fault === undefined) this.#request.resume();
+  get #mayReadOn(): boolean {
+    return this.#parserHasRoom && this.#waiting.length === 0 && this.#fault === undefined;
   }
 
   #arrive(part: ArrivedPart): void {

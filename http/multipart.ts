@@ -56,6 +56,8 @@ function openParser(contentType: string, limits: MultipartLimits): BusboyInstanc
     // Fields come as streams too: read here, they are bytes as they were sent, and wait for their turn like files.
     isPartAFile: () => true,
     fileHwm: BUFFER_BYTES,
+    // Of chunks that wait because the part has no room.
+    highWaterMark: BUFFER_BYTES,
     limits: { parts: limits.parts, headerPairs: 32, headerSize: HEADER_BYTES },
   };
   try {

@@ -32,6 +32,9 @@ export interface PipelineOptions {
 }
 
 const DRAINING_RETRY_SECONDS = 10;
+const HOST = 'host';
+/** Of a path without a query; nothing is ever added to it. */
+const NO_PARAMETERS = new URLSearchParams();
 
 export class RequestPipeline {
   readonly #options: PipelineOptions;
@@ -66,8 +69,8 @@ export class RequestPipeline {
     const { clock, metrics, log } = this.#options;
     const begun = clock.now();
     using exchange = new Exchange(request, response, stopped, log);
-    response.setHeader('x-request-id', exchange.id);
-    response.setHeader('x-content-type-options', 'nosniff');
+    exchange.head.add('x-request-id', exchange.id);
+    exchange.head.add('x-content-type-options', 'nosniff');
     if (mayContinue) continueWhenRead(request, response, mayContinue);
     metrics.begun();
     try {
@@ -86,19 +89,19 @@ export class RequestPipeline {
   }
 
   async #answer(exchange: Exchange): Promise<void> {
-    const { request, response } = exchange;
+    const { request, response, head } = exchange;
     const { auth, cors, url } = this.#options;
     const [path, search] = splitUrl(request.url ?? '/');
-    for (const [name, value] of corsHeaders(cors, request.headers.origin)) response.setHeader(name, value);
-    if (this.draining) response.setHeader('connection', 'close');
+    for (const [name, value] of corsHeaders(cors, request.headers.origin)) head.add(name, value);
+    if (this.draining) head.add('connection', 'close');
     refuseOddHeads(request);
     if (request.method === 'OPTIONS') return this.#tellMethods(exchange, path);
     const { route, params } = this.#router.find(request.method ?? '', path);
     exchange.route = route;
     if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request);
-    response.setHeader('api-version', version);
-    const parameters = new URLSearchParams(search);
+    head.add('api-version', version);
+    const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
     const caller = route.access === 'open' ? ANONYMOUS : await authenticate(route, request, parameters, auth);
     parameters.delete('access_token');
@@ -107,7 +110,7 @@ export class RequestPipeline {
       new RequestContext({
         id: exchange.id,
         request,
-        response,
+        head,
         caller,
         version,
         params,
@@ -122,9 +125,10 @@ export class RequestPipeline {
       throw defect(`the handler of ${nameOf(route)} ended without an answer`);
   }
 
-  #tellMethods({ response }: Exchange, path: string): void {
+  #tellMethods({ head }: Exchange, path: string): void {
     const methods = this.#router.methodsOf(path);
     if (methods.length === 0) throw notFound(`nothing is at ${path}`);
+    const { response } = head;
     response.statusCode = 204;
     response.setHeader('allow', methods.join(', '));
     if (response.hasHeader('access-control-allow-origin'))
@@ -133,7 +137,7 @@ export class RequestPipeline {
   }
 
   async #fail(thrown: unknown, exchange: Exchange): Promise<void> {
-    const { request, response, id, log } = exchange;
+    const { request, id, log } = exchange;
     if (exchange.clientGone) {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
@@ -144,6 +148,7 @@ export class RequestPipeline {
       const about = { err: error.cause ?? error, method: request.method, route: exchange.route?.path };
       log[error.code === 500 ? 'error' : 'warn'](about, 'request failed');
     }
+    const { response } = exchange.response.headersSent ? exchange : exchange.head;
     try {
       await answerError(error, request, response, id, this.#options.clock);
     } catch (cause) {
@@ -176,9 +181,11 @@ function continueWhenRead(request: IncomingMessage, response: ServerResponse, ma
 /** What Node would refuse on its own without our error body. */
 function refuseOddHeads({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1') throw badRequest('the Host header is missing');
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === HOST.length && rawHeaders[i]?.toLowerCase() === HOST) hosts++;
   // A proxy in front may have gone by the other one (RFC 9112, 3.2).
-  if (rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length > 1)
-    throw badRequest('there are several Host headers; one is needed');
+  if (hosts > 1) throw badRequest('there are several Host headers; one is needed');
   const { expect } = headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
     throw new HttpError('bad-request', `header Expect '${expect}': only 100-continue is known`, { code: 417 });
@@ -192,7 +199,8 @@ function splitUrl(url: string): readonly [path: string, query: string] {
 }
 
 function versionOf(request: IncomingMessage): ApiVersion {
-  const asked = request.headers['api-version'] ?? DEFAULT_API_VERSION;
+  const asked = request.headers['api-version'];
+  if (asked === undefined) return DEFAULT_API_VERSION;
   const known = API_VERSIONS.find((version) => version === asked);
   if (!known) throw badRequest(`header Api-Version '${asked}': one of ${API_VERSIONS.join(', ')} is needed`);
   return known;

@@ -14,16 +14,13 @@ export interface Found {
 }
 
 export class Router {
-  readonly #routes: ReadonlyMap<string, Route>;
   readonly #finder = findMyWay({ maxParamLength: LONGEST_PARAMETER, ignoreDuplicateSlashes: false });
   readonly #basePath: string;
 
   /** @param basePath prefix that a proxy in front may leave on the path; empty = none */
   constructor(routes: readonly Route[], basePath = '') {
     this.#basePath = basePath;
-    this.#routes = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
-    for (const route of routes)
-      this.#finder.on(route.method, route.path, () => undefined, { name: `${route.method} ${route.path}` });
+    for (const route of routes) this.#finder.on(route.method, route.path, () => undefined, { route });
   }
 
   /** 404 for an unknown path, 405 with `Allow` for a known one, 400 for a path that cannot be decoded. */
@@ -55,9 +52,8 @@ export class Router {
     // Only a path: find-my-way would also take an absolute URL, and a NUL in a parameter.
     if (!path.startsWith('/') || (path.includes('%') && !isDecodable(path))) return undefined;
     const match = this.#finder.find(method as HTTPMethod, path);
-    const route = match && this.#routes.get((match.store as { name: string }).name);
-    if (!match || !route) return undefined;
-    return { route, params: match.params as Record<string, string> };
+    if (!match) return undefined;
+    return { route: (match.store as { readonly route: Route }).route, params: match.params as Record<string, string> };
   }
 }
 

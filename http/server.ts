@@ -56,6 +56,8 @@ export class HttpServer extends Lifecycle {
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(limits.headerTimeoutMs, 5_000),
+      // Most requests have no body, and should not pay for a stream: theirs has ended before it begins.
+      optimizeEmptyRequests: true,
       // The pipeline refuses such a request with an error body.
       requireHostHeader: false,
     };

@@ -1,0 +1,22 @@
+// `containerCore.http` as it is when nothing is configured.
+
+import type { HttpConfiguration } from '../../config/schema/container-core.ts';
+
+const SECOND = 1_000;
+const MIB = 1024 * 1024;
+
+export const HTTP_DEFAULTS: HttpConfiguration = {
+  bindHost: '127.0.0.1',
+  enableCors: false,
+  trustProxy: false,
+  basePath: '',
+  limits: {
+    maxHeaderSize: 16_384,
+    maxJsonSize: MIB,
+    maxConnections: 1_000,
+    uploadsPerUser: 4,
+    headerTimeoutMs: 10 * SECOND,
+    idleTimeoutMs: 60 * SECOND,
+    keepAliveTimeoutMs: 5 * SECOND,
+  },
+};
