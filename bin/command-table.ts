@@ -95,7 +95,8 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
 };
 
-/** Run by the launchers of the sample plugins; not for people. */
+/** Run by the launchers of the sample plugins, and by services; not for people. */
 export const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
+  'spawn-scripts': async () => (await import('./commands/spawn-scripts.ts')).spawnScripts,
   'sample-script': async () => (await import('./commands/sample-script.ts')).sampleScript,
 };

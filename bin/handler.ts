@@ -25,6 +25,7 @@ import { Statistics } from '../http/handler/statistics.ts';
 import { sharedHealth } from '../http/ops.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
 import type { Core } from './open-core.ts';
+import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
 
 export interface HandlerParts extends FrontEndParts {
@@ -79,7 +80,10 @@ export async function handler(
     return lane;
   };
   const { inMemoryQueueSize: queueSize, workerCount } = settings.lane;
-  const runner = scope.use('command runner', new ChildProcessRunner({ stateDir }, clock, log));
+  const runner = scope.use(
+    'command runner',
+    new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log),
+  );
   const environment = commandEnvironment(parts.env, settings.passEnvironment);
   const observed = jobMetrics(metrics);
   const run = new JobRun(

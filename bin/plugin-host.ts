@@ -15,6 +15,7 @@ import { type BuildManifest, pluginRoutes } from '../http/plugin-host/routes.ts'
 import { targetConnection } from './databases.ts';
 import { openDirectory } from './directory.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
+import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
 
 export interface PluginHostSettings {
@@ -57,7 +58,7 @@ export async function pluginHost(
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const ended = await endLeftoverScripts(stateDir, log, clock);
   if (ended > 0) log.warn({ scripts: ended }, 'ended scripts of a process that was killed');
-  const runner = scope.use('script runner', new ChildProcessRunner({ stateDir }, clock, log));
+  const runner = scope.use('script runner', new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log));
   const plugins = settings.plugins.flatMap((name) => hosted(name, installer.plugins[name]));
   const directory = await openDirectory(installer.ldap, log);
   const host = new PluginHost(

@@ -29,9 +29,11 @@ import { findProgram } from '../http/find-program.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { reportRoutes } from '../http/report/routes.ts';
 import { type FrontEndParts, frontEnd } from './front-end.ts';
+import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
 import { searchPathOf } from './query-run.ts';
 import { migrateReport, reportConnection } from './report-database.ts';
+import { scriptSpawner } from './script-spawner.ts';
 
 export interface ReportParts extends FrontEndParts {
   readonly core: Pick<Core, 'store'>;
@@ -39,6 +41,8 @@ export interface ReportParts extends FrontEndParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Scratch space of this process alone; made when absent. */
   readonly scratchDir: string;
+  /** There where the service is configured. */
+  readonly live: Pick<LiveSettings, 'reportLane'>;
 }
 
 export interface ReportService {
@@ -65,7 +69,8 @@ export async function reportService(
   signal: AbortSignal,
 ): Promise<ReportService | undefined> {
   const { report: settings, containerCore } = configuration;
-  if (!settings) return undefined;
+  const bounds = parts.live.reportLane;
+  if (!settings || !bounds) return undefined;
   const { clock, metrics, core, zip, env } = parts;
   const { store } = core;
   const log = parts.log.child({ actor: 'report' });
@@ -98,13 +103,16 @@ export async function reportService(
     ...{ blastBin: settings.blastBin, path, searchPath: searchPathOf(settings) },
     ...{ maxDurationMs: settings.maxDurationMs, maxOutputBytes: settings.maxOutputSize },
   };
-  const runner = scope.use('formatter runner', new ChildProcessRunner({ stateDir }, clock, log));
+  const runner = scope.use(
+    'formatter runner',
+    new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log),
+  );
   const databases = new BlastDatabaseFiles(limits);
   const formatter = new Formatter(limits, runner, clock);
   const made = { metrics: reportMetrics(metrics), clock, log };
   const run = new ReportRun(limits, { queries, databases, formatter, folders, zip, store, ...made });
-  const { inMemoryQueueSize: queueSize, workerCount } = settings.lane;
   let lane: ReportLane | undefined;
+  bounds.watch((next) => lane?.resize(next));
   const currentLane = (): ReportLane => {
     if (!lane) throw defect('the lane of the report job service was not started');
     return lane;
@@ -146,7 +154,7 @@ export async function reportService(
       {
         name: 'reportLane',
         create: () => {
-          lane = reportLane({ queue, run, queueSize, workerCount, ...common, random: Math.random });
+          lane = reportLane({ queue, run, ...bounds.current, ...common, random: Math.random });
           return lane;
         },
       },

@@ -12,8 +12,17 @@ import type { Logger } from '../log.ts';
 import type { ScriptEnd, ScriptResult, ScriptRunner, ScriptSpec } from '../ports/script-runner.ts';
 import type { Clock } from '../time.ts';
 import { endProcesses, type RunRecord, ScriptRecords } from './child-process-records.ts';
-import { type Exit, ScriptRun } from './child-process-run.ts';
-import { groupExists, groupMembers, processesAfter, processesOfRun, sendSignal } from './child-process-table.ts';
+import { ScriptRun } from './child-process-run.ts';
+import {
+  groupExists,
+  groupMembers,
+  processesAfter,
+  processesOfRun,
+  RUN_VARIABLE,
+  sendSignal,
+} from './child-process-table.ts';
+import { ScriptSpawner } from './script-spawner.ts';
+import { type Exit, type ScriptCommand, type SpawnedScript, spawnHere } from './spawned-script.ts';
 
 const GRACE_MS = 10_000;
 const DRAIN_MS = 1_000;
@@ -32,6 +41,8 @@ export interface ChildProcessOptions {
   readonly drainMs?: number;
   /** Program that sets limits; default: found in its usual places; null = there is none. */
   readonly prlimit?: string | null;
+  /** Program and arguments of the small process that starts scripts (script-spawner.ts); absent = they start from here. */
+  readonly spawner?: readonly string[];
 }
 
 export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
@@ -41,6 +52,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
   readonly #graceMs: number;
   readonly #drainMs: number;
   readonly #prlimit: string | undefined;
+  readonly #spawner: ScriptSpawner | undefined;
   #warnedOfLimits = false;
 
   constructor(options: ChildProcessOptions, clock: Clock, log: Logger) {
@@ -50,6 +62,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#drainMs = options.drainMs ?? DRAIN_MS;
     this.#prlimit = options.prlimit === undefined ? PRLIMIT_PLACES.find(isExecutable) : (options.prlimit ?? undefined);
+    if (options.spawner) this.#spawner = new ScriptSpawner(options.spawner, clock, log);
   }
 
   async run(spec: ScriptSpec, signal: AbortSignal): Promise<ScriptResult> {
@@ -65,7 +78,13 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
       .catch((err: unknown) => this.#log.warn({ err, run: spec.runId }, 'script group not recorded'));
     // Also when a process cannot be ended, which fails the run: its pipes are not kept for it.
     using _pipes = { [Symbol.dispose]: () => run.close() };
-    const outcome = await this.#attend(run, spec, signal);
+    const outcome = await this.#attend(run, spec, signal).catch(async (error: unknown) => {
+      // Its end will not be heard of: it is ended, as far as it can be.
+      await endProcesses(() => leftBehind(run.group, spec.runId, SHORT_RUN_MS), this.#clock);
+      await recorded;
+      await record.free();
+      throw error;
+    });
     const durationMs = this.#clock.now() - started;
     await run.drained(outcome.cutShort ? 0 : this.#drainMs, this.#clock);
     await endProcesses(() => leftBehind(run.group, spec.runId, durationMs), this.#clock);
@@ -80,6 +99,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
 
   /** After the last run has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#spawner?.[Symbol.asyncDispose]();
     await this.#records[Symbol.asyncDispose]();
   }
 
@@ -93,13 +113,26 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     let running = false;
     try {
       throwIfAborted(spec, signal);
-      const run = new ScriptRun(spec, this.#limited(program, spec));
+      const run = new ScriptRun(spec, await this.#spawn(program, spec));
       const fault = await run.spawned;
       running = fault === undefined;
+      if (fault instanceof Failure) {
+        // Whether it was started is not known.
+        await endProcesses(() => processesOfRun(spec.runId), this.#clock);
+        throw fault;
+      }
       return fault ? endOfSpawnError(fault, spec) : run;
     } finally {
       if (!running) await record.free();
     }
+  }
+
+  async #spawn(program: string, spec: ScriptSpec): Promise<SpawnedScript> {
+    const [first, ...args] = this.#limited(program, spec);
+    const env = { ...spec.env, [RUN_VARIABLE]: spec.runId };
+    const command: ScriptCommand = { program: first, args, cwd: spec.cwd, env };
+    const spawned = spec.stdin ? undefined : await this.#spawner?.spawn(command);
+    return spawned ?? spawnHere(command, spec.stdin ? 'pipe' : 'ignore');
   }
 
   /** Waits for the script's own end; ends its group at the deadline or on abort. */

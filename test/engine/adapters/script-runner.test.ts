@@ -17,6 +17,7 @@ import { type FakeScript, FakeScriptRunner } from '../../fakes/fake-script-runne
 const SCRIPTS = join(import.meta.dirname, '..', '..', 'fixtures', 'scripts');
 const script = (name: string): string => join(SCRIPTS, `${name}.sh`);
 const signal = new AbortController().signal;
+const SPAWNER = [process.execPath, join(SCRIPTS, 'spawner.ts')];
 
 async function setup(t: Test, options: Partial<ChildProcessOptions> = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-scripts-'));
@@ -49,6 +50,48 @@ async function recorded(stateDir: string): Promise<string[]> {
 t.test('child processes', (t) => {
   scriptRunnerConformance(t, async (t) => ({ ...(await setup(t)), program: script }));
   t.end();
+});
+
+t.test('child processes of a small process', (t) => {
+  scriptRunnerConformance(t, async (t) => ({ ...(await setup(t, { spawner: SPAWNER })), program: script }));
+  t.end();
+});
+
+t.test('a script whose end cannot be heard of any more is ended, and its run may be tried again', async (t) => {
+  const { runner, spec, stateDir } = await setup(t, { spawner: SPAWNER });
+  const begun = Promise.withResolvers<string>();
+  const run = runner.run(
+    spec('endless', {
+      program: '/bin/sh',
+      args: ['-c', 'echo $$ $PPID >&2; exec sleep 600'],
+      onStderr: (line) => begun.resolve(line),
+    }),
+    signal,
+  );
+  const [script = 0, spawner = 0] = (await begun.promise).split(' ').map(Number);
+  process.kill(spawner, 'SIGKILL');
+  await t.rejects(run, { kind: 'transient', message: 'the process that starts scripts ended' });
+  t.equal(await processFacts(script), undefined, 'it is gone');
+  t.strictSame(await recorded(stateDir), []);
+  const { end } = await runner.run(spec('again', { program: '/bin/true' }), signal);
+  t.strictSame(end, { kind: 'exited', code: 0 });
+});
+
+t.test('where no such process starts, scripts start from here', async (t) => {
+  for (const spawner of [['/nowhere/node'], ['/bin/false'], []]) {
+    const { runner, spec } = await setup(t, { spawner });
+    for (let n = 0; n < 2; n++) {
+      const { end } = await runner.run(spec('here', { program: '/bin/sh', args: ['-c', 'exit 7'] }), signal);
+      t.strictSame(end, { kind: 'exited', code: 7 });
+    }
+  }
+});
+
+t.test('the process that starts scripts ends with the runner', async (t) => {
+  const { runner, spec } = await setup(t, { spawner: SPAWNER });
+  const { stdout } = await runner.run(spec('parent', { program: '/bin/sh', args: ['-c', 'echo $PPID'] }), signal);
+  await runner[Symbol.asyncDispose]();
+  t.equal(await processFacts(Number(stdout[0])), undefined);
 });
 
 t.test('the fake', (t) => {

@@ -1,0 +1,14 @@
+// `longshore spawn-scripts`: the small process that starts scripts for a service; started by it, not by people.
+
+import { runSpawner } from '../../engine/adapters/script-spawner-process.ts';
+import { type Command, EXIT } from '../command.ts';
+
+export const spawnScripts: Command = {
+  name: 'spawn-scripts',
+  usage: 'longshore spawn-scripts',
+  options: {},
+  async run() {
+    await runSpawner();
+    return EXIT.ok;
+  },
+};
