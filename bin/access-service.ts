@@ -25,11 +25,14 @@ import type { HealthCheck } from '../http/ops.ts';
 import { accessConnection, migrateAccess } from './access-database.ts';
 import { mailDelivery } from './access-mail.ts';
 import { type FrontEndParts, frontEnd } from './front-end.ts';
+import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
 
 export interface AccessParts extends FrontEndParts {
   /** Where mails are kept when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string | undefined;
+  /** There where the service is configured. */
+  readonly live: Pick<LiveSettings, 'approvalMs'>;
 }
 
 export interface AccessService {
@@ -50,7 +53,8 @@ export async function accessService(
   signal: AbortSignal,
 ): Promise<AccessService | undefined> {
   const { access, containerCore } = configuration;
-  if (!access) return undefined;
+  const periodMs = parts.live.approvalMs;
+  if (!access || !periodMs) return undefined;
   const { clock, log, metrics } = parts;
   const connection = accessConnection(configuration);
   const db = scope.use('access database', new Postgres(connection, log));
@@ -130,10 +134,10 @@ export async function accessService(
         },
       ]
     : [];
-  const { enabled, intervalMs } = access.autoApproval;
+  const { enabled } = access.autoApproval;
   const approval: ChildSpec = {
     name: 'accessApproval',
-    create: () => approveWaited({ approvals, periodMs: intervalMs, clock, log, metrics }),
+    create: () => approveWaited({ approvals, periodMs, clock, log, metrics }),
   };
   const watched = [{ name: 'access-db', vital: true, probe: (until: AbortSignal) => db.probe(until) }, ...optional];
   return { children: [...mails, ...(enabled ? [approval] : []), front.spec], watched, url: () => front.url() };

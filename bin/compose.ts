@@ -114,7 +114,13 @@ export async function compose(
   const reports = await reportService(
     configuration,
     auth,
-    { ...frontEndParts, core, zip: threads.archives.zip, env: parts.env, scratchDir: parts.scratchDir },
+    {
+      ...frontEndParts,
+      ...{ core, live: parts.live },
+      zip: threads.archives.zip,
+      env: parts.env,
+      scratchDir: parts.scratchDir,
+    },
     scope,
     signal,
   );
@@ -130,7 +136,7 @@ export async function compose(
     configuration,
     core,
     auth,
-    { ...frontEndParts, mailDir: parts.mailDir },
+    { ...frontEndParts, mailDir: parts.mailDir, live: parts.live },
     scope,
     signal,
   );

@@ -6,6 +6,7 @@ import type { LaneTuning, LaneTunings } from '../actors/jobs/job-lane.ts';
 import type { Configuration } from '../config/configuration.ts';
 import type { LiveKind } from '../config/live.ts';
 import { type CallTimes, changeTimes, shareTimes } from '../engine/adapters/shared-times.ts';
+import type { LaneBounds } from '../engine/lane.ts';
 import type { LogThreshold } from '../engine/log-threshold.ts';
 import { LANES } from '../engine/model/event.ts';
 import { Tunable } from '../engine/tunable.ts';
@@ -14,20 +15,32 @@ type Installer = Configuration['installer'];
 
 export class LiveSettings {
   readonly lanes: Tunable<LaneTunings>;
+  /** Undefined where the service is not configured, as below. */
+  readonly reportLane: Tunable<LaneBounds> | undefined;
   readonly daemonIntervals: Tunable<DaemonIntervals>;
+  /** Milliseconds between runs of the approval of access requests. */
+  readonly approvalMs: Tunable<number> | undefined;
   /** By the plugin's key; threads read them at each call. */
   readonly pluginTimes: ReadonlyMap<string, SharedArrayBuffer>;
   readonly #takers: Readonly<Record<LiveKind, (next: Configuration) => void>>;
 
-  constructor({ installer }: Configuration, threshold: LogThreshold) {
+  constructor({ installer, report, access }: Configuration, threshold: LogThreshold) {
     this.lanes = new Tunable(laneTunings(installer));
+    this.reportLane = report && new Tunable(laneBounds(report.lane));
+    this.approvalMs = access && new Tunable(access.autoApproval.intervalMs);
     this.daemonIntervals = new Tunable<DaemonIntervals>(installer.daemons);
     this.pluginTimes = new Map(
       Object.entries(installer.plugins).map(([key, plugin]) => [key, shareTimes(callTimes(plugin))]),
     );
     this.#takers = {
-      'lane-bounds': (next) => this.lanes.set(withBounds(this.lanes.current, next.installer)),
-      'daemon-interval': (next) => this.daemonIntervals.set(next.installer.daemons),
+      'lane-bounds': ({ installer: next, report: reports }) => {
+        this.lanes.set(withBounds(this.lanes.current, next));
+        if (reports) this.reportLane?.set(laneBounds(reports.lane));
+      },
+      'daemon-interval': ({ installer: next, access: accesses }) => {
+        this.daemonIntervals.set(next.daemons);
+        if (accesses) this.approvalMs?.set(accesses.autoApproval.intervalMs);
+      },
       'plugin-timeouts': (next) => this.#changeTimes(next.installer),
       'log-level': (next) => void threshold.set(next.containerCore.log.level),
     };
@@ -51,6 +64,13 @@ const callTimes = ({ timeouts }: Installer['plugins'][string]): CallTimes => ({
   connectMs: timeouts.connectMs,
   bodyIdleMs: timeouts.idleMs,
   marginMs: timeouts.replyMs,
+});
+
+type Bounds = Pick<Installer['lanes']['upload'], 'inMemoryQueueSize' | 'workerCount'>;
+
+const laneBounds = ({ inMemoryQueueSize, workerCount }: Bounds): LaneBounds => ({
+  queueSize: inMemoryQueueSize,
+  workerCount,
 });
 
 const laneTuning = (lane: Installer['lanes']['upload']): LaneTuning => ({

@@ -7,10 +7,11 @@ import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
 import type { Random } from '../../engine/retry.ts';
 import type { Clock } from '../../engine/time.ts';
 import { Timer } from '../../engine/timer.ts';
+import type { Tunable } from '../../engine/tunable.ts';
 
 export interface AccessApprovalOptions {
   readonly approvals: AccessApprovals;
-  readonly periodMs: number;
+  readonly periodMs: number | Tunable<number>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;

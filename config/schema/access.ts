@@ -18,7 +18,7 @@ export const access = section('Decides who may see which dataset.', {
   }),
   autoApproval: filled('Approval of requests whose waiting time is over.', {
     enabled: flag('Run by timer; the endpoint for it works either way.', true),
-    interval: duration('Between runs.', '1h', { positive: true }),
+    interval: duration('Between runs.', '1h', { positive: true, 'x-live': 'daemon-interval' }),
   }),
 });
 export type AccessConfiguration = Loaded<typeof access>;

@@ -30,7 +30,7 @@ export const mailboxKeys = (queue: number, workers: number, options: MailboxOpti
   workerCount: integer('Jobs running at a time.', { minimum: 1, maximum: 20, default: workers, ...options }),
 });
 
-const LIVE = { 'x-live': 'lane-bounds' } as const;
+export const LIVE_LANE = { 'x-live': 'lane-bounds' } as const;
 
 interface LaneDefaults {
   readonly consumer: string;
@@ -42,7 +42,7 @@ interface LaneDefaults {
 
 const laneKeys = ({ consumer, queue, workers, event }: LaneDefaults) => ({
   brokerConsumerId: short('Names the lane in the metrics of Kafka; one client reads for all lanes.', consumer),
-  ...mailboxKeys(queue, workers, LIVE),
+  ...mailboxKeys(queue, workers, LIVE_LANE),
   eventChannel: short('Channel (topic).', `${event}-triggers`),
   eventKey: short('Message key; messages of the channel with another key are dropped.', `${event}-trigger`),
   retry,
@@ -57,7 +57,7 @@ const publishingLane = (description: string, producer: string, defaults: LaneDef
 
 export const lanes = filled('Asynchronous workers, one lane per kind of job.', {
   upload: filled('Inspects and repacks uploads. Fed by job rows, not by a channel.', {
-    ...mailboxKeys(10, 4, LIVE),
+    ...mailboxKeys(10, 4, LIVE_LANE),
     retry,
   }),
   import: lane('Has the plugin validate and process an upload.', {

@@ -2,7 +2,7 @@
 
 import { serviceDb } from './database.ts';
 import { duration, filled, formed, integer, optional, section } from './field.ts';
-import { mailboxKeys } from './lanes.ts';
+import { LIVE_LANE, mailboxKeys } from './lanes.ts';
 import type { Loaded } from './loaded.ts';
 
 const GIB = 1_073_741_824;
@@ -14,7 +14,7 @@ export const report = section('Formats alignment reports of earlier query jobs.'
   blastBin: optional(formed<string>('path', 'Directory of the BLAST+ programs; PATH when absent.')),
   blastDb: optional(formed<string>('search-path', 'Directories of BLAST databases, colon-separated (BLASTDB).')),
   db: optional(serviceDb('report')),
-  lane: filled('Its mailbox and workers.', mailboxKeys(20, 4)),
+  lane: filled('Its mailbox and workers.', mailboxKeys(20, 4, LIVE_LANE)),
   maxQueued: integer('Jobs that wait; more are answered 503.', { minimum: 1, maximum: 1_000_000, default: 10_000 }),
   maxDuration: duration('For one run of the formatter.', '1h', { positive: true }),
   maxOutputSize: integer('Bytes of all files of one job.', { minimum: 1_048_576, default: 10 * GIB }),

@@ -76,6 +76,29 @@ t.test('what may change is taken over, what may not is named, and both are logge
   t.match(times && readTimes(times), { marginMs: 5_000 });
 });
 
+t.test('the lane of reports and the approval of access requests take over what is theirs', async (t) => {
+  const { write, reloading, live } = await setup(t);
+  const { reportLane, approvalMs } = live;
+  const before = { report: reportLane?.current, approvalMs: approvalMs?.current };
+  const heard: unknown[] = [];
+  reportLane?.watch((bounds) => heard.push(bounds));
+  approvalMs?.watch((ms) => heard.push(ms));
+  await write(changed(BASE, 'report.lane.workerCount', 3));
+  t.match(await reloading.reload(never), { report: { applied: [{ path: 'report.lane.workerCount', to: 3 }] } });
+  await write(changed(BASE, 'access.autoApproval.interval', '7m'));
+  t.match(await reloading.reload(never), {
+    report: {
+      applied: [
+        { path: 'access.autoApproval.interval', to: '7m' },
+        { path: 'report.lane.workerCount', from: 3 },
+      ],
+      needsRestart: [],
+    },
+  });
+  t.strictSame(heard, [{ ...before.report, workerCount: 3 }, before.report, 420_000]);
+  t.not(before.approvalMs, 420_000);
+});
+
 t.test('what waits for a restart is named again each time, until the file says again what runs', async (t) => {
   const { write, reloading } = await setup(t);
   const needs = async (): Promise<unknown> => {
@@ -239,6 +262,8 @@ t.test('every live setting of the schema is taken over', async (t) => {
   const runs = (): string =>
     JSON.stringify([
       live.lanes.current,
+      live.reportLane?.current,
+      live.approvalMs?.current,
       live.daemonIntervals.current.pruner.pruneIntervalMs,
       live.daemonIntervals.current.reconciler.fullRunIntervalMs,
       live.daemonIntervals.current.reconciler.slimRunIntervalMs,

@@ -31,6 +31,7 @@ interface Config {
     siteBuild: string;
   };
   pluginHost: { inProcess: string[] };
+  report: { lane?: object };
 }
 
 /** Changes the file as an operator does. */
@@ -62,10 +63,11 @@ async function start(t: Test) {
   return { dir, plugin, app, log };
 }
 
-/** What the process says of its import lane. */
-async function importLane({ endpoints }: Up): Promise<Record<string, number>> {
+/** What the process says of a lane. */
+async function boundsOf(lane: string, { endpoints }: Up): Promise<Record<string, number>> {
   const text = await (await fetch(`${endpoints.installer}/metrics`)).text();
-  const found = [...text.matchAll(/^longshore_lane_(workers|capacity|in_flight)\{lane="import"\} (\d+)$/gm)];
+  const line = new RegExp(`^longshore_lane_(workers|capacity|in_flight)\\{lane="${lane}"\\} (\\d+)$`, 'gm');
+  const found = [...text.matchAll(line)];
   return Object.fromEntries(found.map(([, name, value]) => [name, Number(value)]));
 }
 
@@ -78,7 +80,7 @@ t.test('workers of a lane shrink from 10 to 2 and grow back under load, nothing 
   const ids: string[] = [];
   for (let n = 0; n < DATASETS; n++) ids.push(await api.upload(details, [file]));
   await plugin.crowd(LARGE.workerCount);
-  t.strictSame(await importLane(app), { workers: 10, capacity: 10, in_flight: 10 });
+  t.strictSame(await boundsOf('import', app), { workers: 10, capacity: 10, in_flight: 10 });
 
   await edit(dir, lanes(SMALL));
   hangUp();
@@ -89,12 +91,12 @@ t.test('workers of a lane shrink from 10 to 2 and grow back under load, nothing 
     ],
     needsRestart: [],
   });
-  t.strictSame(await importLane(app), { workers: 2, capacity: 1, in_flight: 10 }, 'running jobs go on');
+  t.strictSame(await boundsOf('import', app), { workers: 2, capacity: 1, in_flight: 10 }, 'running jobs go on');
   plugin.release(9);
   plugin.most = plugin.waiting;
   for (let n = 0; n < ROUNDS; n++) {
     await plugin.crowd(2);
-    t.strictSame(await importLane(app), { workers: 2, capacity: 1, in_flight: 2 });
+    t.strictSame(await boundsOf('import', app), { workers: 2, capacity: 1, in_flight: 2 });
     plugin.release(1);
   }
   t.equal(plugin.most, 2, 'never more than two at a time');
@@ -108,13 +110,13 @@ t.test('workers of a lane shrink from 10 to 2 and grow back under load, nothing 
   const refused = await longshore(['reload', '--data', dir]);
   t.strictSame([refused.code, refused.stdout], [3, '']);
   t.match(refused.stderr, String((faults as readonly string[])[0]));
-  t.match(await importLane(app), { workers: 2, capacity: 1 });
+  t.match(await boundsOf('import', app), { workers: 2, capacity: 1 });
 
   await edit(dir, lanes(LARGE));
   hangUp();
   await logged(log, 'configuration reloaded', 2);
   await plugin.crowd(LARGE.workerCount);
-  t.strictSame(await importLane(app), { workers: 10, capacity: 10, in_flight: 10 });
+  t.strictSame(await boundsOf('import', app), { workers: 10, capacity: 10, in_flight: 10 });
   t.equal(plugin.most, 10);
 
   plugin.open();
@@ -145,6 +147,7 @@ t.test(
 
     await edit(dir, (config) => {
       config.installer.siteBuild = 'build-of-another-name';
+      config.report.lane = SMALL;
       lanes(SMALL)(config);
     });
     const { code, stdout } = await client('reload', '--json');
@@ -157,11 +160,14 @@ t.test(
             { path: 'containerCore.log.level', from: 'debug', to: 'info' },
             { path: 'installer.lanes.import.inMemoryQueueSize', from: 10, to: 1 },
             { path: WORKERS, from: 10, to: 2 },
+            { path: 'report.lane.inMemoryQueueSize', from: 20, to: 1 },
+            { path: 'report.lane.workerCount', from: 4, to: 2 },
           ],
           needsRestart: [{ path: 'installer.siteBuild' }],
         },
       ],
     );
+    t.match(await boundsOf('report', app), { workers: 2, capacity: 1 }, 'the lane of reports, too');
     t.match((await client('reload')).stdout, /^installer\.siteBuild +needs a restart$/m);
     t.equal(await app.stop(), 0);
   },
