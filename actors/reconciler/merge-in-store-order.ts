@@ -17,7 +17,7 @@ import type {
 } from '../../engine/ports/dataset-index.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { StoredDataset } from '../dataset/stored-dataset.ts';
-import { pagesAhead } from './pages-ahead.ts';
+import { PAGE, pageOf, pagesAhead } from './pages-ahead.ts';
 
 export interface MergeSources {
   /** Not begun yet; is closed however the merge ends. */
@@ -45,9 +45,11 @@ export async function* mergeInStoreOrder(
   const listing = sources.stored[Symbol.asyncIterator]();
   try {
     const stored = new Cursor('object store', listing);
-    const cache = new Cursor('cache', pagesAhead(sources.cache, signal));
+    const cache = new Cursor('cache', pagesAhead(sources.cache, PAGE, signal));
     const targets = new Map(
-      [...sources.targets].map(([id, index]) => [id, new Cursor(id, pagesAhead(index, signal))] as const),
+      [...sources.targets].map(
+        ([id, index]) => [id, new Cursor(id, pagesAhead(index, pageOf(sources.targets.size), signal))] as const,
+      ),
     );
     for (;;) {
       signal.throwIfAborted();

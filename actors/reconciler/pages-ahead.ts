@@ -7,20 +7,24 @@ import type { PageRows, StoreOrdered } from '../../engine/ports/dataset-index.ts
 /** Rows of a page: so many that the round trip is small beside them, so few that what is read of them dies young. */
 export const PAGE = 500;
 
+/** Rows of a page of each of several indexes, which together hold no more than four such pages alone. */
+export const pageOf = (indexes: number): number => Math.min(PAGE, Math.ceil((2 * PAGE) / indexes));
+
 /** A failure of a page comes when that page is wanted; whoever stops reading before hears of none. */
 export async function* pagesAhead<Row extends DatasetAddress>(
   index: StoreOrdered<Row>,
+  rows: number,
   signal: AbortSignal,
 ): AsyncGenerator<PageRows<Row>, void, undefined> {
-  let coming = index.page(undefined, PAGE, signal);
+  let coming = index.page(undefined, rows, signal);
   for (;;) {
     const page = await coming;
     // Fewer than were asked for are the last ones.
-    if (page.length === PAGE) {
-      coming = index.page(page.at(-1), PAGE, signal);
+    if (page.length === rows) {
+      coming = index.page(page.at(-1), rows, signal);
       coming.catch(() => undefined);
     }
     if (page.length > 0) yield page;
-    if (page.length < PAGE) return;
+    if (page.length < rows) return;
   }
 }

@@ -47,11 +47,7 @@ export class PostgresDatasetIndex implements DatasetIndex {
     this.#db = db;
   }
 
-  async page(
-    after: DatasetAddress | undefined,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<PageRows<IndexedDataset>> {
+  async page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<PageRows<IndexedDataset>> {
     signal.throwIfAborted();
     // Every address is greater than the empty text.
     const from = after ? datasetPrefix(after) : '';
