@@ -1,0 +1,8 @@
+// The statement that sides without our reader read the cache's datasets by: the same parts, each as a column.
+
+export const ROWS = `
+  select d.dataset_id, d.owner_id::text as owner_id, d.state, d.type_name, d.type_version, d.install_targets,
+    d.upload_status, d.import_status, d.meta_etag, d.meta_modified_ms, d.data_etag, d.data_modified_ms, d.shares_etag,
+    d.shares_modified_ms
+  from cache.dataset d where d.state <> 'receiving'
+  order by (d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
