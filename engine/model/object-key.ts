@@ -61,22 +61,24 @@ export function parseKey(key: string): ObjectKey | 'foreign' | undefined {
   const owner = parseUserId(key.slice(0, first));
   const dataset = key.slice(first + 1, second);
   if (!owner || !KEY_DATASET_ID.test(dataset)) return undefined;
-  return keyBelow({ owner, dataset: dataset as DatasetId }, key.slice(second + 1).split('/'));
+  return keyBelow({ owner, dataset: dataset as DatasetId }, key.slice(second + 1));
 }
 
 /** {@link parseKey} of a key below a dataset that is known already. */
 export const parseKeyBelow = (at: DatasetAddress, key: string): ObjectKey =>
-  keyBelow(at, key.slice(at.owner.length + at.dataset.length + 2).split('/'));
+  keyBelow(at, key.slice(at.owner.length + at.dataset.length + 2));
 
-function keyBelow({ owner, dataset }: DatasetAddress, tail: readonly string[]): ObjectKey {
+function keyBelow({ owner, dataset }: DatasetAddress, rest: string): ObjectKey {
+  // Most objects of most datasets.
+  if (isOneOf(DATASET_OBJECTS, rest)) return { owner, dataset, kind: 'object', object: rest };
   const at = { owner, dataset };
+  const tail = rest.split('/');
   const [first = '', second = '', third = ''] = tail;
-  if (tail.length === 1 && isOneOf(DATASET_OBJECTS, first)) return { ...at, kind: 'object', object: first };
   if (tail.length === 2 && second !== '' && isOneOf(FILE_FOLDERS, first))
     return { ...at, kind: 'file', folder: first, name: second };
   const recipient = first === 'shares' && tail.length === 3 ? parseUserId(second) : undefined;
   if (recipient && isOneOf(SHARE_OBJECTS, third)) return { ...at, kind: 'share', recipient, object: third };
-  return { ...at, kind: 'unknown', rest: tail.join('/') };
+  return { ...at, kind: 'unknown', rest };
 }
 
 function isOneOf<Item extends string>(items: readonly Item[], text: string): text is Item {

@@ -1,15 +1,16 @@
-// A side of M17: a listing as the product's S3 store reads it.
+// A side of M17: a listing as the reconciler reads it from the product's S3 store.
 
-import { openS3Reader } from '../../engine/adapters/s3-reader.ts';
+import { S3Store } from '../../engine/adapters/s3-store.ts';
+import { silentLogger } from '../../engine/log.ts';
 import { ObjectsSeen } from './objects-seen.ts';
 import { tellOf } from './side-process.ts';
 
 void tellOf(async ({ port }: { readonly port: number }) => {
   const keys = { accessKey: 'bench-access', secretKey: 'bench-secret' };
   const at = { host: '127.0.0.1', port, bucket: 'bucket', tls: undefined, region: 'eu', pathStyle: true, ...keys };
-  using reader = openS3Reader(at);
+  using store = new S3Store(at, { log: silentLogger() });
   const seen = new ObjectsSeen();
-  for await (const { key, size, etag, modified } of reader.list('', {}, new AbortController().signal))
-    seen.add(key, size, etag, modified);
+  for await (const page of store.pages('', {}, new AbortController().signal))
+    for (const { key, size, etag, modified } of page) seen.add(key, size, etag, modified);
   return seen.all;
 });
