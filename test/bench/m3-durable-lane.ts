@@ -1,0 +1,71 @@
+// M3: jobs from a durable queue to threads and back: claimed, run in a thread (nothing is done there), completed; fsync is on.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { durableServer, redisServer } from './durable-server.ts';
+import { bull } from './engine-bull.ts';
+import { graphile } from './engine-graphile.ts';
+import { longshore } from './engine-longshore.ts';
+import { pgBoss } from './engine-pg-boss.ts';
+import { rawLoop } from './engine-raw.ts';
+import type { JobEngine } from './job-engine.ts';
+import type { BenchRow, Round } from './row.ts';
+
+const JOBS = 6_000;
+/** Of those that would take too long with as many. */
+const FEWER: Readonly<Record<string, number>> = { severalPlugins: 1_500, sandboxed: 3_000 };
+
+export const rows: readonly BenchRow[] = [
+  {
+    id: 'M3',
+    title:
+      'durable jobs that do nothing in a thread: claimed with a lease, run, completed, logged; severalPlugins: of five',
+    ...{ unit: 'jobs/s', better: 'higher' },
+    sides: {
+      graphile: { is: 'peer', what: 'graphile-worker in batches, 24 jobs, Piscina' },
+      bull: { is: 'peer', what: 'BullMQ, concurrency 10, Piscina, Redis without a disk' },
+      sandboxed: { is: 'peer', what: 'BullMQ sandboxed, 10 threads of its own' },
+      pgBoss: { is: 'peer', what: 'pg-boss, two loops of fetch and complete of 500, Piscina' },
+      raw: { is: 'limit', what: 'two loops of one statement that completes 500 and claims 500, nothing done' },
+    },
+    bars: [
+      { over: 'graphile', atLeast: 3 },
+      { over: 'bull', atLeast: 5 },
+      { over: 'sandboxed', atLeast: 10 },
+      { over: 'pgBoss', atLeast: 4 },
+      { over: 'raw', atLeast: 0.6 },
+    ],
+    async measure(rounds) {
+      await using cleanup = new AsyncDisposableStack();
+      const log = await mkdtemp(join(tmpdir(), 'longshore-bench-'));
+      cleanup.defer(() => rm(log, { recursive: true, force: true }));
+      const server = cleanup.use(await durableServer());
+      const redis = cleanup.use(await redisServer());
+      const product = (plugins: number) =>
+        longshore(server, `ours${plugins}`, { plugins, log: join(log, 'longshore.log') });
+      const engines: Readonly<Record<string, JobEngine>> = {
+        ours: cleanup.use(await product(1)),
+        severalPlugins: cleanup.use(await product(5)),
+        graphile: cleanup.use(await graphile(server, 'graphile')),
+        bull: cleanup.use(await bull(redis, 'bull', { sandboxed: false, concurrency: 10 })),
+        sandboxed: cleanup.use(await bull(redis, 'sandboxed', { sandboxed: true, concurrency: 10 })),
+        pgBoss: cleanup.use(await pgBoss(server, 'pgboss')),
+        raw: cleanup.use(await rawLoop(server, 'raw', { claim: 500, loops: 2 })),
+      };
+      const round = async (): Promise<Round> => {
+        const rates: Record<string, number> = {};
+        for (const [name, engine] of Object.entries(engines)) {
+          const jobs = FEWER[name] ?? JOBS;
+          await engine.fill(jobs);
+          rates[name] = (jobs * 1_000) / (await engine.drain(jobs, 'noop'));
+        }
+        return rates as Round;
+      };
+      await round();
+      const measured = [];
+      for (let n = 0; n < rounds; n++) measured.push(await round());
+      return measured;
+    },
+  },
+];
