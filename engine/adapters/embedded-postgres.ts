@@ -5,7 +5,18 @@
 // As root it runs as nobody, because postgres refuses root.
 
 import { spawn } from 'node:child_process';
-import { chown, mkdir, open, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chown,
+  constants,
+  type FileHandle,
+  mkdir,
+  open,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure, messageOf } from '../failure.ts';
 import type { Logger } from '../log.ts';
@@ -13,8 +24,11 @@ import type { Clock } from '../time.ts';
 import { asUser, findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
 const NOBODY = 65534;
-/** The data directory by a name that needs no rights on its parents: the server's own working directory. */
-const HERE = '/proc/self/cwd';
+/**
+ * The data directory by a name that needs no rights on its parents: the first open file after the three of every program.
+ * Not the working directory: PostgreSQL before 16 leaves that at its start, and cannot come back without those rights.
+ */
+const HERE = '/proc/self/fd/3';
 const START_MS = 60_000;
 const STOP_MS = 15_000;
 
@@ -84,6 +98,7 @@ async function initialise(
   await writeFile(passwordFile, options.password, { mode: 0o600 });
   // The server is given the open file, because its user may not be able to reach the path.
   const handle = await open(passwordFile, 'r');
+  const folder = await openFolder(data);
   try {
     if (uid !== undefined) {
       await chown(data, uid, uid);
@@ -94,7 +109,7 @@ async function initialise(
     const child = spawn(binaries.initdb, [...args, '--pwfile=/dev/stdin'], {
       cwd: data,
       env: cleanEnvironment(),
-      stdio: [handle.fd, 'pipe', 'pipe'],
+      stdio: [handle.fd, 'pipe', 'pipe', folder.fd],
       signal,
       ...(uid === undefined ? {} : asUser(uid)),
     });
@@ -113,9 +128,12 @@ async function initialise(
       );
   } finally {
     await handle.close();
+    await folder.close();
     await rm(passwordFile, { force: true });
   }
 }
+
+const openFolder = (path: string): Promise<FileHandle> => open(path, constants.O_RDONLY | constants.O_DIRECTORY);
 
 async function launch(
   binaries: PostgresBinaries,
@@ -127,6 +145,7 @@ async function launch(
   signal: AbortSignal,
 ): Promise<EmbeddedPostgres> {
   const logFile = await open(join(options.dir, 'postgres.log'), 'a', 0o640);
+  const folder = await openFolder(data);
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
@@ -143,10 +162,11 @@ async function launch(
     env: cleanEnvironment(),
     // Its own group: a Ctrl-C on the terminal must not end the database before its clients.
     detached: true,
-    stdio: ['ignore', logFile.fd, logFile.fd],
+    stdio: ['ignore', logFile.fd, logFile.fd, folder.fd],
     ...(uid === undefined ? {} : asUser(uid)),
   });
   await logFile.close();
+  await folder.close();
   options.begun?.();
   let stopping = false;
   const exited = new Promise<string>((resolve) => {

@@ -2,12 +2,12 @@
 
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { readFile, realpath } from 'node:fs/promises';
+import { chmod, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t from 'tap';
 import { fetch } from 'undici';
-import { type Endpoints, freePortBase, processesBelow } from '../support/longshore.ts';
+import { type Endpoints, freePortBase, processesBelow, tempDir, up } from '../support/longshore.ts';
 import { type PlainUser, plainUser } from './plain-user.ts';
 
 /** Resolves at the line of standard error that matches. */
@@ -60,4 +60,13 @@ t.test('up installs the demo dataset, with threads, PostgreSQL from the path, an
   t.match(list.stdout, 'genelist', 'found where Debian puts it, without a path; what was installed is still there');
   again.child.kill('SIGTERM');
   t.strictSame(await again.ended, [0, null]);
+});
+
+t.test('an older PostgreSQL serves a directory below one that its own user may not enter', async (t) => {
+  const [postgres] = globSync('/usr/lib/postgresql/*/bin/postgres');
+  if (postgres === undefined) throw new Error("Debian's package postgresql is missing");
+  const dir = await tempDir(t);
+  await chmod(dir, 0o700);
+  const app = await up(t, join(dir, 'data'), ['--postgres-bin', dirname(postgres)]);
+  t.equal((await fetch(`${app.endpoints.installer}/health`)).status, 200);
 });
