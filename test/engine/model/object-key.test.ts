@@ -1,0 +1,52 @@
+// Keys taken apart beside the obvious way: split at every slash.
+
+import fc from 'fast-check';
+import t from 'tap';
+import { parseUserId } from '../../../engine/model/ids.ts';
+import {
+  DATASET_OBJECTS,
+  FILE_FOLDERS,
+  parseKey,
+  parseKeyBelow,
+  SHARE_OBJECTS,
+} from '../../../engine/model/object-key.ts';
+
+const part = fc.oneof(
+  fc.constantFrom('', '1', '42', '9223372036854776000', '9223372036854776001', '0', 'a_1', 'x.y-z', 'ä', 'reports'),
+  fc.constantFrom('handler', 'shares', 'constructor', ...DATASET_OBJECTS, ...FILE_FOLDERS, ...SHARE_OBJECTS),
+);
+const key = fc.oneof(
+  fc.array(part, { maxLength: 6 }).map((parts) => parts.join('/')),
+  fc.array(part, { maxLength: 4 }).map((parts) => ['42', 'a_1', ...parts].join('/')),
+);
+
+function obviously(text: string): unknown {
+  if (text.startsWith('reports/') || text.startsWith('handler/')) return 'foreign';
+  const [owner = '', dataset = '', ...tail] = text.split('/');
+  if (!parseUserId(owner) || !/^[\w.-]{1,64}$/.test(dataset) || tail.length === 0) return undefined;
+  const at = { owner, dataset };
+  const [first, second, third] = tail as [string, string, string];
+  const isOneOf = (items: readonly string[], item: string): boolean => items.includes(item);
+  if (tail.length === 1 && isOneOf(DATASET_OBJECTS, first)) return { ...at, kind: 'object', object: first };
+  if (tail.length === 2 && second !== '' && isOneOf(FILE_FOLDERS, first))
+    return { ...at, kind: 'file', folder: first, name: second };
+  if (tail.length === 3 && first === 'shares' && parseUserId(second) && isOneOf(SHARE_OBJECTS, third))
+    return { ...at, kind: 'share', recipient: second, object: third };
+  return { ...at, kind: 'unknown', rest: tail.join('/') };
+}
+
+t.test('a key is what its parts say, also when its dataset is known before', async (t) => {
+  const property = fc.property(key, (text) => {
+    const parsed = parseKey(text);
+    t.strictSame(parsed, obviously(text), text);
+    if (typeof parsed === 'object') t.strictSame(parseKeyBelow(parsed, text), parsed, text);
+  });
+  fc.assert(property, { numRuns: 2_000, seed: 20_260_101 });
+});
+
+t.test('user ids end where the contract ends them', async (t) => {
+  const ids = ['1', '9223372036854775999', '9223372036854776000', '999999999999999999'];
+  t.strictSame(ids.map(parseUserId), ids);
+  for (const none of ['0', '01', '', '-1', '9223372036854776001', '9999999999999999999', '10000000000000000000'])
+    t.equal(parseUserId(none), undefined, none);
+});
