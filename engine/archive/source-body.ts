@@ -30,7 +30,11 @@ export class SourceBody implements AsyncDisposable {
   /** Reads until `target` is full or the body at its end; a body longer or shorter than its size is a defect. */
   async fill(target: Uint8Array): Promise<number> {
     let filled = 0;
-    while (filled < target.length && !this.#ended) filled += await this.#read(target.subarray(filled));
+    while (filled < target.length && !this.#ended) {
+      const count = this.#read(target.subarray(filled));
+      // To wait for what is there already costs more than a small file.
+      filled += typeof count === 'number' ? count : await count;
+    }
     return filled;
   }
 
@@ -44,13 +48,17 @@ export class SourceBody implements AsyncDisposable {
     await this.#bytes.close();
   }
 
-  async #read(target: Uint8Array): Promise<number> {
-    const { path, size } = this.#source;
+  #read(target: Uint8Array): number | Promise<number> {
     this.#signal.throwIfAborted();
-    const count = await this.#bytes.read(target);
-    this.done += count;
+    const count = this.#bytes.read(target);
+    return typeof count === 'number' ? this.#count(count) : count.then((bytes) => this.#count(bytes));
+  }
+
+  #count(bytes: number): number {
+    const { path, size } = this.#source;
+    this.done += bytes;
     if (this.done > size) throw defect(`entry ${quoteEntry(path)} has more than the ${size} bytes announced`);
-    if (count > 0) return count;
+    if (bytes > 0) return bytes;
     if (this.done !== size) throw defect(`entry ${quoteEntry(path)} has ${this.done} bytes, not the ${size} announced`);
     this.#ended = true;
     return 0;

@@ -35,6 +35,10 @@ export function localHeader(record: ZipRecord): Buffer {
   return Buffer.concat([header, record.name, extra]);
 }
 
+/** Of the local header. */
+export const localHeaderBytes = ({ name, zip64 }: Pick<ZipRecord, 'name' | 'zip64'>): number =>
+  30 + name.length + (zip64 ? 4 + 2 * 8 : 0);
+
 export function centralRecord(record: ZipRecord): Buffer {
   const extra = record.zip64 ? zip64Field([record.size, record.packedSize, record.offset]) : Buffer.alloc(0);
   const header = Buffer.alloc(46);

@@ -7,7 +7,7 @@ import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { type ArchiveOutput, writeArchive } from './archive-output.ts';
 import { BLOCK_BYTES, BlockDeflater, type TakePacked } from './block-deflater.ts';
 import { SourceBody } from './source-body.ts';
-import { centralRecord, endRecords, localHeader, type ZipRecord } from './zip-records.ts';
+import { centralRecord, endRecords, localHeader, localHeaderBytes, type ZipRecord } from './zip-records.ts';
 
 export interface ZipWriteOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
@@ -83,7 +83,7 @@ class ZipPacking implements AsyncDisposable {
   async #storeWhole(source: ArchiveSource, body: SourceBody): Promise<void> {
     const { size } = source;
     const draft = this.#draft(source, false);
-    const { length } = localHeader(draft);
+    const length = localHeaderBytes(draft);
     // One byte more shows that there is more.
     const room = await this.#output.room(length + size + 1);
     await body.fill(room.subarray(length, length + size + 1));
