@@ -13,6 +13,9 @@ export type Invitation = { readonly email: string; readonly datasetId: CuratedId
 export interface AccessInvitations {
   /** Keeps the invitation and queues its mail. False when the address was written to within the last day. */
   invite(invitation: Invitation, cause: Cause, signal: AbortSignal): Promise<boolean>;
-  /** Makes the records that wait for the address, caused by whoever invited; those that exist stay as they are. */
+  /**
+   * Makes the records that wait for the address, caused by whoever invited; those that exist stay as they are. Of
+   * invitations that another process made less than a second ago, some may be left for the next call.
+   */
   redeem(email: string, user: UserId, at: Date, signal: AbortSignal): Promise<number>;
 }

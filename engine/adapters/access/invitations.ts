@@ -24,14 +24,35 @@ interface InvitationRow {
   readonly cause_user: Cause['user'];
 }
 
+/**
+ * For so long nothing is looked for again where there was nothing: it is asked at every call, and takes as long as the rest
+ * of a small one. An invitation that was made through this object is seen at once, one of another process by then.
+ */
+const REMEMBERED_MS = 1_000;
+const MAX_REMEMBERED = 10_000;
+
 export class PostgresAccessInvitations implements AccessInvitations {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  /** Addresses without invitations, and when they were looked for; in order of age. */
+  readonly #uninvited = new Map<string, number>();
+  /** Invitations that were made or tried here. */
+  #invited = 0;
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
     this.#db = db;
   }
 
-  invite(invitation: Invitation, { user, at }: Cause, signal: AbortSignal): Promise<boolean> {
+  async invite(invitation: Invitation, cause: Cause, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#invite(invitation, cause, signal);
+    } finally {
+      // Who looked meanwhile may not have seen it.
+      this.#invited++;
+      this.#uninvited.delete(invitation.email.toLowerCase());
+    }
+  }
+
+  #invite(invitation: Invitation, { user, at }: Cause, signal: AbortSignal): Promise<boolean> {
     const { datasetId, kind } = invitation;
     const email = invitation.email.toLowerCase();
     const content = kind === 'provider' ? { isManager: invitation.isManager } : { terms: invitation.terms };
@@ -58,15 +79,25 @@ export class PostgresAccessInvitations implements AccessInvitations {
   async redeem(email: string, user: UserId, at: Date, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const address = email.toLowerCase();
-    // Nearly always there is none, and this is asked at every call.
+    const age = at.getTime() - (this.#uninvited.get(address) ?? Number.NEGATIVE_INFINITY);
+    if (age >= 0 && age < REMEMBERED_MS) return 0;
+    const invitedBefore = this.#invited;
     const waiting = await this.#db.query<{ invitation_id: number }>(
       'select invitation_id from invitation where email = $1 order by invitation_id',
       [address],
       'invited',
     );
+    if (waiting.length === 0 && this.#invited === invitedBefore) this.#remember(address, at.getTime());
     let made = 0;
     for (const { invitation_id: id } of waiting) if (await this.#redeemOne(id, user, at, signal)) made++;
     return made;
+  }
+
+  #remember(address: string, nowMs: number): void {
+    this.#uninvited.delete(address);
+    const oldest = this.#uninvited.keys().next();
+    if (this.#uninvited.size >= MAX_REMEMBERED && !oldest.done) this.#uninvited.delete(oldest.value);
+    this.#uninvited.set(address, nowMs);
   }
 
   /** Each by itself: a transaction writes one person's row, as the counts demand (migration 0002). */
