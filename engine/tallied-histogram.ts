@@ -22,7 +22,7 @@ export class TalliedHistogram {
   readonly aggregator = 'sum';
   readonly name: string;
   readonly help: string;
-  readonly #labelNames: readonly string[];
+  readonly labelNames: readonly string[];
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Tally>();
 
@@ -30,19 +30,19 @@ export class TalliedHistogram {
   constructor(name: string, help: string, labelNames: readonly string[], bounds: readonly number[]) {
     this.name = name;
     this.help = help;
-    this.#labelNames = labelNames;
+    this.labelNames = labelNames;
     this.#bounds = bounds;
     if (labelNames.length === 0) this.series({});
   }
 
   /** The same for the same labels; all that the histogram has must be there, and no others. */
   series(labels: Labels): Series {
-    const key = JSON.stringify(this.#labelNames.map((name) => labels[name]));
+    const key = JSON.stringify(this.labelNames.map((name) => labels[name]));
     const known = this.#series.get(key);
     if (known) return known;
     const given = Object.keys(labels);
-    if (given.length !== this.#labelNames.length || given.some((name) => !this.#labelNames.includes(name)))
-      throw defect(`${this.name} has the labels ${this.#labelNames.join(', ')}, not ${given.join(', ')}`);
+    if (given.length !== this.labelNames.length || given.some((name) => !this.labelNames.includes(name)))
+      throw defect(`${this.name} has the labels ${this.labelNames.join(', ')}, not ${given.join(', ')}`);
     const made = new Tally(this.name, labels, this.#bounds);
     this.#series.set(key, made);
     return made;
