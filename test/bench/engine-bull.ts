@@ -6,6 +6,9 @@ import { payloadOf } from './engine-graphile.ts';
 import { type JobEngine, Tally, untilEmpty, type Work } from './job-engine.ts';
 import { piscinaPool } from './thread-pools.ts';
 
+/** Threads take none of the options that the benchmark's own process was started with. */
+const IN_THREADS = { useWorkerThreads: true, workerThreadsOptions: { execArgv: [] } };
+
 export interface BullOptions {
   readonly sandboxed: boolean;
   readonly concurrency: number;
@@ -39,7 +42,7 @@ export async function bull(redis: { readonly port: number }, name: string, optio
     );
   const inSandbox = (tally: Tally): Worker => {
     const file = new URL('./threads/sandboxed.ts', import.meta.url);
-    const worker = new Worker<{ event: number }>(name, file, { ...common, useWorkerThreads: true });
+    const worker = new Worker<{ event: number }>(name, file, { ...common, ...IN_THREADS });
     worker.on('completed', (job, answer) => tally.ended(job.data.event, answer));
     return worker;
   };
