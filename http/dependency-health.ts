@@ -3,7 +3,7 @@
 import { Failure, transient } from '../engine/failure.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
-import { answer, refusals } from './installer/responses.ts';
+import { answer, refusals } from './responses.ts';
 import type { Route } from './route.ts';
 import { Type } from './schema-node.ts';
 

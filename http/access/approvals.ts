@@ -2,7 +2,7 @@
 
 import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
 import type { Clock } from '../../engine/time.ts';
-import { refusals } from '../installer/responses.ts';
+import { refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 
 export interface ApprovalsOptions {

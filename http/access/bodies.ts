@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TProperties } from 'typebox';
 import { readJson } from '../body.ts';
 import { badRequest } from '../errors.ts';
-import { describeValue } from '../installer/checks/describe.ts';
-import { Faults, type FieldPath } from '../installer/checks/faults.ts';
-import { compileSchema } from '../installer/checks/json-schema.ts';
+import { describeValue } from '../input/describe.ts';
+import { Faults, type FieldPath } from '../input/faults.ts';
+import { compileSchema } from '../input/json-schema.ts';
 
 const MAX_BODY_BYTES = 512 * 1024;
 

@@ -5,7 +5,7 @@ import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { RequestContext } from '../context.ts';
-import { answer, refusals } from '../installer/responses.ts';
+import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type ActorOptions, actorOf } from './actor.ts';
 import { dateTimeOnly } from './dates.ts';

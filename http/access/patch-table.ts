@@ -3,7 +3,7 @@
 
 import { mayBecome, NO_END, REQUEST_STATUSES, type RequestTerms } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
-import { describeValue, quote } from '../installer/checks/describe.ts';
+import { describeValue, quote } from '../input/describe.ts';
 import { parseDate } from './dates.ts';
 import { MAX_TEXT } from './schema.ts';
 

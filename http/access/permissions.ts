@@ -14,8 +14,8 @@ import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts'
 import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { notFound } from '../errors.ts';
-import { answer, refusals } from '../installer/responses.ts';
 import { jsonMapReport } from '../json-map.ts';
+import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { registered } from './actor.ts';
 import { Permissions, StudyPermission } from './schema.ts';

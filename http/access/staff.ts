@@ -6,8 +6,8 @@ import type { AccessStaff, StaffChange } from '../../engine/ports/access-people.
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { RequestContext } from '../context.ts';
 import { conflict, notFound } from '../errors.ts';
-import { describeValue } from '../installer/checks/describe.ts';
-import { answer, refusals } from '../installer/responses.ts';
+import { describeValue } from '../input/describe.ts';
+import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
 import { objectReader, readFlagPatch } from './bodies.ts';

@@ -7,9 +7,9 @@ import type { UserMetaChange } from '../../engine/model/report-job.ts';
 import { checkText } from '../access/bodies.ts';
 import { readJson } from '../body.ts';
 import { badRequest } from '../errors.ts';
-import { describeValue } from '../installer/checks/describe.ts';
-import { Faults } from '../installer/checks/faults.ts';
-import { compileSchema } from '../installer/checks/json-schema.ts';
+import { describeValue } from '../input/describe.ts';
+import { Faults } from '../input/faults.ts';
+import { compileSchema } from '../input/json-schema.ts';
 
 const MAX_BODY_BYTES = 512 * 1024;
 

@@ -9,7 +9,7 @@ import type { ReportJob } from '../../engine/ports/report-jobs.ts';
 import type { RequestContext } from '../context.ts';
 import { sendObject } from '../download.ts';
 import { forbidden, notFound } from '../errors.ts';
-import { answer, refusals } from '../installer/responses.ts';
+import { answer, refusals } from '../responses.ts';
 import type { Route, RouteParameter } from '../route.ts';
 import { findJob, hasNoFiles, jobParam, type LookupParts } from './job-lookup.ts';
 import { FileList } from './schema.ts';

@@ -5,7 +5,7 @@ import type { UserMeta } from '../../engine/model/report-job.ts';
 import type { ReportCollections } from '../../engine/ports/report-collections.ts';
 import type { RequestContext } from '../context.ts';
 import { forbidden, notFound } from '../errors.ts';
-import { answer, refusals } from '../installer/responses.ts';
+import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { bodyReader, changedMeta } from './bodies.ts';
 import { type CreateParts, queueIsFull } from './create.ts';

@@ -7,8 +7,8 @@ import type { ReportCollections } from '../../engine/ports/report-collections.ts
 import type { Caller } from '../caller.ts';
 import type { RequestContext } from '../context.ts';
 import { forbidden, HttpError } from '../errors.ts';
-import { describeValue } from '../installer/checks/describe.ts';
-import { refusals } from '../installer/responses.ts';
+import { describeValue } from '../input/describe.ts';
+import { refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import type { TokenVerifier } from '../tokens.ts';
 import { bodyReader } from './bodies.ts';

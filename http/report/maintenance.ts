@@ -5,7 +5,7 @@ import type { ReportExpiry } from '../../engine/ports/report-queue.ts';
 import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { conflict } from '../errors.ts';
-import { answer, refusals } from '../installer/responses.ts';
+import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
 import { BrokenJobs } from './schema.ts';

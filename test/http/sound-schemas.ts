@@ -1,4 +1,4 @@
-// What a service does not look at when it starts (http/installer/checks/json-schema.ts, http/query.ts): that every schema of
+// What a service does not look at when it starts (http/input/json-schema.ts, http/query.ts): that every schema of
 // its routes is one by the standard, and compiles.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';

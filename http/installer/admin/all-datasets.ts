@@ -6,8 +6,8 @@ import type { DatasetReports, ReportFilter } from '../../../engine/ports/dataset
 import type { RequestContext } from '../../context.ts';
 import { jsonReport } from '../../json-report.ts';
 import type { Query } from '../../query.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { answer, refusals } from '../responses.ts';
 import { AllDatasets, type AllDatasetsEntry } from '../schema/admin-report.ts';
 import { allDatasetsEntry } from '../views/admin-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

@@ -4,10 +4,10 @@
 import { targetId } from '../../../engine/model/ids.ts';
 import type { ClearOrder, ClearRun, FailedInstalls } from '../../../engine/ports/failed-installs.ts';
 import { conflict } from '../../errors.ts';
+import { Faults } from '../../input/faults.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { bodyCheck } from '../checks/body-check.ts';
-import { Faults } from '../checks/faults.ts';
-import { answer, refusals } from '../responses.ts';
 import { ClearInput, ClearRuns, ClearStarted, type ClearView, MAX_PLACES } from '../schema/clear-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 

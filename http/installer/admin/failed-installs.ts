@@ -4,8 +4,8 @@
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
 import { jsonReport } from '../../json-report.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { answer, refusals } from '../responses.ts';
 import { BrokenInstalls } from '../schema/admin-report.ts';
 import { brokenInstall } from '../views/admin-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

@@ -2,8 +2,8 @@
 
 import type { JobAdmin } from '../../../engine/ports/job-admin.ts';
 import { conflict, type HttpError, notFound } from '../../errors.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { answer, refusals } from '../responses.ts';
 import { JobRetried } from '../schema/job-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 

@@ -10,8 +10,8 @@ import {
 } from '../../../engine/ports/job-admin.ts';
 import type { Jobs, LaneDepth } from '../../../engine/ports/jobs.ts';
 import type { RequestContext } from '../../context.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { answer, refusals } from '../responses.ts';
 import { JobReport, type JobReportEntry } from '../schema/job-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 

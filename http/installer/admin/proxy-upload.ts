@@ -4,10 +4,10 @@
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { RequestContext } from '../../context.ts';
 import { badRequest } from '../../errors.ts';
+import { describeValue } from '../../input/describe.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { describeValue } from '../checks/describe.ts';
 import type { CheckedDetails } from '../checks/details-check.ts';
-import { answer, refusals } from '../responses.ts';
 import { Accepted } from '../schema/accepted.ts';
 import { Datetime } from '../schema/dataset-terms.ts';
 import { CreateDetails } from '../schema/details.ts';

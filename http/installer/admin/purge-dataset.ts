@@ -20,9 +20,9 @@ import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { type Clock, deadline } from '../../../engine/time.ts';
 import type { RequestContext } from '../../context.ts';
 import { type HttpError, notFound, unavailable } from '../../errors.ts';
+import { refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { bodyCheck } from '../checks/body-check.ts';
-import { refusals } from '../responses.ts';
 import { PurgeBody, PurgeInput, purgedAddress } from '../schema/purge.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 

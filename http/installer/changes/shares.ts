@@ -10,10 +10,10 @@ import type { DecidedEdit, EditableDataset } from '../../../engine/ports/dataset
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
 import { badRequest, forbidden, notFound } from '../../errors.ts';
+import { refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { bodyCheck } from '../checks/body-check.ts';
 import { sightOf } from '../details/access.ts';
-import { refusals } from '../responses.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { UserIdOutput } from '../schema/people.ts';
 import { OfferInput, ReceiptInput } from '../schema/share.ts';

@@ -6,8 +6,8 @@ import { objectKey } from '../../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
 import { forbidden, gone, type HttpError } from '../../errors.ts';
+import { refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { refusals } from '../responses.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 

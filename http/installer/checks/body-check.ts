@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import { readJson } from '../../body.ts';
-import { Faults } from './faults.ts';
-import { compileSchema } from './json-schema.ts';
+import { Faults } from '../../input/faults.ts';
+import { compileSchema } from '../../input/json-schema.ts';
 
 /** Reads the body, at most `maxBytes` of it; 400, 413, 415 or 422 when it is not what the schema asks for. */
 export type BodyCheck<Body> = (request: IncomingMessage) => Promise<Body>;

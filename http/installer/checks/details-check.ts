@@ -4,12 +4,12 @@
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import type { ApiVersion } from '../../context.ts';
+import { type FaultSink, Faults } from '../../input/faults.ts';
+import { compileForeignSchema, compileSchema, type SchemaCheck } from '../../input/json-schema.ts';
 import { CreateDetails } from '../schema/details.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
 import { clean } from './clean.ts';
 import { checkRules } from './details-rules.ts';
-import { type FaultSink, Faults } from './faults.ts';
-import { compileForeignSchema, compileSchema, type SchemaCheck } from './json-schema.ts';
 import { checkTargets, checkType } from './target-rules.ts';
 
 /** Version 1.7.0's name of a field that 1.8.0 calls `datasetCharacteristics`. */

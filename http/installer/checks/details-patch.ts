@@ -2,11 +2,11 @@
 // here; whether the values are sound is asked of the details as they will be (patch-check.ts).
 
 import type { ApiVersion } from '../../context.ts';
+import { describeValue } from '../../input/describe.ts';
+import { Faults, type FieldPath } from '../../input/faults.ts';
 import { isNested, membersOf, type NestedField, PATCHABLE_FIELDS } from '../schema/patch-details.ts';
 import { clean } from './clean.ts';
-import { describeValue } from './describe.ts';
 import { callersNames, OLD_CHARACTERISTICS } from './details-check.ts';
-import { Faults, type FieldPath } from './faults.ts';
 
 export interface FieldChange {
   /** `['name']`, or `['datasetCharacteristics', 'countries']`. */

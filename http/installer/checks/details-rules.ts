@@ -1,9 +1,9 @@
 // Rules of the metadata that look at more than one field (contract 1, Conditional requirements). 'Public/community'
 // means not private. A field that is faulty by itself is absent here: no rule judges it, and none calls it missing.
 
+import type { FaultSink, FieldPath } from '../../input/faults.ts';
 import type { CreateDetails } from '../schema/details.ts';
 import type { ProjectCategory } from '../service/install-targets.ts';
-import type { FaultSink, FieldPath } from './faults.ts';
 import { readPublicationIdentifier } from './publication-identifier.ts';
 
 export interface RuleInput {

@@ -3,8 +3,8 @@
 import { ARCHIVE_EXTENSIONS, type DataType, typeKey } from '../../../engine/model/data-types.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { Visibility } from '../../../engine/model/status.ts';
-import { quote } from './describe.ts';
-import type { FaultSink } from './faults.ts';
+import { quote } from '../../input/describe.ts';
+import type { FaultSink } from '../../input/faults.ts';
 
 export interface UploadedFiles {
   readonly data: readonly FileEntry[];

@@ -5,13 +5,13 @@
 import { type DataType, type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import type { DatasetMetadata, DatasetType } from '../../../engine/model/metadata.ts';
 import type { Visibility } from '../../../engine/model/status.ts';
+import { quote } from '../../input/describe.ts';
+import type { FaultSink, FieldPath } from '../../input/faults.ts';
 import { detailsFromMetadata, type StoredDetails } from '../changes/details-from-metadata.ts';
 import { membersIn, patchedMetadata, setMember } from '../changes/patched-metadata.ts';
-import { quote } from './describe.ts';
 import type { DetailsCheck } from './details-check.ts';
 import type { DetailsPatch, FieldChange } from './details-patch.ts';
 import { FaultList } from './fault-list.ts';
-import type { FaultSink, FieldPath } from './faults.ts';
 
 /** What a patch would make of a dataset. */
 export interface PatchOutcome {

@@ -2,7 +2,7 @@
 // not given, and are not stored.
 
 import type { Publication } from '../../../engine/model/metadata.ts';
-import { quote } from './describe.ts';
+import { quote } from '../../input/describe.ts';
 
 const FORMS = {
   pmid: { pattern: /^[0-9]+$/, words: 'a PubMed id is digits only' },

@@ -1,9 +1,9 @@
 // What a revision request says: a patch of the metadata that always has an origin, and a note for the history.
 
 import type { ApiVersion } from '../../context.ts';
+import { compileSchema } from '../../input/json-schema.ts';
 import { REVISION_FIELDS, RevisionNote } from '../schema/revision-details.ts';
 import { type DetailsPatch, readDetailsPatch, readField } from './details-patch.ts';
-import { compileSchema } from './json-schema.ts';
 
 export interface RevisionPatch extends DetailsPatch {
   /** Undefined when it has a fault. */

@@ -2,10 +2,10 @@
 
 import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { targetId } from '../../../engine/model/ids.ts';
+import { quote } from '../../input/describe.ts';
+import type { FaultSink } from '../../input/faults.ts';
 import type { CreateDetails } from '../schema/details.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
-import { quote } from './describe.ts';
-import type { FaultSink } from './faults.ts';
 
 export function checkTargets(ids: readonly string[], targets: InstallTargets, faults: FaultSink): void {
   for (const [i, id] of ids.entries()) {

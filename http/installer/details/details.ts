@@ -2,8 +2,8 @@
 
 import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../../context.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { answer, refusals } from '../responses.ts';
 import { AnyDatasetDetails } from '../schema/dataset-details.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { findOrMoved } from './dataset-lookup.ts';

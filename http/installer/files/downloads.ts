@@ -5,9 +5,9 @@ import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
 import { sendObject } from '../../download.ts';
+import { refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { findDownloadable, viewerOf } from '../details/dataset-lookup.ts';
-import { refusals } from '../responses.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 
 export interface DownloadsOptions {

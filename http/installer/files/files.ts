@@ -2,9 +2,9 @@
 
 import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../../context.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
-import { answer, refusals } from '../responses.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { AnyFileListing } from '../schema/file-listing.ts';
 import { type FileSources, listFiles } from './dataset-files.ts';

@@ -7,7 +7,7 @@ import type { DatasetEdit } from '../../../engine/ports/dataset-edits.ts';
 import type { DatasetFiles } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { badRequest, type HttpError } from '../../errors.ts';
-import { quote } from '../checks/describe.ts';
+import { quote } from '../../input/describe.ts';
 
 export interface Folder {
   /** In the object store. */

@@ -2,8 +2,8 @@
 
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { badRequest } from '../../errors.ts';
+import { quote } from '../../input/describe.ts';
 import type { QueryValue } from '../../query.ts';
-import { quote } from '../checks/describe.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
 
 /** Undefined when none was asked for; 400 when there is no such target. */

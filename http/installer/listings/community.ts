@@ -1,8 +1,8 @@
 // GET /datasets/community: every dataset that is not private, newest first, for everybody who is logged in.
 
 import type { RequestContext } from '../../context.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { answer, refusals } from '../responses.ts';
 import { InstallTargetId } from '../schema/details.ts';
 import { Listing, type ListingItem } from '../schema/listing-item.ts';
 import type { InstallTargets } from '../service/install-targets.ts';

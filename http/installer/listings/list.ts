@@ -2,8 +2,8 @@
 
 import type { ListFilter, Ownership } from '../../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../../context.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { answer, refusals } from '../responses.ts';
 import { InstallTargetId } from '../schema/details.ts';
 import { Listing } from '../schema/listing-item.ts';
 import type { InstallTargets } from '../service/install-targets.ts';

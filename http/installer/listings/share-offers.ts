@@ -9,9 +9,9 @@ import {
   SHARE_STATUSES,
 } from '../../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../../context.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { findProfiles } from '../details/profiles.ts';
-import { answer, refusals } from '../responses.ts';
 import { type ShareOffer, ShareOffers } from '../schema/share.ts';
 import { ownerView } from '../views/people.ts';
 import { typeView } from '../views/terms.ts';

@@ -3,8 +3,8 @@
 import type { Static } from 'typebox';
 import { type DatasetId, parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
+import { Faults } from '../../input/faults.ts';
 import { Type } from '../../schema-node.ts';
-import { Faults } from '../checks/faults.ts';
 import { VdiId } from './dataset-terms.ts';
 import { CLOSED } from './details.ts';
 import { UserIdOutput } from './people.ts';

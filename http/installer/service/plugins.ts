@@ -1,9 +1,9 @@
 // GET /plugins: the registered plugins and their data types.
 
 import type { DataTypes } from '../../../engine/model/data-types.ts';
+import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { askedTarget } from '../listings/asked-target.ts';
-import { answer, refusals } from '../responses.ts';
 import { InstallTargetId } from '../schema/details.ts';
 import { Plugins } from '../schema/plugin.ts';
 import { pluginsView } from '../views/plugins.ts';

@@ -8,9 +8,9 @@ import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { FileFolder } from '../../../engine/model/object-key.ts';
 import { parseJsonText, readBytes } from '../../body.ts';
 import { badRequest, type HttpError } from '../../errors.ts';
+import { quote } from '../../input/describe.ts';
+import type { Faults } from '../../input/faults.ts';
 import type { MultipartPart } from '../../multipart.ts';
-import { quote } from '../checks/describe.ts';
-import type { Faults } from '../checks/faults.ts';
 import { extensionFault } from '../checks/file-rules.ts';
 import type { UploadSession } from './upload-session.ts';
 

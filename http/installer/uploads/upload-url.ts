@@ -5,8 +5,8 @@ import { type DataType, typeKey } from '../../../engine/model/data-types.ts';
 import type { RemoteFiles } from '../../../engine/ports/remote-files.ts';
 import { type Clock, deadline } from '../../../engine/time.ts';
 import { failedDependency } from '../../errors.ts';
-import { quote } from '../checks/describe.ts';
-import type { Faults } from '../checks/faults.ts';
+import { quote } from '../../input/describe.ts';
+import type { Faults } from '../../input/faults.ts';
 import { extensionFault } from '../checks/file-rules.ts';
 
 /** Shortest `sourceUrl` of the contract. */

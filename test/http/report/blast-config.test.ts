@@ -1,7 +1,7 @@
 import t from 'tap';
 import { resolveConfig } from '../../../engine/model/report/blast-config.ts';
 import { FORMAT_TYPE_NAMES } from '../../../engine/model/report/format-types.ts';
-import { Faults } from '../../../http/installer/checks/faults.ts';
+import { Faults } from '../../../http/input/faults.ts';
 import { blastConfigReader } from '../../../http/report/blast-config.ts';
 
 const reader = blastConfigReader();

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { targetId } from '../../../../engine/model/ids.ts';
 import type { ApiVersion } from '../../../../http/context.ts';
+import { Faults } from '../../../../http/input/faults.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
-import { Faults } from '../../../../http/installer/checks/faults.ts';
 import type { CreateDetails } from '../../../../http/installer/schema/details.ts';
 import { InstallTargets } from '../../../../http/installer/service/install-targets.ts';
 import { metadataFromDetails } from '../../../../http/installer/uploads/metadata-from-details.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { DatasetMetadata, FileEntry } from '../../../../engine/model/metadata.ts';
-import { Faults } from '../../../../http/installer/checks/faults.ts';
+import { Faults } from '../../../../http/input/faults.ts';
 import { checkFiles } from '../../../../http/installer/checks/file-rules.ts';
 import { dataTypes } from '../installation.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import t from 'tap';
-import { Faults } from '../../../../http/installer/checks/faults.ts';
+import { Faults } from '../../../../http/input/faults.ts';
 import { probeUpload } from '../../../../http/installer/uploads/upload-url.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 import { dataTypes } from '../installation.ts';

@@ -1,8 +1,8 @@
 // What routes say about their answers.
 
 import type { TSchema } from 'typebox';
-import type { RouteResponse } from '../route.ts';
-import { Problem } from './schema/problem.ts';
+import { Problem } from './problem.ts';
+import type { RouteResponse } from './route.ts';
 
 export const answer = (description: string, schema: TSchema): RouteResponse => ({
   description,

@@ -1,6 +1,6 @@
 // Faults of one request's input, gathered so that all of them are reported at once (contract 1, Errors, 422).
 
-import { type HttpError, type InputErrors, invalidInput } from '../../errors.ts';
+import { type HttpError, type InputErrors, invalidInput } from '../errors.ts';
 
 export type FieldPath = readonly (string | number)[];
 

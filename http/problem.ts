@@ -1,7 +1,7 @@
 // The body of every error answer (contract 1, Errors).
 
-import { ERROR_CODES, type ErrorWord } from '../../errors.ts';
-import { Type } from '../../schema-node.ts';
+import { ERROR_CODES, type ErrorWord } from './errors.ts';
+import { Type } from './schema-node.ts';
 
 const words = Object.keys(ERROR_CODES) as ErrorWord[];
 
