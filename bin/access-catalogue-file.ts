@@ -10,9 +10,9 @@ import { parseCuratedId } from '../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../engine/model/access-rights.ts';
 import { isEmail } from '../engine/model/mail-address.ts';
 import type { CuratedDataset } from '../engine/ports/access-catalogue.ts';
+import type { FieldPath } from '../http/input/faults.ts';
+import { compileSchema } from '../http/input/json-schema.ts';
 import { FaultList } from '../http/installer/checks/fault-list.ts';
-import type { FieldPath } from '../http/installer/checks/faults.ts';
-import { compileSchema } from '../http/installer/checks/json-schema.ts';
 import { Type } from '../http/schema-node.ts';
 
 const MAX_TEXT = 32_768;
