@@ -89,8 +89,8 @@ t.test('the lane of reports and the approval of access requests take over what i
   t.match(await reloading.reload(never), {
     report: {
       applied: [
-        { path: 'access.autoApproval.interval', to: '7m' },
         { path: 'report.lane.workerCount', from: 3 },
+        { path: 'access.autoApproval.interval', to: '7m' },
       ],
       needsRestart: [],
     },

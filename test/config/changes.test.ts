@@ -96,6 +96,9 @@ t.test('live settings are those of lanes, daemons, plugins and the log, and no s
     { path: 'installer.plugins.*.timeouts.connect', kind: 'plugin-timeouts' },
     { path: 'installer.plugins.*.timeouts.reply', kind: 'plugin-timeouts' },
     { path: 'installer.plugins.*.timeouts.idle', kind: 'plugin-timeouts' },
+    { path: 'report.lane.inMemoryQueueSize', kind: 'lane-bounds' },
+    { path: 'report.lane.workerCount', kind: 'lane-bounds' },
+    { path: 'access.autoApproval.interval', kind: 'daemon-interval' },
   ]);
   t.strictSame(new Set(liveSettings(ROOT_SCHEMA).map(({ kind }) => kind)), new Set(Object.keys(LIVE_KINDS)));
 });

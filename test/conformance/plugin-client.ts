@@ -65,7 +65,7 @@ export async function unzip(file: string): Promise<Record<string, Buffer>> {
   const contents: Record<string, Buffer> = {};
   for await (const { path, body } of readZip(file, { limits: LIMITS }, new AbortController().signal)) {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of body) chunks.push(chunk);
+    for await (const chunk of body) chunks.push(Buffer.from(chunk));
     contents[path] = Buffer.concat(chunks);
   }
   return contents;

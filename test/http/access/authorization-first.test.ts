@@ -119,6 +119,8 @@ async function setup(t: Test) {
   /** Answer and statements; what was asked about is left out of the answer. */
   const seen = async (who: string | undefined, { route }: Endpoint, target: Target, headers = {}): Promise<string> => {
     const [method = '', path = ''] = route.split(' ');
+    // What the call before found out about the caller is not remembered for so long.
+    await direct.clock.advance(FORGOTTEN_MS);
     line.watch();
     const url = path.replace(/\/:\w+$/, '') + (target.path ?? '');
     const { status, body: answer } = await app.call(who, method, url, target.body, headers);
@@ -128,6 +130,8 @@ async function setup(t: Test) {
   };
   return { app, direct, seen, table: endpoints({ staff: 2, provider }) };
 }
+
+const FORGOTTEN_MS = 1_000;
 
 const state = async ({ db }: App): Promise<unknown> =>
   db.query(`select (select json_agg(s order by staff_id) from staff s) as staff,
