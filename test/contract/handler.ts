@@ -158,7 +158,7 @@ export const HANDLER_ROWS = {
 
   // Commands
   'handler/commands/in order': 'on one folder; the first that fails ends the job',
-  'handler/commands/environment': 'cleared; PATH, TMPDIR and what passEnvironment names',
+  'handler/commands/environment': 'cleared; PATH, TMPDIR, the trace and what passEnvironment names',
   'handler/commands/user error': 'the last complete JSON object of standard error with error "user": 422',
   'handler/commands/other error': 'its message, 500',
   'handler/commands/exit code': 'any but 0: 500',

@@ -196,6 +196,7 @@ row('handler/commands/environment', async (t) => {
   t.equal(values.get('LONGSHORE_TEST_WANTED'), 'wanted');
   t.match(values.get('PATH'), /^\//);
   t.match(values.get('TMPDIR'), new RegExp(`^${at.workDir}/job-[^/]+/tmp$`));
+  t.match(values.get('TRACEPARENT'), /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/);
   // How the runner knows its own; what a shell adds; what tap puts into every process of its tests.
   const own = [
     'PATH',
@@ -203,6 +204,7 @@ row('handler/commands/environment', async (t) => {
     'LC_ALL',
     'TZ',
     'TMPDIR',
+    'TRACEPARENT',
     'LONGSHORE_TEST_WANTED',
     'LONGSHORE_RUN',
     'PWD',
