@@ -8,6 +8,7 @@ import { dirname, resolve } from 'node:path';
 import { changesBetween, type SettingChange, withChanges } from '../config/changes.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { formatFault } from '../config/fault.ts';
+import type { LiveKind } from '../config/live.ts';
 import type { LoadResult } from '../config/load.ts';
 import { ROOT_SCHEMA } from '../config/schema/root.ts';
 import { transient } from '../engine/failure.ts';
@@ -17,24 +18,28 @@ import type { LogLevel } from '../engine/model/log-level.ts';
 import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../engine/ports/process-settings.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
-import type { LiveSettings } from './live-settings.ts';
 
 /** The file that the program was started with. */
-export interface SettingsFile {
+export interface SettingsFile<C = Configuration> {
   readonly file: string;
   /** What stood in it, complete, in its own words. */
   readonly document: Readonly<Record<string, unknown>>;
   /** Reads it anew, with the environment of the start. */
-  readonly load: () => Promise<LoadResult<Configuration>>;
+  readonly load: () => Promise<LoadResult<C>>;
+}
+
+/** Takes over the settings of these kinds, and of no other. */
+export interface SettingsTaker<C = Configuration> {
+  apply(kinds: ReadonlySet<LiveKind>, next: C): void;
 }
 
 /** For the file and those that it names: one may be a pipe that nobody writes to, or lie on a disk that hangs. */
 const READ_MS = 30_000;
 const LOG_LEVEL = ['containerCore', 'log', 'level'] as const;
 
-export class Reloading implements ProcessSettings {
-  readonly #source: SettingsFile;
-  readonly #live: Pick<LiveSettings, 'apply'>;
+export class Reloading<C = Configuration> implements ProcessSettings {
+  readonly #source: SettingsFile<C>;
+  readonly #live: SettingsTaker<C>;
   readonly #threshold: LogThreshold;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -44,13 +49,7 @@ export class Reloading implements ProcessSettings {
   #ended = false;
   #turn: Promise<unknown>;
 
-  constructor(
-    source: SettingsFile,
-    live: Pick<LiveSettings, 'apply'>,
-    threshold: LogThreshold,
-    clock: Clock,
-    log: Logger,
-  ) {
+  constructor(source: SettingsFile<C>, live: SettingsTaker<C>, threshold: LogThreshold, clock: Clock, log: Logger) {
     this.#source = source;
     this.#live = live;
     this.#threshold = threshold;
@@ -115,7 +114,7 @@ export class Reloading implements ProcessSettings {
     return { kind: 'reloaded', report };
   }
 
-  async #read(): Promise<LoadResult<Configuration>> {
+  async #read(): Promise<LoadResult<C>> {
     const { file, load } = this.#source;
     const late = (): Error => transient(`${file} and the files that it names were not read within ${READ_MS / 1000} s`);
     using limit = deadline(this.#clock, READ_MS, undefined, late);

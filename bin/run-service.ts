@@ -1,9 +1,8 @@
 // From a configuration to a running service and to its end: waits for what it stands on, opens, starts, waits, stops in reverse. A second signal
 // ends the process at once (bin/longshore.ts).
 
-import { isatty } from 'node:tty';
 import type { Configuration } from '../config/configuration.ts';
-import { aborted, messageOf } from '../engine/failure.ts';
+import { messageOf } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { LogThreshold } from '../engine/log-threshold.ts';
 import { Metrics } from '../engine/metrics.ts';
@@ -18,11 +17,9 @@ import { type Addresses, compose, type Service } from './compose.ts';
 import { demandAddresses, listenersOf } from './listeners.ts';
 import { LiveSettings } from './live-settings.ts';
 import { Reloading, type SettingsFile } from './reloading.ts';
-import { heedTuningSignals } from './tuning-signals.ts';
+import { tunedBySignals } from './tuning-signals.ts';
 import { vitalDependencies } from './vital-dependencies.ts';
 import { waitForDependencies } from './wait-for-dependencies.ts';
-
-const STDERR = 2;
 
 export interface ServiceOptions {
   readonly configuration: Configuration;
@@ -51,19 +48,8 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
   const metrics = new Metrics();
   const live = new LiveSettings(configuration, threshold);
   const settings = new Reloading(source, live, threshold, clock, log);
-  const terminal = new AbortController();
-  const signal = AbortSignal.any([stop, terminal.signal]);
-  const wasOnTerminal = isatty(STDERR);
-  using _signals = heedTuningSignals(
-    process,
-    {
-      settings,
-      log,
-      hungUp: () => wasOnTerminal && !isatty(STDERR),
-      hangUp: () => terminal.abort(aborted('the terminal is gone')),
-    },
-    signal,
-  );
+  using signals = tunedBySignals(settings, log, stop);
+  const { signal } = signals;
   signal.addEventListener('abort', () => settings.end(), { once: true });
   await using scope = new Scope({ clock, log });
   scope.use('process metrics', observeProcess(metrics, clock));

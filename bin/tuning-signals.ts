@@ -1,7 +1,8 @@
 // Signals with which an operator tunes a running process: SIGHUP reads the configuration anew, SIGUSR2 changes the log
 // level to the next of info, debug, trace. A SIGHUP that says that the terminal is gone ends the process instead.
 
-import { kindOf, messageOf } from '../engine/failure.ts';
+import { isatty } from 'node:tty';
+import { aborted, kindOf, messageOf } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ProcessSettings } from '../engine/ports/process-settings.ts';
 
@@ -19,6 +20,23 @@ export interface TuningSignals {
   readonly hungUp: () => boolean;
   readonly hangUp: () => void;
   readonly log: Logger;
+}
+
+const STDERR = 2;
+
+/** Heeds this process's signals until disposed of. The signal that comes with it also says that the terminal is gone. */
+export function tunedBySignals(
+  settings: ProcessSettings,
+  log: Logger,
+  stop: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
+  const terminal = new AbortController();
+  const signal = AbortSignal.any([stop, terminal.signal]);
+  const wasOnTerminal = isatty(STDERR);
+  const hungUp = (): boolean => wasOnTerminal && !isatty(STDERR);
+  const hangUp = (): void => terminal.abort(aborted('the terminal is gone'));
+  const heeded = heedTuningSignals(process, { settings, hungUp, hangUp, log }, signal);
+  return { signal, [Symbol.dispose]: () => heeded[Symbol.dispose]() };
 }
 
 /** Listens until disposed of. */

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
 import { createLogger } from '../../engine/log.ts';
+import { LogThreshold } from '../../engine/log-threshold.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { observeProcess } from '../../engine/process-metrics.ts';
 import { Scope } from '../../engine/scope.ts';
@@ -18,7 +19,9 @@ import { type Command, EXIT } from '../command.ts';
 import { ConfigurationError } from '../configuration-error.ts';
 import { demandAddresses } from '../listeners.ts';
 import { pluginHost } from '../plugin-host.ts';
+import { Reloading, type SettingsTaker } from '../reloading.ts';
 import { tellReady } from '../service-manager.ts';
+import { tunedBySignals } from '../tuning-signals.ts';
 import { UsageError } from '../usage-error.ts';
 import { diskWatch, writtenFolders } from '../watch-disks.ts';
 import { workerThreads } from '../worker-threads.ts';
@@ -46,36 +49,46 @@ export const plugin: Command = {
     const { config, id } = values;
     if (config === undefined || id === undefined || positionals.length > 0)
       throw new UsageError('--config FILE and --id KEY are needed, and no more');
-    const loaded = await loadConfiguration(config, { env: io.env, sections: SECTIONS });
+    const load = () => loadConfiguration(config, { env: io.env, sections: SECTIONS });
+    const loaded = await load();
     if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
-    const { containerCore, installer, pluginHost: settings } = loaded.configuration;
+    const { containerCore, installer, pluginHost: own } = loaded.configuration;
     const entry = installer.plugins[id];
     if (!entry) throw new UsageError(`--id '${id}': one of ${Object.keys(installer.plugins).join(', ')} is needed`);
 
     const clock = systemClock;
-    const log = createLogger({ level: containerCore.log.level, to: { fd: 1 } });
+    const threshold = new LogThreshold(containerCore.log.level);
+    const log = createLogger({ level: threshold, to: { fd: 1 } });
+    // Of what may change while running, a plugin host has the log level alone: how long to wait is the callers' affair.
+    const level: SettingsTaker<typeof loaded.configuration> = {
+      apply: (kinds, next) => void (kinds.has('log-level') && threshold.set(next.containerCore.log.level)),
+    };
+    const settings = new Reloading({ file: config, document: loaded.document, load }, level, threshold, clock, log);
+    using signals = tunedBySignals(settings, log, io.signal);
+    const { signal } = signals;
+    signal.addEventListener('abort', () => settings.end(), { once: true });
     const metrics = new Metrics();
     await using scope = new Scope({ clock, log });
     scope.use('process metrics', observeProcess(metrics, clock));
     const threads = workerThreads({ store: undefined, plugins: [] }, { clock, log, metrics });
     let ready = false;
     const scratch = workspace(config, id);
-    const own = settings ? { pluginHost: settings } : {};
-    const address = { host: settings?.bindHost ?? containerCore.http.bindHost, port: entry.server.port };
+    const section = own ? { pluginHost: own } : {};
+    const address = { host: own?.bindHost ?? containerCore.http.bindHost, port: entry.server.port };
     await demandAddresses([{ name: 'pluginHost', ...address }]);
     const host = await pluginHost(
-      { containerCore, installer, ...own },
+      { containerCore, installer, ...section },
       {
         plugins: [id],
         ...address,
         env: io.env,
-        workspace: settings?.workspace ?? scratch,
+        workspace: own?.workspace ?? scratch,
       },
       threads.archives,
       { clock, log, metrics, ready: () => ready },
       scope,
     );
-    const disks = diskWatch(writtenFolders({ installer, ...own }, [id], scratch), { clock, log, metrics });
+    const disks = diskWatch(writtenFolders({ installer, ...section }, [id], scratch), { clock, log, metrics });
     const tree = new Supervisor({
       name: 'longshore-plugin',
       clock,
@@ -84,14 +97,15 @@ export const plugin: Command = {
       children: [threads.spec, host.spec, disks],
     });
     try {
-      await tree.start(io.signal);
+      await tree.start(signal);
+      settings.started();
       ready = true;
       log.info({ url: host.url(), plugin: id }, 'ready');
-      await tellReady(io.env, log, io.signal);
-      await unlessAborted(tree.broken, io.signal);
+      await tellReady(io.env, log, signal);
+      await unlessAborted(tree.broken, signal);
       return EXIT.failed;
     } catch (error) {
-      if (io.signal.aborted) return EXIT.ok;
+      if (signal.aborted) return EXIT.ok;
       throw error;
     } finally {
       await shutDown(
@@ -106,7 +120,7 @@ export const plugin: Command = {
           clock,
           log,
         },
-        io.signal.aborted ? EXIT.ok : EXIT.failed,
+        signal.aborted ? EXIT.ok : EXIT.failed,
       );
     }
   },

@@ -12,6 +12,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/ceph-osd': 'ceph-osd',
   '/usr/bin/ceph-authtool': 'ceph-common',
   '/usr/sbin/slapd': 'slapd',
+  '/usr/bin/ldapadd': 'ldap-utils',
   '/usr/include/librdkafka/rdkafka_mock.h': 'librdkafka-dev',
   '/usr/bin/gcc': 'gcc',
   '/usr/include/stdlib.h': 'libc6-dev',
