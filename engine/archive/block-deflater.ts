@@ -3,8 +3,7 @@
 // made in one go. The blocks are deflated by the process's own thread pool (libuv's), which needs no worker thread beside
 // the one that reads and writes; what is done is handed on in order. Small ones are not worth the way there.
 
-import { promisify } from 'node:util';
-import { constants, deflateRaw, deflateRawSync } from 'node:zlib';
+import { constants, createDeflateRaw, deflateRawSync, type ZlibOptions } from 'node:zlib';
 
 /** Of a block; a smaller one deflates worse, a larger one takes more memory. */
 export const BLOCK_BYTES = 512 * 1024;
@@ -16,7 +15,6 @@ const INLINE_BYTES = 16 * 1024;
 const WINDOW_BYTES = 32 * 1024;
 /** Room for a block that does not shrink. */
 const PACKED_BYTES = BLOCK_BYTES + 4096;
-const deflated = promisify(deflateRaw);
 
 /** What became of a block; both hold until it resolves. */
 export type TakePacked = (packed: Uint8Array, raw: Uint8Array) => Promise<void>;
@@ -94,4 +92,28 @@ export class BlockDeflater implements AsyncDisposable {
     // Of a large one, the memory is its own: left to the collector, it piles up.
     if (packed.buffer instanceof ArrayBuffer && packed.buffer.byteLength >= PACKED_BYTES) packed.buffer.transfer(0);
   }
+}
+
+/** Like zlib.deflateRaw, which copies what comes in two pieces, and leaves both the copy and the pieces to the collector. */
+function deflated(raw: Buffer, options: ZlibOptions): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    createDeflateRaw(options)
+      .on('data', (piece: Buffer) => pieces.push(piece))
+      .once('error', reject)
+      .once('end', () => resolve(whole(pieces)))
+      .end(raw);
+  });
+}
+
+/** Pieces that were cut from one buffer, one after the other, are a view of it. */
+function whole(pieces: readonly Buffer[]): Buffer {
+  const [first] = pieces;
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  let end = first?.byteOffset;
+  for (const piece of pieces) {
+    if (piece.buffer !== first?.buffer || piece.byteOffset !== end) return Buffer.concat(pieces, length);
+    end += piece.length;
+  }
+  return first ? Buffer.from(first.buffer, first.byteOffset, length) : Buffer.alloc(0);
 }
