@@ -128,6 +128,8 @@ export interface Running {
   readonly pid: number;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
+  /** Sends a signal; resolves with the first line that matches afterwards, rejects when the process ends instead. */
+  says(pattern: RegExp, signal: NodeJS.Signals): Promise<string>;
   /** SIGKILL. */
   crash(): Promise<void>;
 }
@@ -147,8 +149,10 @@ export async function running(
   t.teardown(stop);
   const ready = Promise.withResolvers<void>();
   const heard: string[] = [];
+  const awaited = new Map<RegExp, (line: string) => void>();
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => {
+      for (const [pattern, resolve] of awaited) if (pattern.test(line)) resolve(line);
       // What it says later is of no use here, and may be long.
       if (heard.length < 1_000) heard.push(line);
       if (/"msg":"ready"/.test(line)) ready.resolve();
@@ -158,6 +162,11 @@ export async function running(
   return {
     pid: child.pid ?? 0,
     stop,
+    async says(pattern, signal) {
+      const said = new Promise<string>((resolve) => awaited.set(pattern, resolve));
+      child.kill(signal);
+      return await Promise.race([said, exited.then(() => Promise.reject(new Error(`ended by ${signal}`)))]);
+    },
     async crash() {
       child.kill('SIGKILL');
       await exited;
