@@ -21,6 +21,8 @@ t.test('fish completes commands, options and values', async (t) => {
   const lines = ['longshore ups', 'longshore jobs --lane im', 'longshore config ch', 'longshore datasets --owne'];
   const calls = lines.map((line) => `complete -C '${line}'; echo .`);
   const { stdout } = await execute('fish', ['--no-config', '-c', [`source ${script}`, ...calls].join('\n')], {
+    // Files of the working directory are offered too.
+    cwd: t.testdirName,
     env: { ...process.env, HOME: t.testdirName },
   });
   t.strictSame(
