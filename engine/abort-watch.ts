@@ -1,12 +1,15 @@
 // Tells tasks that their signals have aborted. To begin and to end listening to a signal costs more than all else that a
 // small task costs the main thread, the more so the more others listen to the same one. So a task is listened for only
-// once it has lasted for a moment; until then its signal is looked at.
-//   add     the task is young: it hears of an abort at the next look, at the latest LOOK_MS later
-//   look    from then on it listens by itself; one that is over by then never did
+// once it has lasted for a while; until then its signal is looked at.
+//   young   it was added since the last look
+//   grown   it has been looked at once: from the next look on it listens by itself, unless it is over by then
+// Until it listens, it hears of an abort at the next look, at the latest LOOK_MS later.
 
 import type { Clock } from './time.ts';
 
 export interface Watched {
+  /** Acts on an abort that has been; nothing when there was none, or when it is over. */
+  look(): void;
   /** Takes over: acts on an abort that has been, or listens for one that comes; nothing when it is over. */
   listen(): void;
 }
@@ -16,17 +19,23 @@ const LOOK_MS = 1;
 export class AbortWatch {
   readonly #clock: Clock;
   #young: Watched[] = [];
+  #grown: readonly Watched[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add(task: Watched): void {
-    if (this.#young.push(task) > 1) return;
-    this.#clock.after(LOOK_MS, () => {
-      const tasks = this.#young;
-      this.#young = [];
-      for (const young of tasks) young.listen();
-    });
+    if (this.#young.push(task) + this.#grown.length === 1) this.#clock.after(LOOK_MS, () => this.#look());
+  }
+
+  #look(): void {
+    const grown = this.#grown;
+    const young = this.#young;
+    this.#grown = young;
+    this.#young = [];
+    if (young.length > 0) this.#clock.after(LOOK_MS, () => this.#look());
+    for (const task of grown) task.listen();
+    for (const task of young) task.look();
   }
 }

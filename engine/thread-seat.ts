@@ -10,6 +10,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { defect, Failure, messageOf, transient } from './failure.ts';
 import { Outbox } from './outbox.ts';
+import { Slots } from './slots.ts';
 import {
   type FromThread,
   fromWire,
@@ -52,7 +53,9 @@ const TERMINATE_MS = 5000;
 
 export class ThreadSeat {
   readonly #options: SeatOptions;
-  readonly #tasks = new Map<number, ThreadTask>();
+  /** A task goes by the number of its slot, which is free once the thread has answered: it never stands for two of them. */
+  readonly #tasks = new Slots<ThreadTask>();
+  /** By slot. */
   readonly #graces = new Map<number, () => void>();
   readonly #port: MessagePort;
   readonly #outbox: Outbox<ToThread>;
@@ -113,30 +116,31 @@ export class ThreadSeat {
   }
 
   assign(task: ThreadTask): void {
+    const id = this.#tasks.put(task);
     task.seat = this;
+    task.slot = id;
     this.#hadTasks = true;
-    this.#tasks.set(task.id, task);
     const { last } = this.#outbox;
     if (last?.kind === 'run' && last.task === task.name) {
-      last.ids.push(task.id);
+      last.ids.push(id);
       last.inputs.push(task.input);
-    } else this.#outbox.post({ kind: 'run', task: task.name, ids: [task.id], inputs: [task.input] });
+    } else this.#outbox.post({ kind: 'run', task: task.name, ids: [id], inputs: [task.input] });
   }
 
   /** Aborts the task's signal in the thread; ends the thread when the task goes on regardless. */
   cancel(task: ThreadTask, reason: unknown): void {
-    if (!this.#tasks.has(task.id) || task.cancelled) return;
+    if (task.seat !== this || task.cancelled) return;
     task.cancelled = { reason };
-    this.#outbox.post({ kind: 'abort', id: task.id, reason: toWire(reason) });
+    this.#outbox.post({ kind: 'abort', id: task.slot, reason: toWire(reason) });
     const { clock, cancelGraceMs } = this.#options;
     this.#graces.set(
-      task.id,
+      task.slot,
       clock.after(cancelGraceMs, () => this.terminate()),
     );
   }
 
   cancelAll(reason: unknown): void {
-    for (const task of this.#tasks.values()) this.cancel(task, reason);
+    for (const task of this.#tasks) this.cancel(task, reason);
   }
 
   /** Asks a thread without tasks to end. */
@@ -186,8 +190,7 @@ export class ThreadSeat {
   }
 
   #take(id: number): ThreadTask | undefined {
-    const task = this.#tasks.get(id);
-    this.#tasks.delete(id);
+    const task = this.#tasks.take(id);
     if (task?.cancelled) {
       this.#graces.get(id)?.();
       this.#graces.delete(id);
@@ -211,12 +214,11 @@ export class ThreadSeat {
     this.#port.close();
     this.#opened.reject(end);
     for (const cancel of this.#graces.values()) cancel();
-    for (const task of this.#tasks.values()) {
+    for (const task of this.#tasks.drain()) {
       if (task.cancelled) task.reject(task.cancelled.reason);
       else if (ordered) task.reject(new ThreadDied('the worker thread was ended because of another task', false));
       else task.reject(new ThreadDied(`the worker thread died: ${messageOf(end)}`, true, end));
     }
-    this.#tasks.clear();
     this.#options.gone(this, asked ? undefined : end);
   }
 }

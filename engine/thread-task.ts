@@ -16,6 +16,8 @@ export class ThreadTask implements EventListenerObject, Watched {
   readonly answer: Promise<unknown>;
   /** Where it is worked on; undefined while it waits. */
   seat: ThreadSeat | undefined;
+  /** Its number there. */
+  slot = -1;
   /** Why it was cancelled; answered with this unless it finishes all the same. */
   cancelled: { readonly reason: unknown } | undefined;
   readonly #home: TaskHome;
@@ -38,6 +40,10 @@ export class ThreadTask implements EventListenerObject, Watched {
   /** True when it is to be cancelled, whether it has been told or not. */
   get aborted(): boolean {
     return this.#signal.aborted;
+  }
+
+  look(): void {
+    if (!this.#answered && this.#signal.aborted) this.handleEvent();
   }
 
   listen(): void {

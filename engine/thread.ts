@@ -51,7 +51,8 @@ class ThreadSession<Resources> {
   readonly #handlers: ReadonlyMap<string, Handler<Resources>>;
   readonly #resources: Resources;
   readonly #outbox: Outbox<FromThread>;
-  readonly #running = new Map<number, AbortController>();
+  /** By the task's number, which the pool uses again and again: an array stays as small as the most that run at once. */
+  readonly #running: (AbortController | undefined)[] = [];
 
   constructor(port: MessagePort, handlers: ReadonlyMap<string, Handler<Resources>>, resources: Resources) {
     this.#handlers = handlers;
@@ -66,7 +67,7 @@ class ThreadSession<Resources> {
     port.on('message', (batch: readonly ToThread[]) => {
       for (const message of batch) {
         if (message.kind === 'run') this.#runAll(message);
-        else if (message.kind === 'abort') this.#running.get(message.id)?.abort(fromWire(message.reason));
+        else if (message.kind === 'abort') this.#running[message.id]?.abort(fromWire(message.reason));
         else ended.resolve();
       }
     });
@@ -81,13 +82,13 @@ class ThreadSession<Resources> {
   /** Never rejects. */
   async #run(id: number, handler: Handler<Resources>, input: unknown): Promise<void> {
     const controller = new AbortController();
-    this.#running.set(id, controller);
+    this.#running[id] = controller;
     try {
       this.#done(id, await handler(input, this.#resources, controller.signal));
     } catch (error) {
       this.#outbox.post({ kind: 'failed', id, failure: toWire(error) });
     }
-    this.#running.delete(id);
+    this.#running[id] = undefined;
   }
 
   #done(id: number, output: unknown): void {

@@ -2,19 +2,44 @@ import t from 'tap';
 import { AbortWatch } from '../../engine/abort-watch.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 
-t.test('what is added begins to listen a moment later, all of that moment at once and each once', async (t) => {
+t.test('what is added is looked at once, and begins to listen at the look after it', async (t) => {
   const clock = new VirtualClock();
   const watch = new AbortWatch(clock);
-  const told: string[] = [];
-  const add = (name: string): void => watch.add({ listen: () => void told.push(name) });
+  let told: string[] = [];
+  const add = (name: string): void =>
+    watch.add({ look: () => void told.push(`look ${name}`), listen: () => void told.push(`listen ${name}`) });
+  const toldNext = async (): Promise<readonly string[]> => {
+    await clock.advance(1);
+    const now = told;
+    told = [];
+    return now;
+  };
   add('a');
   add('b');
   t.same(told, []);
-  await clock.advance(1);
-  t.same(told, ['a', 'b']);
+  t.same(await toldNext(), ['look a', 'look b']);
   add('c');
-  await clock.advance(1);
-  t.same(told, ['a', 'b', 'c']);
-  await clock.advance(10);
-  t.same(told, ['a', 'b', 'c']);
+  t.same(await toldNext(), ['listen a', 'listen b', 'look c']);
+  t.same(await toldNext(), ['listen c']);
+  t.same(await toldNext(), []);
+  add('d');
+  t.same(await toldNext(), ['look d']);
+  t.same(await toldNext(), ['listen d']);
+});
+
+t.test('one that is added by what is told hears of an abort as soon as others', async (t) => {
+  const clock = new VirtualClock();
+  const watch = new AbortWatch(clock);
+  const told: string[] = [];
+  const add = (name: string, next?: () => void): void =>
+    watch.add({
+      look: () => void told.push(`look ${name}`),
+      listen() {
+        told.push(`listen ${name}`);
+        next?.();
+      },
+    });
+  add('a', () => add('b'));
+  for (let n = 0; n < 4; n++) await clock.advance(1);
+  t.same(told, ['look a', 'listen a', 'look b', 'listen b']);
 });
