@@ -1,6 +1,6 @@
 // One request on its way through a front end: who calls, what was asked, how to answer.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -9,11 +9,12 @@ import type { Logger } from '../engine/log.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import type { Traceparent } from '../engine/model/traceparent.ts';
-import type { AnswerHead } from './answer-head.ts';
 import type { Caller } from './caller.ts';
 import { isKnown, requireMatch, tagOf } from './conditional.ts';
 import { forbidden } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import { jsonListText } from './json-list.ts';
+import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
 
 export const API_VERSIONS = ['1.7.0', '1.8.0'] as const;
@@ -30,20 +31,18 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 const compress: (bytes: Buffer) => Promise<Buffer> = promisify(gzip);
 
-export interface ContextInit {
-  readonly id: string;
-  readonly request: IncomingMessage;
-  readonly head: AnswerHead;
+/** What a handler gives back that has answered and has nothing left to do: nobody needs to wait a turn for it. */
+export const ANSWERED: Promise<void> = Promise.resolve();
+
+/** What was asked, once it is understood. */
+export interface Asked {
   readonly caller: Caller;
   readonly version: ApiVersion;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** What few handlers ask for is made when they do. */
-  readonly publicUrl: () => string;
-  readonly signal: () => AbortSignal;
-  readonly log: () => Logger;
-  readonly traceparent: () => Traceparent;
 }
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export class RequestContext {
   readonly id: string;
@@ -52,40 +51,42 @@ export class RequestContext {
   readonly version: ApiVersion;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  readonly #init: ContextInit;
+  readonly #exchange: Exchange;
+  readonly #url: UrlSettings;
 
-  constructor(init: ContextInit) {
-    this.id = init.id;
-    this.request = init.request;
-    this.caller = init.caller;
-    this.version = init.version;
-    this.params = init.params;
-    this.query = init.query;
-    this.#init = init;
+  constructor(exchange: Exchange, url: UrlSettings, { caller, version, params, query }: Asked) {
+    this.id = exchange.id;
+    this.request = exchange.request;
+    this.caller = caller;
+    this.version = version;
+    this.params = params;
+    this.query = query;
+    this.#exchange = exchange;
+    this.#url = url;
   }
 
   /** For those who set headers or write themselves. */
   get response(): ServerResponse {
-    return this.#init.head.response;
+    return this.#exchange.head.response;
   }
 
   /** Base URL as the caller sees the service, without trailing slash. */
   get publicUrl(): string {
-    return this.#init.publicUrl();
+    return publicUrl(this.request, this.#url);
   }
 
   /** Aborts when the client goes away or the server gives the request up. */
   get signal(): AbortSignal {
-    return this.#init.signal();
+    return this.#exchange.signal;
   }
 
   get log(): Logger {
-    return this.#init.log();
+    return this.#exchange.log;
   }
 
   /** For whoever works for this request: of the caller's trace, or of a new one. */
   get traceparent(): Traceparent {
-    return this.#init.traceparent();
+    return this.#exchange.traceparent;
   }
 
   /** A path parameter that the route's pattern has. */
@@ -107,15 +108,28 @@ export class RequestContext {
    * Answers with JSON; user ids above 2^53 are written digit by digit. With an `etag` among the headers, a client that
    * has this version already gets 304.
    */
-  async json(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  json(code: number, body: unknown, headers: Readonly<Record<string, string>> = NO_HEADERS): Promise<void> {
     const { etag } = headers;
-    if (etag !== undefined && this.#isKnown(etag)) return this.empty(304, headers);
-    return this.#jsonText(code, stringifyJson(body), headers);
+    if (etag === undefined || !this.#isKnown(etag)) return this.#jsonText(code, stringifyJson(body), headers);
+    this.empty(304, headers);
+    return ANSWERED;
   }
 
-  async #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
     const length = Buffer.byteLength(text);
-    const packed = length >= GZIP_FROM_BYTES && this.#acceptsGzip ? await compress(Buffer.from(text)) : undefined;
+    if (length >= GZIP_FROM_BYTES && this.#acceptsGzip)
+      return compress(Buffer.from(text)).then((packed) => this.#sendJson(code, text, length, packed, headers));
+    this.#sendJson(code, text, length, undefined, headers);
+    return ANSWERED;
+  }
+
+  #sendJson(
+    code: number,
+    text: string,
+    length: number,
+    packed: Buffer | undefined,
+    headers: Readonly<Record<string, string>>,
+  ): void {
     const list = ['content-type', JSON_TYPE, 'content-length', String(packed?.length ?? length)];
     if (packed) list.push('content-encoding', 'gzip');
     // What has a tag may be kept, as long as it is asked for anew each time.
@@ -183,10 +197,15 @@ export class RequestContext {
 
   /** Status and headers at once. */
   #write(code: number, headers: Readonly<Record<string, string>>, list: string[]): ServerResponse {
-    const { head } = this.#init;
+    const { head } = this.#exchange;
     // Where other origins may call, it says so already.
     if (!head.has('vary')) list.push('vary', 'accept-encoding');
-    for (const name in headers) list.push(name, headers[name] ?? '');
+    for (const name in headers) {
+      const value = headers[name] ?? '';
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+      list.push(name, value);
+    }
     return head.write(code, list);
   }
 

@@ -1,7 +1,6 @@
 // One request and its answer, as the pipeline sees them. Signal and log are made when they are asked for: most requests
 // are over before anybody does. Disposed of when the request is over; the server's end aborts its signal no more then.
 
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { aborted } from '../engine/failure.ts';
 import { JoinedSignal } from '../engine/joined-signal.ts';
@@ -20,7 +19,7 @@ import type { Route } from './route.ts';
 const CLIENT_TRACE = /^[A-Za-z0-9-]{1,64}$/;
 
 export class Exchange implements Disposable {
-  readonly id = randomUUID();
+  readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly head: AnswerHead;
@@ -33,11 +32,22 @@ export class Exchange implements Disposable {
   #log: Logger | undefined;
   #traceparent: Traceparent | undefined;
 
-  /** @param stopped the server gives up what is under way */
-  constructor(request: IncomingMessage, response: ServerResponse, stopped: AbortSignal, log: Logger) {
+  /**
+   * @param date when it began, as a header has it
+   * @param stopped the server gives up what is under way
+   */
+  constructor(
+    id: string,
+    date: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    stopped: AbortSignal,
+    log: Logger,
+  ) {
+    this.id = id;
     this.request = request;
     this.response = response;
-    this.head = new AnswerHead(response);
+    this.head = new AnswerHead(request, response, date, ['x-request-id', id, 'x-content-type-options', 'nosniff']);
     this.#stopped = stopped;
     this.#serverLog = log;
   }

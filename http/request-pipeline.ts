@@ -6,17 +6,19 @@ import type { Logger } from '../engine/log.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
-import { ANONYMOUS } from './caller.ts';
-import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION, RequestContext } from './context.ts';
+import { ANONYMOUS, type Caller } from './caller.ts';
+import { ANSWERED, API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION, RequestContext } from './context.ts';
 import { type CorsSettings, corsHeaders, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
 import { badRequest, HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import { Exchange } from './exchange.ts';
+import { HttpDate } from './http-date.ts';
 import type { HttpMetrics } from './http-metrics.ts';
-import { publicUrl, type UrlSettings } from './public-url.ts';
+import type { UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
+import { RequestIds } from './request-ids.ts';
 import type { Route } from './route.ts';
-import { Router } from './router.ts';
+import { type Found, Router } from './router.ts';
 
 export interface PipelineOptions {
   /** One that has method and path of an ops route takes its place. */
@@ -40,6 +42,8 @@ export class RequestPipeline {
   readonly #options: PipelineOptions;
   readonly #router: Router;
   readonly #query: QueryReader;
+  readonly #ids = new RequestIds();
+  readonly #date = new HttpDate();
   readonly #always: ReadonlySet<Route>;
   /** Every route that is served, for tests and documentation. */
   readonly routes: readonly Route[];
@@ -56,11 +60,11 @@ export class RequestPipeline {
   }
 
   /**
-   * Answers; never rejects.
+   * Answers; never rejects. What answers without waiting is over when this returns, which {@link ANSWERED} says.
    * @param stopped the server gives up what is under way
    * @param mayContinue sends the 100 that the client waits for before it sends its body
    */
-  async handle(
+  handle(
     request: IncomingMessage,
     response: ServerResponse,
     stopped: AbortSignal,
@@ -68,64 +72,82 @@ export class RequestPipeline {
   ): Promise<void> {
     const { clock, metrics, log } = this.#options;
     const begun = clock.now();
-    using exchange = new Exchange(request, response, stopped, log);
-    exchange.head.add('x-request-id', exchange.id);
-    exchange.head.add('x-content-type-options', 'nosniff');
+    const exchange = new Exchange(this.#ids.next(), this.#date.at(begun), request, response, stopped, log);
     if (mayContinue) continueWhenRead(request, response, mayContinue);
     metrics.begun();
+    let answered: Promise<void>;
     try {
-      await this.#answer(exchange);
+      answered = this.#answer(exchange);
+    } catch (error) {
+      answered = this.#fail(error, exchange);
+    }
+    if (answered !== ANSWERED) return this.#finish(exchange, begun, answered);
+    this.#end(exchange, begun);
+    return isRead(request) ? ANSWERED : this.#discardRest(exchange);
+  }
+
+  async #finish(exchange: Exchange, begun: number, answered: Promise<void>): Promise<void> {
+    try {
+      await answered;
     } catch (error) {
       await this.#fail(error, exchange);
     }
-    const seconds = (clock.now() - begun) / 1000;
-    metrics.ended(exchange.route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
-    if (log.isLevelEnabled('debug')) {
-      // Never the URL: its query may hold a token.
-      const about = { method: request.method, route: exchange.route?.path, status: response.statusCode, seconds };
-      exchange.log.debug(about, 'request');
-    }
-    if (!request.complete) await this.#discardRest(exchange);
+    this.#end(exchange, begun);
+    if (!isRead(exchange.request)) await this.#discardRest(exchange);
   }
 
-  async #answer(exchange: Exchange): Promise<void> {
-    const { request, response, head } = exchange;
-    const { auth, cors, url } = this.#options;
+  #end(exchange: Exchange, begun: number): void {
+    const { clock, metrics, log } = this.#options;
+    const { request, response, route } = exchange;
+    exchange[Symbol.dispose]();
+    const seconds = (clock.now() - begun) / 1000;
+    metrics.ended(route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
+    if (log.isLevelEnabled('debug')) {
+      // Never the URL: its query may hold a token.
+      const about = { method: request.method, route: route?.path, status: response.statusCode, seconds };
+      exchange.log.debug(about, 'request');
+    }
+  }
+
+  /** May throw at once or reject later. */
+  #answer(exchange: Exchange): Promise<void> {
+    const { request, head } = exchange;
+    const { auth, cors } = this.#options;
     const [path, search] = splitUrl(request.url ?? '/');
-    for (const [name, value] of corsHeaders(cors, request.headers.origin)) head.add(name, value);
+    if (cors !== false) for (const [name, value] of corsHeaders(cors, request.headers.origin)) head.add(name, value);
     if (this.draining) head.add('connection', 'close');
     refuseOddHeads(request);
     if (request.method === 'OPTIONS') return this.#tellMethods(exchange, path);
-    const { route, params } = this.#router.find(request.method ?? '', path);
+    const found = this.#router.find(request.method ?? '', path);
+    const { route } = found;
     exchange.route = route;
     if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request);
     head.add('api-version', version);
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
-    const caller = route.access === 'open' ? ANONYMOUS : await authenticate(route, request, parameters, auth);
-    parameters.delete('access_token');
-    const query = this.#query.read(route, parameters);
-    await route.handler(
-      new RequestContext({
-        id: exchange.id,
-        request,
-        head,
-        caller,
-        version,
-        params,
-        query,
-        publicUrl: () => publicUrl(request, url),
-        signal: () => exchange.signal,
-        log: () => exchange.log,
-        traceparent: () => exchange.traceparent,
-      }),
+    if (route.access === 'open') return this.#call(exchange, found, version, parameters, ANONYMOUS);
+    return authenticate(route, request, parameters, auth).then((caller) =>
+      this.#call(exchange, found, version, parameters, caller),
     );
-    if (!response.headersSent && !response.destroyed)
-      throw defect(`the handler of ${nameOf(route)} ended without an answer`);
   }
 
-  #tellMethods({ head }: Exchange, path: string): void {
+  #call(
+    exchange: Exchange,
+    { route, params }: Found,
+    version: ApiVersion,
+    parameters: URLSearchParams,
+    caller: Caller,
+  ): Promise<void> {
+    if (parameters !== NO_PARAMETERS) parameters.delete('access_token');
+    const query = this.#query.read(route, parameters);
+    const handled = route.handler(new RequestContext(exchange, this.#options.url, { caller, version, params, query }));
+    if (handled !== ANSWERED) return handled.then(() => demandAnswer(exchange, route));
+    demandAnswer(exchange, route);
+    return ANSWERED;
+  }
+
+  #tellMethods({ head }: Exchange, path: string): Promise<void> {
     const methods = this.#router.methodsOf(path);
     if (methods.length === 0) throw notFound(`nothing is at ${path}`);
     const { response } = head;
@@ -134,6 +156,7 @@ export class RequestPipeline {
     if (response.hasHeader('access-control-allow-origin'))
       for (const [name, value] of preflightHeaders(methods)) response.setHeader(name, value);
     response.end();
+    return ANSWERED;
   }
 
   async #fail(thrown: unknown, exchange: Exchange): Promise<void> {
@@ -165,6 +188,14 @@ export class RequestPipeline {
 }
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+/** Nothing of its body is left, or it has none: that it is complete is told only after its handler began. */
+const isRead = (request: IncomingMessage): boolean => request.complete || request.readableEnded;
+
+function demandAnswer({ response }: Exchange, route: Route): void {
+  if (!response.headersSent && !response.destroyed)
+    throw defect(`the handler of ${nameOf(route)} ended without an answer`);
+}
 
 const stopping = (): HttpError => unavailable('the service is stopping; try again', DRAINING_RETRY_SECONDS);
 

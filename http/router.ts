@@ -8,6 +8,8 @@ import { METHODS, type Route } from './route.ts';
 const LONGEST_PARAMETER = 1024;
 const SHOWN_PATH = 200;
 
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
 export interface Found {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
@@ -16,11 +18,18 @@ export interface Found {
 export class Router {
   readonly #finder = findMyWay({ maxParamLength: LONGEST_PARAMETER, ignoreDuplicateSlashes: false });
   readonly #basePath: string;
+  /** Routes of one path only, by it. */
+  readonly #plain = new Map<string, Map<string, Found>>();
 
   /** @param basePath prefix that a proxy in front may leave on the path; empty = none */
   constructor(routes: readonly Route[], basePath = '') {
     this.#basePath = basePath;
-    for (const route of routes) this.#finder.on(route.method, route.path, () => undefined, { route });
+    for (const route of routes) {
+      this.#finder.on(route.method, route.path, () => undefined, { route });
+      if (isPattern(route.path)) continue;
+      const byMethod = this.#plain.get(route.path) ?? new Map<string, Found>();
+      this.#plain.set(route.path, byMethod.set(route.method, { route, params: NO_PARAMS }));
+    }
   }
 
   /** 404 for an unknown path, 405 with `Allow` for a known one, 400 for a path that cannot be decoded. */
@@ -43,7 +52,8 @@ export class Router {
   }
 
   #lookup(method: string, path: string): Found | undefined {
-    const found = this.#match(method, path);
+    // A path that is written out comes before those with parameters, so that it need not be searched.
+    const found = this.#plain.get(path)?.get(method) ?? this.#match(method, path);
     if (found || this.#basePath === '' || !path.startsWith(`${this.#basePath}/`)) return found;
     return this.#match(method, path.slice(this.#basePath.length));
   }
@@ -56,6 +66,9 @@ export class Router {
     return { route: (match.store as { readonly route: Route }).route, params: match.params as Record<string, string> };
   }
 }
+
+/** For the router to take apart: parameters, patterns, or what is not as it stands in a URL. */
+const isPattern = (path: string): boolean => !/^[\w\-./]+$/.test(path);
 
 function isDecodable(path: string): boolean {
   try {

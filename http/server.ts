@@ -10,6 +10,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { transient } from '../engine/failure.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
+import { ANSWERED } from './context.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
 
 export interface ServerLimits {
@@ -30,9 +31,10 @@ export interface ServerOptions extends LifecycleOptions {
   readonly pipeline: RequestPipeline;
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+/** A connection, with its latest request and the answer to it. */
+interface Connection {
+  request: IncomingMessage | undefined;
+  response: ServerResponse | undefined;
 }
 
 export class HttpServer extends Lifecycle {
@@ -41,9 +43,7 @@ export class HttpServer extends Lifecycle {
   /** Requests that are handled, and answers that are not yet sent. */
   #underWay = 0;
   #onFinished: () => void = () => {};
-  readonly #connections = new Set<Socket>();
-  /** The latest exchange of each connection. */
-  readonly #exchanges = new WeakMap<Duplex, Exchange>();
+  readonly #connections = new Map<Duplex, Connection>();
 
   constructor(options: ServerOptions) {
     super(options);
@@ -64,7 +64,7 @@ export class HttpServer extends Lifecycle {
     this.#server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
     this.#server.maxConnections = limits.maxConnections;
     this.#server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
-      this.#connections.add(socket);
+      this.#connections.set(socket, { request: undefined, response: undefined });
       socket.once('close', () => this.#connections.delete(socket));
     });
     this.#server.timeout = limits.idleTimeoutMs;
@@ -125,39 +125,44 @@ export class HttpServer extends Lifecycle {
    */
   #stopListening(): void {
     NetServer.prototype.close.call(this.#server);
-    for (const socket of this.#connections) {
-      const exchange = this.#exchanges.get(socket);
-      if (!exchange || exchange.response.closed) socket.destroy();
-    }
+    for (const [socket, { response }] of this.#connections) if (!response || response.closed) socket.destroy();
   }
 
   #closeAll(): void {
     this.#server.close();
     this.#server.closeAllConnections();
-    for (const socket of this.#connections) socket.destroy();
+    for (const socket of this.#connections.keys()) socket.destroy();
   }
 
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
   #take(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
-    this.#exchanges.set(request.socket, { request, response });
+    const connection = this.#connections.get(request.socket);
+    if (connection) {
+      connection.request = request;
+      connection.response = response;
+    }
     this.#underWay += 2;
-    const over = (): void => {
-      if (--this.#underWay === 0) this.#onFinished();
-    };
-    response.once('close', over);
-    void this.#options.pipeline.handle(request, response, this.hurried, mayContinue).then(over);
+    response.on('close', this.#onHalf);
+    const handled = this.#options.pipeline.handle(request, response, this.hurried, mayContinue);
+    if (handled === ANSWERED) this.#onHalf();
+    else void handled.then(this.#onHalf);
   }
+
+  /** A request was handled, or its answer sent. */
+  readonly #onHalf = (): void => {
+    if (--this.#underWay === 0) this.#onFinished();
+  };
 
   /** Nothing moved for a while. Ends a connection whose client is the one who is waited for. */
   #onIdle(socket: Socket): void {
-    const exchange = this.#exchanges.get(socket);
-    if (!exchange || exchange.response.closed || waitsForClient(exchange, socket)) socket.destroy();
+    const { request, response } = this.#connections.get(socket) ?? {};
+    if (!request || !response || response.closed || waitsForClient(request, response, socket)) socket.destroy();
     else socket.setTimeout(this.#options.limits.idleTimeoutMs);
   }
 
   /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const underWay = this.#exchanges.get(socket)?.response;
+    const underWay = this.#connections.get(socket)?.response;
     if (!socket.writable || (underWay && !underWay.closed)) {
       socket.destroy();
       return;
@@ -179,7 +184,7 @@ export class HttpServer extends Lifecycle {
   }
 }
 
-function waitsForClient({ request, response }: Exchange, socket: Socket): boolean {
+function waitsForClient(request: IncomingMessage, response: ServerResponse, socket: Socket): boolean {
   const readingBegan = request.readableFlowing !== null;
   const wantsMore = !request.complete && readingBegan && request.readableLength === 0;
   return wantsMore || (response.headersSent && socket.writableLength > 0);

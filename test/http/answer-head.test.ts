@@ -9,8 +9,8 @@ async function answered(
   t: { teardown(fn: () => unknown): void },
   make: (head: AnswerHead) => ServerResponse,
 ): Promise<unknown> {
-  const server = createServer((_request, response) => {
-    const head = new AnswerHead(response);
+  const server = createServer({ optimizeEmptyRequests: true }, (request, response) => {
+    const head = new AnswerHead(request, response, 'Thu, 01 Jan 1970 00:00:00 GMT');
     head.add('x-one', '1');
     head.add('vary', 'origin');
     make(head).end('text');
