@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pino from 'pino';
 import t, { type Test } from 'tap';
 import { createLogger } from '../../engine/log.ts';
 import { LogThreshold } from '../../engine/log-threshold.ts';
@@ -63,5 +64,61 @@ t.test('the next level shows more, and then again what is usual', async (t) => {
   t.strictSame(
     (['info', 'debug', 'trace', 'warn', 'silent'] as const).map((level) => new LogThreshold(level).next),
     ['debug', 'trace', 'info', 'info', 'info'],
+  );
+});
+
+/** What the library makes of a line when it looks into every value by itself. */
+function asTheLibraryDoes(bindings: object, fields: object): string {
+  const lines: string[] = [];
+  const log = pino(
+    {
+      base: { pid: process.pid },
+      timestamp: false,
+      redact: {
+        paths: ['token', '*.token', 'password', '*.password', 'headers.authorization'],
+        censor: '[hidden]',
+      },
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line) => void lines.push(line) },
+  );
+  log.child(bindings).info(fields, 'said "so"');
+  return lines.join('');
+}
+
+t.test('secrets are hidden wherever they stand, and all else is written as it is', async (t) => {
+  const file = join(t.testdir(), 'log');
+  const log = createLogger({ level: 'info', to: { file } });
+  const plain = [
+    ...['', 'two\nlines', 'a "quoted" word', 'Grüße 🧬', '\u0001\u2028', '\ud800 alone', 'back\\slash', '[hidden]'],
+    ...[0, -1.5, 1e21, Number.NaN, Number.POSITIVE_INFINITY, true, false, null, undefined],
+  ];
+  const nested = [
+    { token: 't', kept: 'k' },
+    { password: 1 },
+    { deep: { token: 'seen' } },
+    ['a', { token: 'seen' }],
+    {},
+  ];
+  const lines: { readonly ours: string; readonly library: string }[] = [];
+  for (const value of [...plain, ...nested, new Date(0)]) {
+    for (const fields of [{ value }, { token: value, other: value }, { headers: value }, { password: value }]) {
+      const bindings = typeof value === 'number' ? { actor: 'a', token: 't' } : { actor: value, password: 'p' };
+      writeFileSync(file, '');
+      log.child(bindings).info(fields, 'said "so"');
+      const ours = readFileSync(file, 'utf8').replace(/,"time":"[^"]*"/, '');
+      lines.push({ ours, library: asTheLibraryDoes(bindings, fields) });
+    }
+  }
+  t.equal(lines.length, 92);
+  t.strictSame(
+    lines.map(({ ours }) => ours),
+    lines.map(({ library }) => library),
+  );
+  writeFileSync(file, '');
+  log.info({ headers: { authorization: 'a', accept: 'b' }, request: { token: 't', id: 1 } }, 'asked');
+  t.match(
+    readFileSync(file, 'utf8'),
+    '"headers":{"authorization":"[hidden]","accept":"b"},"request":{"token":"[hidden]","id":1}',
   );
 });
