@@ -1,4 +1,5 @@
-// The database function exchange_jobs (migration 11; 3 and 4 say why) as the adapter calls it.
+// The database functions exchange_jobs, complete_jobs and claim_jobs (migration 12; 3, 4 and 11 say why) as the adapter calls
+// them: one statement each time, of no more than there is to do.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -8,9 +9,11 @@ import type { Postgres } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
 // Not joined: of the few jobs that are claimed each looks up its dataset, however many the planner expects.
-const EXCHANGE = `
-  select e.*, (select d.traceparent from dataset d where d.dataset_id = e.dataset_id) as traceparent
-  from exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) e`;
+const CLAIMED = `
+  select e.*, (select d.traceparent from dataset d where d.dataset_id = e.dataset_id) as traceparent from`;
+const EXCHANGE = `${CLAIMED} exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) e`;
+const CLAIM = `${CLAIMED} claim_jobs($1, $2, $3, $4, $5, $6) e`;
+const COMPLETE = 'select complete_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9)';
 
 interface ExchangeRow {
   readonly blocked: boolean;
@@ -44,33 +47,34 @@ export async function exchangeJobs(
   done: readonly JobCompletion[],
   claim: ClaimRequest,
 ): Promise<JobExchange> {
-  const rows = await db.query<ExchangeRow>(
-    EXCHANGE,
-    [
-      instance,
-      claim.lane,
-      claim.limit,
-      claim.crowdedTypes,
-      claim.blockedTypes,
-      claim.awayTypes ?? [],
-      ...completionColumns(done),
-    ],
-    'job-exchange',
-  );
+  const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
+  const wanted = [lane, limit, crowdedTypes, blockedTypes, awayTypes];
+  if (limit <= 0) {
+    await db.query(COMPLETE, [instance, ...completionColumns(done)], 'job-complete');
+    return { claimed: [], blocked: false, nextDueMs: undefined };
+  }
+  const rows =
+    done.length === 0
+      ? await db.query<ExchangeRow>(CLAIM, [instance, ...wanted], 'job-claim')
+      : await db.query<ExchangeRow>(EXCHANGE, [instance, ...wanted, ...completionColumns(done)], 'job-exchange');
   return {
-    claimed: rows.flatMap((row) => (row.id === null ? [] : [claimedJob(claim.lane, row.id, row)])),
+    claimed: rows.flatMap((row) => (row.id === null ? [] : [claimedJob(lane, row.id, row)])),
     blocked: rows[0]?.blocked ?? false,
     nextDueMs: rows[0]?.next_due_ms ?? undefined,
   };
 }
 
-/** Completions as one array per column, as the function takes them. */
+/** Completions as one array per column, as the functions take them; those that say no more than `done` are left out. */
 function completionColumns(done: readonly JobCompletion[]): readonly unknown[] {
-  const outcomes = done.map(({ outcome }) => outcomeColumns(outcome));
-  return [
+  const jobs = [
     done.map(({ job }) => job.id),
     done.map(({ job }) => job.dataset),
     done.map(({ job }) => job.lease.token),
+  ];
+  if (done.every(({ outcome }) => outcome.kind === 'done')) return [...jobs, null, null, null, null, null];
+  const outcomes = done.map(({ outcome }) => outcomeColumns(outcome));
+  return [
+    ...jobs,
     outcomes.map((one) => one.outcome),
     outcomes.map((one) => one.delayMs),
     outcomes.map((one) => one.counted),

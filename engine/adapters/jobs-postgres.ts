@@ -14,7 +14,7 @@ import { LEASE_CHANNEL } from './leases-postgres.ts';
 import type { Postgres, Sql } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
-/** Heard with the lane's name when it may have claimable jobs; exchange_jobs notifies it, too. */
+/** Heard with the lane's name when it may have claimable jobs; complete_jobs notifies it, too. */
 export const JOB_CHANNEL = 'longshore_job';
 /** Requests in one statement; more are sent in turn. */
 const ENQUEUE_BATCH = 5_000;
