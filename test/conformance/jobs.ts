@@ -141,6 +141,37 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     },
   );
 
+  fact(
+    'datasets with and without a lease of before are claimed together, each with its own',
+    async (t, { first, view }) => {
+      const before = ['b', 'd', 'f'];
+      await first.jobs.enqueue(
+        before.map((dataset) => request('upload', dataset)),
+        signal,
+      );
+      for (const job of await claim(first.jobs, 'upload')) await complete(first.jobs, job, { kind: 'done' });
+      const all = ['a', 'b', 'c', 'd', 'e', 'f'];
+      await first.jobs.enqueue(
+        all.map((dataset) => request('import', dataset)),
+        signal,
+      );
+      const claimed = await claim(first.jobs, 'import');
+      t.same(datasets(claimed), all);
+      t.same(
+        claimed.map(({ lease }) => lease.name),
+        all,
+      );
+      const leases = claimed.map(({ lease }) => lease);
+      t.same(await first.leases.renew(leases, signal), [], 'all of them are held');
+      t.same(await first.leases.renew(leases.map(leaseAfter), signal), leases.map(leaseAfter), 'with no other token');
+      await first.jobs.exchange(
+        claimed.map((job) => ({ job, outcome: { kind: 'done' } })),
+        claimOf('import', 0),
+        signal,
+      );
+      t.same(await view(), []);
+    },
+  );
   fact('a lane is given its own jobs only', async (t, { first }) => {
     await first.jobs.enqueue([request('import', 'd1')], signal);
     t.same(await claim(first.jobs, 'install'), []);
