@@ -1,7 +1,7 @@
 // The job table on PostgreSQL. Claiming and completing are one round trip (job-exchange.ts); waking is here.
 //
 // A lane is woken by: a job enqueued for it or put back; a lease released anywhere, when its last claim left due jobs
-// behind; the time at which its earliest delayed job falls due, as far as this process has seen it; and whenever
+// behind (release-pace.ts says how often); the time at which its earliest delayed job falls due, as far as this process has seen it; and whenever
 // notifications may have been missed. What no process can notice in time, a claim by a slow poll of the lane finds:
 // jobs of a process that died, and delayed jobs of a process that died.
 
@@ -13,6 +13,7 @@ import { exchangeJobs, type JobExchange } from './job-exchange.ts';
 import { LEASE_CHANNEL } from './leases-postgres.ts';
 import type { Postgres, Sql } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
+import { ReleasePace } from './release-pace.ts';
 
 /** Heard with the lane's name when it may have claimable jobs; complete_jobs notifies it, too. */
 export const JOB_CHANNEL = 'longshore_job';
@@ -75,6 +76,7 @@ export class PostgresJobs implements Jobs {
   readonly #alarms = new Map<LaneName, { readonly at: number; readonly cancel: () => void }>();
   /** Lanes whose last claim left due jobs behind. */
   readonly #blocked = new Set<LaneName>();
+  readonly #paces = new Map<LaneName, ReleasePace>();
   /** Notifications of released leases so far. */
   #releases = 0;
 
@@ -120,7 +122,7 @@ export class PostgresJobs implements Jobs {
       }),
       this.#instance.listen(LEASE_CHANNEL, () => {
         this.#releases++;
-        if (this.#blocked.has(lane)) mine();
+        if (this.#blocked.has(lane)) this.#lookAgain(lane);
       }),
       () => wakes.delete(mine),
     ];
@@ -150,7 +152,20 @@ export class PostgresJobs implements Jobs {
     }
     this.#blocked.add(lane);
     // The release that these jobs wait for may have been heard while the statement ran.
-    if (this.#releases !== releasesBefore) this.#wake(lane);
+    if (this.#releases !== releasesBefore) this.#lookAgain(lane);
+  }
+
+  /** A lease was released, which may be the one that a job of the lane waits for. */
+  #lookAgain(lane: LaneName): void {
+    const now = this.#clock.now();
+    const alarm = this.#alarms.get(lane);
+    // It will look soon enough.
+    if (alarm && alarm.at - now <= ReleasePace.longestMs) return;
+    const pace = this.#paces.get(lane) ?? new ReleasePace();
+    this.#paces.set(lane, pace);
+    const waitMs = pace.take(now);
+    if (waitMs > 0) this.#wakeAfter(lane, waitMs);
+    else this.#wake(lane);
   }
 
   /** The earliest time wins; one that has become too early costs the lane a look for nothing. */
