@@ -1,9 +1,11 @@
 // The object store that the configuration names. What the other kind stands on is not even loaded.
 
+import { routeChange } from '../actors/events/routing.ts';
 import type { Configuration } from '../config/configuration.ts';
 import type { ChangeJournal } from '../engine/adapters/change-journal.ts';
 import { openDirectoryStore } from '../engine/adapters/directory-store.ts';
 import type { Logger } from '../engine/log.ts';
+import type { ObjectChange } from '../engine/model/event.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Clock } from '../engine/time.ts';
 import { storeData } from './store-reader.ts';
@@ -31,6 +33,8 @@ export async function openObjectStore(section: Section, parts: StoreParts, signa
     // It announces its changes itself; what dead processes leave there is parts of puts.
     return { store, settle: (until) => store.sweep(until), [Symbol.dispose]: () => store[Symbol.dispose]() };
   }
-  const store = await openDirectoryStore({ path: data.path, ...parts }, signal);
+  // Most changes concern no lane: a round trip to the journal before each, and one after, would tell nobody anything.
+  const announces = (change: ObjectChange): boolean => routeChange(change).kind !== 'ignored';
+  const store = await openDirectoryStore({ path: data.path, announces, ...parts }, signal);
   return { store, settle: (until) => store.settleOrphans(until), [Symbol.dispose]: () => {} };
 }

@@ -2,6 +2,7 @@
 //
 // A put:    stage (write, fsync) -> note in the journal -> rename into place -> fsync folders -> release in the journal
 // A remove: note -> unlink -> fsync folder -> release
+// The journal hears of changes that somebody wants to hear of; the others are made without it, in the same order.
 // A crash between two steps leaves a note that settling compares with the directory: a change that was made is released,
 // one that was not is dropped (design, Embedded stack). So no change is lost and none is announced that did not happen.
 
@@ -10,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { defect, messageOf, transient } from '../failure.ts';
 import type { Logger } from '../log.ts';
+import type { ObjectChange } from '../model/event.ts';
 import type {
   ByteRange,
   ObjectInfo,
@@ -29,6 +31,8 @@ export interface DirectoryStoreOptions {
   /** Made when absent. `objects` and `staging` below it must be on one file system. */
   readonly path: string;
   readonly journal: ChangeJournal;
+  /** Changes that somebody wants to hear of; default all. */
+  readonly announces?: (change: ObjectChange) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -169,16 +173,18 @@ export class DirectoryStore implements ObjectStore {
       if (await this.#reader.head(key, signal)) found.push({ change: { kind: 'removed', key }, etag: undefined });
     if (found.length === 0) return;
     const entries = await this.#note(found, signal);
+    const noted = new Map(entries.map((entry) => [entry.change.key, entry]));
     const gone = new Set<PendingEntry>();
     const folders = new Set<string>();
     try {
       try {
-        for (const entry of entries) {
+        for (const { change } of found) {
           signal.throwIfAborted();
-          const file = objectPath(this.#objects, entry.change.key);
+          const file = objectPath(this.#objects, change.key);
           // Somebody else was faster: their change, theirs to announce.
           if (!(await this.#tree.unlink(file))) continue;
-          gone.add(entry);
+          const entry = noted.get(change.key);
+          if (entry) gone.add(entry);
           folders.add(await this.#tree.prune(dirname(file)));
         }
       } finally {
@@ -191,9 +197,13 @@ export class DirectoryStore implements ObjectStore {
     await this.#tell([...gone], entries.filter(isNotIn(gone)));
   }
 
+  /** Those of the changes that are announced. */
   async #note(changes: readonly JournalEntry[], signal: AbortSignal): Promise<readonly PendingEntry[]> {
-    const ids = await this.#options.journal.note(changes, signal);
-    return changes.map((entry, i) => ({ ...entry, id: ids[i] as number }));
+    const { journal, announces = () => true } = this.#options;
+    const announced = changes.filter(({ change }) => announces(change));
+    if (announced.length === 0) return [];
+    const ids = await journal.note(announced, signal);
+    return announced.map((entry, i) => ({ ...entry, id: ids[i] as number }));
   }
 
   /** Releases and drops, under a deadline of our own. What cannot be told is kept for {@link settleOrphans}. */

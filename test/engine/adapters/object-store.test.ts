@@ -10,6 +10,7 @@ import { openDirectoryReader } from '../../../engine/adapters/directory-store-re
 import { walkObjects } from '../../../engine/adapters/directory-store-walk.ts';
 import { transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
+import type { ObjectChange } from '../../../engine/model/event.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { objectStoreConformance } from '../../conformance/object-store.ts';
 import { FakeChangeJournal } from '../../fakes/fake-change-journal.ts';
@@ -249,6 +250,19 @@ t.test('a reader without a journal reads the same store, even before it exists',
   await t.rejects(Array.fromAsync(early.list('', {}, signal)), { kind: 'transient', message: /nowhere/ });
 });
 
+t.test('the journal hears only of changes that are announced, and the others are made all the same', async (t) => {
+  const { store, journal, reopen } = await setup(t, ({ key }) => !key.includes('/raw/'));
+  for (const key of ['1/a/raw/x', '1/a/raw/y', '1/a/z']) await store.put(key, Buffer.from(key), {}, signal);
+  t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/z' }]);
+  await store.remove(['1/a/raw/x', '1/a/z'], signal);
+  t.strictSame(journal.delivered.slice(1), [{ kind: 'removed', key: '1/a/z' }]);
+  const keys = (await Array.fromAsync(store.list('', {}, signal))).map(({ key }) => key);
+  t.strictSame(keys, ['1/a/raw/y']);
+
+  await reopen();
+  t.strictSame([journal.pending, journal.delivered.length], [[], 2]);
+});
+
 t.test('a directory that is away, or no directory, is no empty store', async (t) => {
   const { store, path } = await setup(t);
   await store.put('1/a/x', Buffer.from('x'), {}, signal);
@@ -320,12 +334,15 @@ interface Setup {
   readonly reopen: () => Promise<DirectoryStore>;
 }
 
-async function setup(t: Test): Promise<Setup> {
+async function setup(t: Test, announces?: (change: ObjectChange) => boolean): Promise<Setup> {
   const path = await mkdtemp(join(tmpdir(), 'longshore-test-'));
   t.teardown(() => rm(path, { recursive: true, force: true }));
   const journal = new FakeChangeJournal();
   const open = (): Promise<DirectoryStore> =>
-    openDirectoryStore({ path, journal, clock: systemClock, log: silentLogger() }, signal);
+    openDirectoryStore(
+      { path, journal, ...(announces ? { announces } : {}), clock: systemClock, log: silentLogger() },
+      signal,
+    );
   const store = await open();
   const reopen = (): Promise<DirectoryStore> => {
     journal.crash();
