@@ -75,7 +75,7 @@ export async function dropAttempt(
 ): Promise<void> {
   if (!attempt) return;
   const { target, kind } = attempt;
-  await catalog.writeAttempt(job.dataset, job.lease, { target, kind, over: true }, signal);
+  await catalog.write(job.dataset, job.lease, [{ set: 'attemptOver', target, kind }], signal);
 }
 
 /**

@@ -1,5 +1,6 @@
 // One step of an install: one kind (meta or data) on one target, with its own tries and next time, so that targets
-// fail and recover independently. The target's control DB holds the status; the cache mirrors it.
+// fail and recover independently. The target's control DB holds the status; the cache mirrors it: a final one after it is
+// there, one on the way together with the attempt, in one write.
 //
 //   due --running--> complete | failed-validation | missing-dependency | failed-installation   (over)
 //                 -> queued 'try n of 12: reason'                                              (waiting)
@@ -8,7 +9,7 @@
 import { kindOf, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
-import type { Catalog, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
@@ -51,6 +52,8 @@ interface Answer {
   readonly messages: readonly string[];
 }
 
+const RUNNING: Answer = { status: 'running', messages: [] };
+
 export async function runStep(
   job: ClaimedJob,
   step: Step,
@@ -65,10 +68,10 @@ export async function runStep(
   let answer: Answer;
   try {
     await step.prepare(signal);
-    const begun = { ...attempt, notBefore: undefined, started: true };
-    await ports.catalog.writeAttempt(job.dataset, job.lease, begun, signal);
+    const begun = { set: 'attempt', ...attempt, notBefore: undefined, started: true } as const;
+    await ports.catalog.write(job.dataset, job.lease, [begun, mirrorOf(step, RUNNING)], signal);
     started = true;
-    await writeStatus(job, step, { status: 'running', messages: [] }, ports, signal);
+    await writeControl(job, step, RUNNING, signal);
     answer = answerOf(await step.call(signal), step.plugin);
     await step.conclude?.(answer.status, signal);
     await writeControl(job, step, answer, signal, step.version);
@@ -100,9 +103,9 @@ async function postpone(
   else if (await giveUp(job, step, reason, ports, signal)) return { kind: 'over', status: 'failed-installation' };
   const untilMs = ports.clock.now() + wait.delayMs;
   const waiting = { ...attempt, tries: wait.tries, notBefore: new Date(untilMs) };
-  await ports.catalog.writeAttempt(job.dataset, job.lease, waiting, signal);
   const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? outcome.message : reason] } as const;
-  await writeStatus(job, step, queued, ports, signal);
+  await ports.catalog.write(job.dataset, job.lease, [{ set: 'attempt', ...waiting }, mirrorOf(step, queued)], signal);
+  await tryToWriteControl(job, step, queued, signal);
   return { kind: 'waiting', untilMs };
 }
 
@@ -126,23 +129,13 @@ async function giveUp(
   return true;
 }
 
-/**
- * Control DB first, mirror second. The mirror alone is written when the target does not answer, so that the owner
- * sees why nothing moves; the control DB follows with the next try.
- */
-async function writeStatus(
-  job: ClaimedJob,
-  step: Step,
-  answer: Answer,
-  ports: StepPorts,
-  signal: AbortSignal,
-): Promise<void> {
+/** The mirror has it already: a target that does not answer is told by the next try. */
+async function tryToWriteControl(job: ClaimedJob, step: Step, answer: Answer, signal: AbortSignal): Promise<void> {
   try {
     await writeControl(job, step, answer, signal);
   } catch (error) {
-    if (answer.status !== 'queued' || kindOf(error) === 'aborted') throw error;
+    if (kindOf(error) === 'aborted') throw error;
   }
-  await writeMirror(job, step, answer, ports, signal);
 }
 
 async function writeControl(
@@ -157,17 +150,11 @@ async function writeControl(
   await step.target.writeMessage(job.dataset, step.kind, content, job.lease.token, signal);
 }
 
-async function writeMirror(
-  job: ClaimedJob,
-  step: Step,
-  { status, messages }: Answer,
-  ports: StepPorts,
-  signal: AbortSignal,
-): Promise<void> {
-  const copy = { target: step.target.id, kind: step.kind, status, messages: linesOf(messages) };
-  await ports.catalog.write(job.dataset, job.lease, [{ set: 'install', ...copy }], signal);
+function mirrorOf({ target, kind }: Step, { status, messages }: Answer): CatalogChange {
+  return { set: 'install', target: target.id, kind, status, messages: linesOf(messages) };
 }
 
+/** Of a final answer: the control DB has it, or cannot take it. */
 async function close(
   job: ClaimedJob,
   step: Step,
@@ -175,9 +162,8 @@ async function close(
   ports: StepPorts,
   signal: AbortSignal,
 ): Promise<void> {
-  await writeMirror(job, step, answer, ports, signal);
-  const over = { target: step.target.id, kind: step.kind, over: true } as const;
-  await ports.catalog.writeAttempt(job.dataset, job.lease, over, signal);
+  const over = { set: 'attemptOver', target: step.target.id, kind: step.kind } as const;
+  await ports.catalog.write(job.dataset, job.lease, [mirrorOf(step, answer), over], signal);
 }
 
 function answerOf(reply: InstallReply, plugin: string): Answer {

@@ -22,6 +22,7 @@ export function changeCtes(
     columns = { ...columns, ...parts.columns };
     ctes.push(...parts.ctes);
   }
+  if (distinct.every(({ set }) => OF_STEPS.has(set))) return [DATASET_IS_THERE, ...ctes];
   // Without columns to set, the update still proves that the dataset is there.
   const assignments = Object.keys(columns).length > 0 ? columns : { row_version: 'row_version' };
   const set = Object.entries(assignments).map(([column, expression]) => `${column} = ${expression}`);
@@ -31,6 +32,12 @@ export function changeCtes(
     ...ctes,
   ];
 }
+
+/** What the steps of an install write, and nobody but the lanes: rows beside the dataset's own, the most frequent writes. */
+const OF_STEPS: ReadonlySet<CatalogChange['set']> = new Set(['install', 'attempt', 'attemptOver']);
+/** In the place of the update: a new version of the dataset's row, with all its metadata, would be written for nothing. */
+const DATASET_IS_THERE = `changed as materialized (
+  select d.dataset_id from dataset d join fence f on d.dataset_id = f.dataset_id for key share of d)`;
 
 interface ChangeParts {
   readonly columns: Assignments;
@@ -70,6 +77,19 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
           ${parameters.add(change.status, 'text')}, ${parameters.add(change.messages.map(storableText), 'text[]')}
         from changed f on conflict (dataset_id, target_id, kind)
         do update set status = excluded.status, messages = excluded.messages, updated = excluded.updated)`);
+    case 'attempt':
+      return childOnly(`attempt_${parameters.values.length} as (
+        insert into install_attempt (dataset_id, target_id, kind, tries, not_before, started)
+        select f.dataset_id, ${parameters.add(change.target, 'text')}, ${parameters.add(change.kind, 'text')},
+          ${parameters.add(change.tries, 'integer')}, ${parameters.add(change.notBefore ?? null, 'timestamptz')},
+          ${parameters.add(change.started, 'boolean')}
+        from changed f on conflict (dataset_id, target_id, kind)
+        do update set tries = excluded.tries, not_before = excluded.not_before, started = excluded.started)`);
+    case 'attemptOver':
+      return childOnly(`attempt_${parameters.values.length} as (
+        delete from install_attempt a using changed f
+        where a.dataset_id = f.dataset_id and a.target_id = ${parameters.add(change.target, 'text')}
+          and a.kind = ${parameters.add(change.kind, 'text')})`);
     case 'sync':
       return columnsOnly(syncColumns(change.part, change.version, parameters));
     case 'trimmed':
@@ -149,5 +169,6 @@ const childOnly = (cte: string): ChangeParts => ({ columns: {}, ctes: [cte] });
 
 function keyOf(change: CatalogChange): string {
   if (change.set === 'install') return `install ${change.kind} ${change.target}`;
+  if (change.set === 'attempt' || change.set === 'attemptOver') return `attempt ${change.kind} ${change.target}`;
   return change.set === 'sync' ? `sync ${change.part}` : change.set;
 }

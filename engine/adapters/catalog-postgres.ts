@@ -118,33 +118,6 @@ export class PostgresCatalog implements Catalog {
       started: row.started,
     }));
   }
-
-  async writeAttempt(
-    dataset: DatasetId,
-    lease: Lease,
-    attempt: InstallAttempt | { readonly target: TargetId; readonly kind: InstallKind; readonly over: true },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const parameters = new SqlParameters();
-    const ctes = [fence(dataset, lease, parameters)];
-    const target = parameters.add(attempt.target, 'text');
-    const kind = parameters.add(attempt.kind, 'text');
-    if ('over' in attempt)
-      ctes.push(`ended as (
-        delete from install_attempt a using fence f
-        where a.dataset_id = f.dataset_id and a.target_id = ${target} and a.kind = ${kind})`);
-    else
-      ctes.push(`attempted as (
-        insert into install_attempt (dataset_id, target_id, kind, tries, not_before, started)
-        select d.dataset_id, ${target}, ${kind}, ${parameters.add(attempt.tries, 'integer')},
-          ${parameters.add(attempt.notBefore ?? null, 'timestamptz')}, ${parameters.add(attempt.started, 'boolean')}
-        from fence f join dataset d on d.dataset_id = f.dataset_id
-        on conflict (dataset_id, target_id, kind) do update
-          set tries = excluded.tries, not_before = excluded.not_before, started = excluded.started
-        returning dataset_id)`);
-    const done = 'over' in attempt ? 'true' : 'exists (select from attempted)';
-    if (!(await fenced(this.#db, dataset, ctes, done, parameters, signal))) throw unknownDataset(dataset);
-  }
 }
 
 /** Runs the CTEs as one statement, under the fence; what the condition `done` says afterwards. */

@@ -53,6 +53,9 @@ export type CatalogChange =
   | { readonly set: 'shares'; readonly shares: readonly ShareWords[] }
   | { readonly set: 'metadata'; readonly metadata: DatasetMetadata }
   | ({ readonly set: 'install' } & InstallRecord)
+  | ({ readonly set: 'attempt' } & InstallAttempt)
+  /** The step is over, or not due any more: its tries are forgotten. */
+  | { readonly set: 'attemptOver'; readonly target: TargetId; readonly kind: InstallKind }
   | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
   | { readonly set: 'state'; readonly state: DatasetState }
   /** Nothing of it can be installed any more: the mirror's statuses and the version of the data go. Not with changes of those. */
@@ -86,13 +89,6 @@ export interface Catalog {
   /** All changes or none, only while the lease is ours: else an `aborted` failure 'lease lost'. */
   write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void>;
   attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]>;
-  /** Upserts one attempt, or removes it when `attempt` says it is over; guarded by the lease like `write`. */
-  writeAttempt(
-    dataset: DatasetId,
-    lease: Lease,
-    attempt: InstallAttempt | { readonly target: TargetId; readonly kind: InstallKind; readonly over: true },
-    signal: AbortSignal,
-  ): Promise<void>;
   /** Removes the dataset and everything about it but its job rows; nothing to do when it is not there. Fenced like `write`. */
   remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void>;
 }

@@ -127,10 +127,10 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
     const { catalog, at, lease, register, remove, found, kept, usage } = await open(t);
     await register(...everything);
     for (const target of [PLASMO, TOXO])
-      await catalog.writeAttempt(
+      await catalog.write(
         at.dataset,
         lease,
-        { target, kind: 'data', tries: 1, notBefore: undefined, started: true },
+        [{ set: 'attempt', target, kind: 'data', tries: 1, notBefore: undefined, started: true }],
         signal,
       );
     await remove();

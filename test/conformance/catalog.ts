@@ -208,7 +208,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     const lost = { kind: 'aborted', message: /lease lost/ };
     await t.rejects(write({ set: 'state', state: 'deleting' }), lost);
     await t.rejects(write({ set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: [] }), lost);
-    await t.rejects(catalog.writeAttempt(at.dataset, lease, attempt, signal), lost);
+    await t.rejects(write({ set: 'attempt', ...attempt }), lost);
     await t.rejects(catalog.register(at, record.metadata, [], lease, signal), lost);
     await t.rejects(catalog.remove(at.dataset, lease, signal), lost);
     t.strictSame(await found(), record);
@@ -244,10 +244,10 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
       missing,
     );
     await t.rejects(
-      catalog.writeAttempt(
+      catalog.write(
         dataset,
         lease,
-        { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: false },
+        [{ set: 'attempt', target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: false }],
         signal,
       ),
       missing,
@@ -255,19 +255,39 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
   });
 
   t.test('keeps one attempt per target and kind until it is over', async (t) => {
-    const { catalog, at, lease } = await open(t);
+    const { catalog, at, write } = await open(t);
     const notBefore = new Date('2026-05-06T07:08:09.010Z');
     const data = { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: false } as const;
     const meta = { target: PLASMO, kind: 'meta', tries: 1, notBefore, started: true } as const;
     const toxo = { target: TOXO, kind: 'data', tries: 0, notBefore: undefined, started: true } as const;
-    for (const attempt of [toxo, meta, data]) await catalog.writeAttempt(at.dataset, lease, attempt, signal);
+    for (const attempt of [toxo, meta, data]) await write({ set: 'attempt', ...attempt });
     t.strictSame(await catalog.attempts(at.dataset, signal), [data, meta, toxo]);
 
     const again = { ...data, tries: 1, notBefore, started: true };
-    await catalog.writeAttempt(at.dataset, lease, again, signal);
-    await catalog.writeAttempt(at.dataset, lease, { target: PLASMO, kind: 'meta', over: true }, signal);
-    await catalog.writeAttempt(at.dataset, lease, { target: TOXO, kind: 'meta', over: true }, signal);
+    await write({ set: 'attempt', ...again });
+    await write({ set: 'attemptOver', target: PLASMO, kind: 'meta' });
+    await write({ set: 'attemptOver', target: TOXO, kind: 'meta' });
     t.strictSame(await catalog.attempts(at.dataset, signal), [again, toxo]);
+  });
+
+  t.test('an attempt and its mirror are one write, in which the last of two counts', async (t) => {
+    const { catalog, at, lease, record, write, found } = await open(t);
+    const attempt = { target: PLASMO, kind: 'data', tries: 2, notBefore: undefined, started: true } as const;
+    const install = { target: PLASMO, kind: 'data', messages: [] } as const;
+    const both = [
+      { set: 'attemptOver', target: PLASMO, kind: 'data' },
+      { set: 'attempt', ...attempt },
+      { set: 'install', ...install, status: 'running' },
+    ] as const;
+    await catalog.write(at.dataset, lease, both, signal);
+    t.strictSame(await catalog.attempts(at.dataset, signal), [attempt]);
+    t.strictSame(await found(), { ...record, installs: [{ ...install, status: 'running' }] });
+    await write(
+      { set: 'install', ...install, status: 'complete' },
+      { set: 'attemptOver', target: PLASMO, kind: 'data' },
+    );
+    t.strictSame(await catalog.attempts(at.dataset, signal), []);
+    t.strictSame(await found(), { ...record, installs: [{ ...install, status: 'complete' }] });
   });
 
   t.test('an aborted signal writes nothing', async (t) => {

@@ -76,8 +76,22 @@ export class FakeCatalog implements Catalog {
     this.#fence(dataset, lease, signal);
     let known = this.datasets.get(dataset);
     if (!known) throw defect(`dataset ${dataset} is not in the catalog`);
-    for (const change of changes) known = changed(known, change);
+    for (const change of changes) {
+      known = changed(known, change);
+      this.#attempt(dataset, change);
+    }
     this.datasets.set(dataset, known);
+  }
+
+  #attempt(dataset: DatasetId, change: CatalogChange): void {
+    if (change.set !== 'attempt' && change.set !== 'attemptOver') return;
+    const attempts = this.#attempts.get(dataset) ?? new Map<string, InstallAttempt>();
+    this.#attempts.set(dataset, attempts);
+    if (change.set === 'attemptOver') attempts.delete(installKey(change));
+    else {
+      const { set: _set, ...attempt } = change;
+      attempts.set(installKey(change), attempt);
+    }
   }
 
   /** Changes without a lease, as an edit of the owner makes them. */
@@ -90,23 +104,6 @@ export class FakeCatalog implements Catalog {
     signal.throwIfAborted();
     const attempts = [...(this.#attempts.get(dataset) ?? [])];
     return attempts.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, attempt]) => attempt);
-  }
-
-  async writeAttempt(
-    dataset: DatasetId,
-    lease: Lease,
-    attempt: InstallAttempt | { readonly target: TargetId; readonly kind: InstallKind; readonly over: true },
-    signal: AbortSignal,
-  ): Promise<void> {
-    this.#fence(dataset, lease, signal);
-    const attempts = this.#attempts.get(dataset) ?? new Map<string, InstallAttempt>();
-    const key = installKey(attempt);
-    if ('over' in attempt) {
-      attempts.delete(key);
-      return;
-    }
-    if (!this.datasets.has(dataset)) throw defect(`dataset ${dataset} is not in the catalog`);
-    this.#attempts.set(dataset, attempts.set(key, attempt));
   }
 
   async remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void> {
@@ -160,6 +157,10 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
       const { set: _set, ...record } = change;
       return { ...known, installs: withInstall(known.installs, record) };
     }
+    case 'attempt':
+    case 'attemptOver':
+      // Kept beside the dataset.
+      return known;
     case 'sync':
       return { ...known, sync: { ...known.sync, [change.part]: change.version } };
     case 'state':

@@ -217,7 +217,7 @@ t.test('removing a dataset leaves no row with its id but the lease and the jobs'
     signal,
   );
   const attempt = { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: true } as const;
-  await catalog.writeAttempt(at.dataset, lease, attempt, signal);
+  await catalog.write(at.dataset, lease, [{ set: 'attempt', ...attempt }], signal);
   await db.query(
     `insert into upload (dataset_id, owner_id, state, holder, reserved_bytes) values ($1, 1, 'stored', 1, 0)`,
     [at.dataset],

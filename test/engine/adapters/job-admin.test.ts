@@ -85,7 +85,8 @@ const openFake: OpenJobAdmin = async () => {
       if (!known) throw new Error(`no dataset ${dataset}`);
       return { upload: known.upload, import: known.import };
     },
-    addAttempt: (dataset, attempt) => catalog.writeAttempt(dataset, { name: dataset, token: 1 }, attempt, signal),
+    addAttempt: (dataset, attempt) =>
+      catalog.write(dataset, { name: dataset, token: 1 }, [{ set: 'attempt', ...attempt }], signal),
     attempts: (dataset) => catalog.attempts(dataset, signal),
     view: async () =>
       table.rows.map(({ lane, dataset, state, eventId, again, alone, tries, crashes, failure }) => ({
