@@ -104,7 +104,10 @@ export class DirectoryStore implements ObjectStore {
       signal.throwIfAborted();
       staged = await this.#staging.stage(key, source, options.size, signal);
       await this.#publish(key, target, staged, signal);
-      return { key, size: staged.size, etag: staged.etag, modified: staged.modified };
+      const { size, etag, modified } = staged;
+      // It was moved.
+      staged = undefined;
+      return { key, size, etag, modified };
     } catch (error) {
       if (source instanceof Readable) source.destroy();
       throw storeFault(error, `putting ${key}`);

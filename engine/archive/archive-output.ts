@@ -7,11 +7,13 @@ import { Failure, transient } from '../failure.ts';
 
 /** Of one write. */
 export const OUTPUT_BYTES = 1024 * 1024;
+/** Of the first: most archives are small, and the collector counts what nobody touches, too. */
+const FIRST_BYTES = 64 * 1024;
 
 export class ArchiveOutput {
   readonly #handle: FileHandle;
   readonly #file: string;
-  #filling: Buffer = Buffer.allocUnsafeSlow(OUTPUT_BYTES);
+  #filling: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #filled = 0;
   /** Being written, while `#writing` is there; else free. */
   #other: Buffer | undefined;
@@ -38,7 +40,7 @@ export class ArchiveOutput {
 
   /** Free space, of at least so many bytes, for what comes next; it holds until the next call. */
   async room(atLeast = 1): Promise<Buffer> {
-    if (OUTPUT_BYTES - this.#filled < atLeast) await this.#hand();
+    if (this.#filling.length - this.#filled < atLeast) await this.#hand();
     return this.#filling.subarray(this.#filled);
   }
 
@@ -92,7 +94,7 @@ export class ArchiveOutput {
     this.#begin += this.#filled;
     this.#filled = 0;
     this.#filling = this.#other ?? Buffer.allocUnsafeSlow(OUTPUT_BYTES);
-    this.#other = full;
+    this.#other = full.length < OUTPUT_BYTES ? undefined : full;
   }
 
   async #settled(): Promise<void> {

@@ -92,6 +92,11 @@ export class BlockDeflater implements AsyncDisposable {
     // Of a large one, the memory is its own: left to the collector, it piles up.
     if (packed.buffer instanceof ArrayBuffer && packed.buffer.byteLength >= PACKED_BYTES) packed.buffer.transfer(0);
   }
+
+  /** Nothing that was started is still to be taken. */
+  get idle(): boolean {
+    return this.#flying.length === 0;
+  }
 }
 
 /** Like zlib.deflateRaw, which copies what comes in two pieces, and leaves both the copy and the pieces to the collector. */

@@ -8,7 +8,7 @@ const WINDOW_BYTES = 256 * 1024;
 export class FileWindow {
   readonly size: number;
   readonly #fd: number;
-  readonly #buffer = Buffer.allocUnsafe(WINDOW_BYTES);
+  readonly #buffer: Buffer;
   #start = 0;
   #length = 0;
 
@@ -16,6 +16,8 @@ export class FileWindow {
   constructor(fd: number) {
     this.#fd = fd;
     this.size = fstatSync(fd).size;
+    // Of a small file no more than it has: the collector counts what nobody touches, too.
+    this.#buffer = Buffer.allocUnsafe(Math.min(WINDOW_BYTES, this.size));
   }
 
   /**

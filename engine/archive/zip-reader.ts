@@ -34,8 +34,7 @@ export async function* readZip(file: string, options: ReadOptions, signal: Abort
   await inspectDirectory(directory, options, signal);
   const budget = new InflateBudget(options.limits);
   const members = zipMembers(directory, budget, options.limits.maxEntries, signal);
-  const buffer = Buffer.allocUnsafeSlow(FILE_CHUNK_BYTES);
-  const archive: OpenArchive = { handle, window: new FileWindow(handle.fd), buffer, budget };
+  const archive: OpenArchive = { handle, window: new FileWindow(handle.fd), budget };
   // Its own bytes: those of the window are used again.
   const packed = (member: ZipMember): Buffer => Buffer.from(readPackedWhole(archive, member));
   for await (const next of inflatedAhead(members, WHOLE_BYTES, packed))
@@ -67,8 +66,8 @@ async function inspectDirectory(window: FileWindow, options: ReadOptions, signal
 interface OpenArchive {
   readonly handle: FileHandle;
   readonly window: FileWindow;
-  /** For the chunks of large entries; only one is read at a time. */
-  readonly buffer: Buffer;
+  /** For the chunks of large entries, once there is one; only one is read at a time. */
+  buffer?: Buffer;
   readonly budget: InflateBudget;
 }
 
@@ -157,6 +156,7 @@ function readStream(archive: OpenArchive, member: ZipMember): AsyncIterable<Uint
 async function* readPacked(archive: OpenArchive, member: ZipMember, start: number): AsyncGenerator<Uint8Array> {
   const range = { from: start, length: member.compressedSize };
   let bytes = 0;
+  archive.buffer ??= Buffer.allocUnsafeSlow(FILE_CHUNK_BYTES);
   for await (const chunk of fileChunks(archive.handle, range, archive.buffer)) {
     bytes += chunk.length;
     yield chunk;

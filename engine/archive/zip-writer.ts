@@ -2,7 +2,7 @@
 // complete and no data descriptors are needed: readers that stream can read stored entries too. Large and numerous
 // entries switch to zip64. For worker threads: local files are read with blocking calls.
 
-import { crc32 } from 'node:zlib';
+import { crc32, deflateRawSync } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { type ArchiveOutput, writeArchive } from './archive-output.ts';
 import { BLOCK_BYTES, BlockDeflater, type TakePacked } from './block-deflater.ts';
@@ -16,6 +16,8 @@ export interface ZipWriteOptions {
   readonly forceZip64?: boolean;
 }
 
+/** A body as small as that is deflated at once, in memory of its own size, unless it has to wait for others. */
+const SMALL_BYTES = 16 * 1024;
 /** Deflating may add a little: from here on a packed size might not fit 32 bits. */
 const ZIP64_FROM_BYTES = 0xf0000000;
 
@@ -54,7 +56,10 @@ class ZipPacking implements AsyncDisposable {
   }
 
   add(source: ArchiveSource, body: SourceBody): Promise<void> {
-    if (this.#options.level > 0) return this.#deflate(source, body);
+    if (this.#options.level > 0)
+      return source.size <= SMALL_BYTES && this.#deflater.idle
+        ? this.#deflateSmall(source, body)
+        : this.#deflate(source, body);
     return source.size < BLOCK_BYTES ? this.#storeWhole(source, body) : this.#storeLarge(source, body);
   }
 
@@ -105,6 +110,15 @@ class ZipPacking implements AsyncDisposable {
     }
     await body.finish();
     await this.#patch({ ...draft, crc });
+  }
+
+  /** Most uploads have no other: three blocks of half a MiB for each are more work for the collector than the rest. */
+  async #deflateSmall(source: ArchiveSource, body: SourceBody): Promise<void> {
+    const raw = Buffer.allocUnsafe(source.size);
+    await body.fill(raw);
+    await body.finish();
+    const entry = { source, crc: crc32(raw), draft: undefined, packedSize: 0 };
+    await this.#addWhole(entry, deflateRawSync(raw, { level: this.#options.level }), raw);
   }
 
   async #deflate(source: ArchiveSource, body: SourceBody): Promise<void> {
