@@ -64,7 +64,8 @@ export class ClaimedRows {
       while (!signal.aborted) {
         bell.mute();
         const turn = await this.#turn(from, consumer, handle, signal);
-        if (turn === 'idle') await bell.rung(this.#clock, POLL_MS, signal);
+        // Rows that came since it looked have rung.
+        if (turn === 'emptied') await bell.rung(this.#clock, POLL_MS, signal);
         if (turn === 'failed') await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
         else backoff.succeeded();
       }
@@ -74,24 +75,25 @@ export class ClaimedRows {
     }
   }
 
-  /** One batch: `idle` when there was none, `failed` when something may be better after a pause. */
+  /** One batch: `emptied` when it was all there was, `failed` when something may be better after a pause. */
   async #turn<Row extends { readonly id: number }>(
     from: ClaimedTable<Row>,
     consumer: number,
     handle: (rows: readonly Row[]) => Promise<void>,
     signal: AbortSignal,
-  ): Promise<'idle' | 'handled' | 'failed'> {
+  ): Promise<'emptied' | 'handled' | 'failed'> {
     // Others would take rows claimed now for a dead process's.
     if (!this.#instance.connected) return 'failed';
     try {
       const others = [...this.#running].filter((other) => other !== consumer);
       const rows = await from.claim(this.#instance.id, consumer, others);
-      if (rows.length === 0) return 'idle';
+      if (rows.length === 0) return 'emptied';
       const ids = rows.map((row) => row.id);
       const taken = !signal.aborted && (await this.#taken(from.table, handle, rows, signal));
       if (taken) await this.#db.query(`delete from ${from.table} where id = any($1)`, [ids], `taken-${from.table}`);
       else await this.#giveBack(from.table, consumer, ids);
-      return taken ? 'handled' : 'failed';
+      if (!taken) return 'failed';
+      return rows.length < BATCH ? 'emptied' : 'handled';
     } catch (err) {
       if (kindOf(err) !== 'transient') throw err;
       this.#log.warn({ err, table: from.table }, 'the database does not hand over rows; trying again');

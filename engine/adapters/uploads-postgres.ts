@@ -109,6 +109,7 @@ export class PostgresUploads implements Uploads {
     const [row] = await this.#db.query<{ source: UploadSource }>(
       `select source from upload where dataset_id = $1 and state = 'accepted'`,
       [dataset],
+      'upload-source',
     );
     return row?.source;
   }
@@ -152,6 +153,7 @@ export class PostgresUploads implements Uploads {
          where d.dataset_id = s.accepted_id)
        select exists (select from fence) as ours`,
       parameters.values,
+      'upload-settle',
     );
     if (!row?.ours) throw leaseLost(dataset);
   }
