@@ -40,37 +40,18 @@ export async function* storedDatasets(
   listing: AsyncIterable<ObjectInfo>,
   onStray?: OnStray,
 ): AsyncGenerator<StoredDataset, void, undefined> {
-  const grouping = new Grouping(onStray);
+  const grouping = new DatasetGrouping(onStray);
   for await (const info of listing) {
     const ended = grouping.add(info);
     if (ended) yield ended;
   }
-  const last = grouping.end();
-  if (last) yield last;
-}
-
-/** As {@link storedDatasets}, with the datasets that end on a page of the listing at once. */
-export async function* storedDatasetPages(
-  pages: AsyncIterable<readonly ObjectInfo[]>,
-  onStray?: OnStray,
-): AsyncGenerator<readonly StoredDataset[], void, undefined> {
-  const grouping = new Grouping(onStray);
-  for await (const page of pages) {
-    const ended: StoredDataset[] = [];
-    for (const info of page) {
-      const one = grouping.add(info);
-      if (one) ended.push(one);
-    }
-    if (ended.length > 0) yield ended;
-  }
-  const last = grouping.end();
-  if (last) yield [last];
+  if (grouping.open) yield grouping.open;
 }
 
 type OnStray = (key: string) => void;
 
-/** What is known of the dataset whose keys come now. */
-class Grouping {
+/** Groups objects that come in the order of keys. */
+export class DatasetGrouping {
   readonly #onStray: OnStray;
   #group: Gathering | undefined;
   #prefix = '';
@@ -95,8 +76,14 @@ class Grouping {
     return ended;
   }
 
-  end(): StoredDataset | undefined {
+  /** The dataset whose keys come now, as far as they came. */
+  get open(): StoredDataset | undefined {
     return this.#group;
+  }
+
+  /** What comes next follows nothing. */
+  restart(): void {
+    this.#group = undefined;
   }
 }
 

@@ -1,14 +1,16 @@
 // What the object store and the databases know, side by side, dataset by dataset: a merge of streams that are all in the
 // order of the store's keys. One page of the listing and two per database are held, however many there are.
-//   a stream out of order   refused: read on, it would make datasets look absent
+//   a stream out of order   refused (merge-cursors.ts)
 //   listing, cache          must answer: their failure is the merge's
 //   an install target       that fails is told of and left out from there on
-// Datasets come in batches, as many as were at hand, because to wait for each alone would be most of a run's time.
+// Datasets come in batches, as many as were at hand, because to wait for each alone would be most of a run's time; those
+// that are known to be in step (in-step.ts) are only counted.
 
-import { defect, kindOf } from '../../engine/failure.ts';
+import { kindOf } from '../../engine/failure.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
-import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type {
+  DatasetPage,
   IndexedDataset,
   InstalledDataset,
   PageRows,
@@ -16,14 +18,21 @@ import type {
   TargetIndex,
 } from '../../engine/ports/dataset-index.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
+import type { ObjectPage } from '../../engine/ports/object-store.ts';
 import type { StoredDataset } from '../dataset/stored-dataset.ts';
+import type { InStep } from './in-step.ts';
+import { comesBefore, type MergeCursor, RowCursor, StoredCursor } from './merge-cursors.ts';
 import { PAGE, pageOf, pagesAhead } from './pages-ahead.ts';
 
 export interface MergeSources {
-  /** Not begun yet; is closed however the merge ends. */
-  readonly stored: AsyncIterable<readonly StoredDataset[]>;
-  readonly cache: StoreOrdered<IndexedDataset>;
+  /** The listing, not begun yet; is closed however the merge ends. */
+  readonly stored: AsyncIterable<ObjectPage>;
+  readonly cache: StoreOrdered<IndexedDataset, DatasetPage>;
   readonly targets: ReadonlyMap<TargetId, TargetIndex>;
+  /** Hears of keys that are below no dataset and belong to no other service. */
+  readonly onStray?: (key: string) => void;
+  /** Where no target is compared, the datasets that it finds are passed over and `count`ed. */
+  readonly passOver?: { readonly inStep: InStep; readonly count: (datasets: number) => void };
 }
 
 export interface MergedDataset extends DatasetAddress {
@@ -32,6 +41,9 @@ export interface MergedDataset extends DatasetAddress {
   /** Of every target that answers; undefined where the target does not know the dataset. */
   readonly installed: ReadonlyMap<TargetId, ControlState | undefined>;
 }
+
+type CacheCursor = RowCursor<IndexedDataset, DatasetPage>;
+type TargetCursors = ReadonlyMap<TargetId, MergeCursor<InstalledDataset>>;
 
 /**
  * Every dataset that anybody knows, once, in the order of the store's keys.
@@ -44,19 +56,19 @@ export async function* mergeInStoreOrder(
 ): AsyncGenerator<readonly MergedDataset[], void, undefined> {
   const listing = sources.stored[Symbol.asyncIterator]();
   try {
-    const stored = new Cursor('object store', listing);
-    const cache = new Cursor('cache', pagesAhead(sources.cache, PAGE, signal));
+    const stored = new StoredCursor('object store', listing, sources.onStray);
+    const cache: CacheCursor = new RowCursor('cache', pagesAhead(sources.cache, PAGE, signal));
     const targets = new Map(
-      [...sources.targets].map(
-        ([id, index]) => [id, new Cursor(id, pagesAhead(index, pageOf(sources.targets.size), signal))] as const,
-      ),
+      [...sources.targets].map(([id, index]) => {
+        const pages = pagesAhead(index, pageOf(sources.targets.size), signal);
+        return [id, new RowCursor<InstalledDataset, PageRows<InstalledDataset>>(id, pages)] as const;
+      }),
     );
     for (;;) {
       signal.throwIfAborted();
-      if (stored.isEmpty) await stored.fill();
-      if (cache.isEmpty) await cache.fill();
+      await stored.fill();
+      await cache.fill();
       for (const [id, cursor] of targets) {
-        if (!cursor.isEmpty) continue;
         try {
           await cursor.fill();
         } catch (error) {
@@ -65,24 +77,25 @@ export async function* mergeInStoreOrder(
           onLeftOut(id, error);
         }
       }
-      const batch = atHand(stored, cache, targets);
-      if (batch.length === 0) return;
-      yield batch;
+      if (![stored, cache, ...targets.values()].some(({ head }) => head)) return;
+      yield atHand(stored, cache, targets, sources.passOver);
     }
   } finally {
     await listing.return?.();
   }
 }
 
-/** Takes datasets until rows have to be asked for; none when all streams are over. */
+/** Takes datasets until rows have to be asked for. */
 function atHand(
-  stored: Cursor<StoredDataset>,
-  cache: Cursor<IndexedDataset>,
-  targets: ReadonlyMap<TargetId, Cursor<InstalledDataset>>,
+  stored: StoredCursor,
+  cache: CacheCursor,
+  targets: TargetCursors,
+  passOver: MergeSources['passOver'],
 ): readonly MergedDataset[] {
   const batch: MergedDataset[] = [];
   const cursors = [stored, cache, ...targets.values()];
   while (!cursors.some((cursor) => cursor.isEmpty)) {
+    if (passOver && targets.size === 0 && passInStep(stored, cache, passOver)) continue;
     const first = firstOf(cursors);
     if (!first) break;
     const { owner, dataset } = first;
@@ -95,81 +108,27 @@ function atHand(
   return batch;
 }
 
-const NOWHERE: MergedDataset['installed'] = new Map();
-
-class Cursor<Row extends DatasetAddress> {
-  readonly #name: string;
-  readonly #pages: AsyncIterator<PageRows<Row>>;
-  #rows: Iterator<Row> = [].values();
-  #head: Row | undefined;
-  #last: Row | undefined;
-  #over = false;
-  #fault: Error | undefined;
-
-  constructor(name: string, pages: AsyncIterator<PageRows<Row>>) {
-    this.#name = name;
-    this.#pages = pages;
-  }
-
-  get head(): Row | undefined {
-    return this.#head;
-  }
-
-  /** Rows have to be asked for. */
-  get isEmpty(): boolean {
-    return this.#head === undefined && !this.#over;
-  }
-
-  /** Throws what the stream fails with, and when its next row is out of order. */
-  async fill(): Promise<void> {
-    if (this.#fault) throw this.#fault;
-    const next = await this.#pages.next();
-    if (next.done) this.#over = true;
-    else this.#rows = next.value[Symbol.iterator]();
-    this.#advance();
-    if (this.#fault) throw this.#fault;
-  }
-
-  /** The row at the head when it is this dataset's, which makes room for the next. */
-  take(at: DatasetAddress): Row | undefined {
-    const head = this.#head;
-    if (head?.owner !== at.owner || head.dataset !== at.dataset) return undefined;
-    this.#last = head;
-    this.#advance();
-    return head;
-  }
-
-  #advance(): void {
-    const { value, done } = this.#rows.next();
-    this.#head = undefined;
-    if (done) return;
-    if (!this.#last || comesBefore(this.#last, value)) this.#head = value;
-    else
-      this.#fault = defect(
-        `${this.#name}: dataset ${datasetPrefix(value)} comes after ${datasetPrefix(this.#last)}, which is not the order of keys`,
-      );
-  }
+/** False when the heads are not passed over. */
+function passInStep(
+  stored: StoredCursor,
+  cache: CacheCursor,
+  { inStep, count }: NonNullable<MergeSources['passOver']>,
+): boolean {
+  if (!stored.page || !cache.page || !cache.head || stored.place === undefined) return false;
+  const { object, row } = inStep.passOver(stored.page, cache.page, { object: stored.place, row: cache.place });
+  const passed = row - cache.place;
+  const last = passed > 0 ? cache.page.at(row - 1) : undefined;
+  if (!last) return false;
+  cache.jump(row);
+  stored.jump(object, last);
+  count(passed);
+  return true;
 }
 
-function firstOf(cursors: readonly Cursor<DatasetAddress>[]): DatasetAddress | undefined {
+const NOWHERE: MergedDataset['installed'] = new Map();
+
+function firstOf(cursors: readonly MergeCursor<DatasetAddress>[]): DatasetAddress | undefined {
   let first: DatasetAddress | undefined;
   for (const { head } of cursors) if (head && (!first || comesBefore(head, first))) first = head;
   return first;
 }
-
-/** In the order of `datasetPrefix`, whose text is not made for it. */
-function comesBefore(a: DatasetAddress, b: DatasetAddress): boolean {
-  return a.owner === b.owner ? isBefore(a.dataset, b.dataset) : isBefore(a.owner, b.owner);
-}
-
-/**
- * Whether `a/` comes before `b/`. Owners and ids are ASCII, where the order of strings is that of bytes; of two of which
- * one begins with the other the slash decides: `R/` comes before `R_1/` and after `R-1/`.
- */
-function isBefore(a: string, b: string): boolean {
-  if (a.length < b.length && b.startsWith(a)) return b.charCodeAt(a.length) > SLASH;
-  if (b.length < a.length && a.startsWith(b)) return a.charCodeAt(b.length) < SLASH;
-  return a < b;
-}
-
-const SLASH = 47;

@@ -20,11 +20,12 @@ import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Clock } from '../../engine/time.ts';
 import { inParallel } from '../dataset/site-targets.ts';
-import { storedDataset, storedDatasetPages } from '../dataset/stored-dataset.ts';
+import { storedDataset } from '../dataset/stored-dataset.ts';
 import { readMetadata } from '../dataset/stored-documents.ts';
 import { JobBatch } from '../jobs/job-batch.ts';
+import { InStep } from './in-step.ts';
 import { type MergedDataset, mergeInStoreOrder } from './merge-in-store-order.ts';
-import { decide } from './reconciler-decision.ts';
+import { type DecisionContext, decide } from './reconciler-decision.ts';
 import { type ReconcilerCounter, reconcilerMetrics } from './reconciler-metrics.ts';
 import { ReconcilerTally } from './reconciler-tally.ts';
 
@@ -136,7 +137,7 @@ export class Reconciler {
       }
     };
     try {
-      for await (const merged of this.#merge(targets, tally, draft, signal)) {
+      for await (const merged of this.#merge(targets, context, tally, draft, signal)) {
         for (const one of merged) {
           const verdict = decide(one, context);
           tally.add(one, verdict.kind === 'absent');
@@ -184,7 +185,7 @@ export class Reconciler {
       }
     };
     try {
-      merging: for await (const merged of this.#merge(targets, tally, draft, signal))
+      merging: for await (const merged of this.#merge(targets, context, tally, draft, signal))
         for (const one of merged) {
           const absent = decide(one, context).kind === 'absent';
           tally.add(one, absent);
@@ -208,6 +209,7 @@ export class Reconciler {
 
   #merge(
     targets: Map<TargetId, TargetIndex>,
+    context: DecisionContext,
     tally: ReconcilerTally,
     draft: Draft,
     signal: AbortSignal,
@@ -220,9 +222,11 @@ export class Reconciler {
       const level = kindOf(error) === 'transient' ? 'warn' : 'error';
       this.#log[level]({ target, err: messageOf(error) }, 'an install target is left out of this run');
     };
-    const stray = (key: string): void => this.#log.debug({ key }, 'an object that belongs to no dataset');
-    const stored = storedDatasetPages(store.pages('', {}, signal), stray);
-    return mergeInStoreOrder({ stored, cache: index, targets: new Map(targets) }, leaveOut, signal);
+    const onStray = (key: string): void => this.#log.debug({ key }, 'an object that belongs to no dataset');
+    const inStep = new InStep((one) => decide(one, context).kind === 'in-sync');
+    const passOver = { inStep, count: (datasets: number): void => tally.addInStep(datasets) };
+    const sources = { stored: store.pages('', {}, signal), cache: index, targets: new Map(targets), onStray, passOver };
+    return mergeInStoreOrder(sources, leaveOut, signal);
   }
 
   #batch(lane: 'reconciliation' | 'hardDelete', source: EventSource, signal: AbortSignal): JobBatch {

@@ -3,7 +3,7 @@
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../model/object-key.ts';
-import type { DatasetIndex, IndexedDataset, PageRows, RetiredDataset, RetiredState } from '../ports/dataset-index.ts';
+import type { DatasetIndex, DatasetPage, RetiredDataset, RetiredState } from '../ports/dataset-index.ts';
 import { DatasetLines } from './dataset-line.ts';
 import type { Postgres } from './postgres.ts';
 
@@ -47,7 +47,7 @@ export class PostgresDatasetIndex implements DatasetIndex {
     this.#db = db;
   }
 
-  async page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<PageRows<IndexedDataset>> {
+  async page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<DatasetPage> {
     signal.throwIfAborted();
     // Every address is greater than the empty text.
     const from = after ? datasetPrefix(after) : '';

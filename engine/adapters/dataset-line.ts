@@ -8,14 +8,19 @@ import { defect } from '../failure.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetState, ImportStatus, UploadStatus } from '../model/status.ts';
 import type { ObjectVersion } from '../ports/catalog.ts';
-import type { IndexedDataset, PageRows } from '../ports/dataset-index.ts';
+import type { DatasetColumns, DatasetPage, IndexedDataset } from '../ports/dataset-index.ts';
+import { datasetColumns } from './dataset-line-columns.ts';
 
 type Shared = Pick<IndexedDataset, 'state' | 'type' | 'installTargets' | 'upload' | 'import'>;
 
 /** Rows of a page, read from its text one by one: what is made of a line lives no longer than it is looked at. */
-export class DatasetLines implements PageRows<IndexedDataset> {
+export class DatasetLines implements DatasetPage {
   readonly length: number;
   readonly #lines: string;
+  #columns: { readonly made: DatasetColumns | undefined } | undefined;
+  /** A line and where it begins. */
+  #place = 0;
+  #start = 0;
   /** Of the line read last; the next one's are often the same. */
   #owner = '';
   #rest = '';
@@ -27,20 +32,34 @@ export class DatasetLines implements PageRows<IndexedDataset> {
     this.length = length;
   }
 
-  /** The last one costs no more than itself. */
+  /** Undefined where lines are not plain enough; made when asked for. */
+  get columns(): DatasetColumns | undefined {
+    this.#columns ??= { made: datasetColumns(this.#lines, this.length) };
+    return this.#columns.made;
+  }
+
+  /** The last one costs no more than itself, others the way from the one asked for before. */
   at(place: number): IndexedDataset | undefined {
-    if (place !== -1) return [...this].at(place);
-    return this.length === 0 ? undefined : this.#read(this.#lines.lastIndexOf('\n') + 1, this.#lines.length);
+    if (place === -1 && this.length > 0) return this.#read(this.#lines.lastIndexOf('\n') + 1, this.#lines.length);
+    const n = place < 0 ? this.length + place : place;
+    if (n < 0 || n >= this.length) return undefined;
+    if (n < this.#place) [this.#place, this.#start] = [0, 0];
+    for (; this.#place < n; this.#place++) this.#start = this.#endOf(this.#start) + 1;
+    return this.#read(this.#start, this.#endOf(this.#start));
   }
 
   *[Symbol.iterator](): ArrayIterator<IndexedDataset> {
     let start = 0;
     for (let n = 0; n < this.length; n++) {
-      const newline = this.#lines.indexOf('\n', start);
-      const end = newline < 0 ? this.#lines.length : newline;
+      const end = this.#endOf(start);
       yield this.#read(start, end);
       start = end + 1;
     }
+  }
+
+  #endOf(start: number): number {
+    const newline = this.#lines.indexOf('\n', start);
+    return newline < 0 ? this.#lines.length : newline;
   }
 
   #read(start: number, end: number): IndexedDataset {

@@ -134,8 +134,11 @@ export class S3Connection implements Disposable {
 }
 
 /** The body of an answer that is small by nature, as text. */
-export async function textOf(response: IncomingMessage): Promise<string> {
+export const textOf = async (response: IncomingMessage): Promise<string> => (await bytesOf(response)).toString('utf8');
+
+/** The body of an answer that is small by nature. */
+export async function bytesOf(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

@@ -1,13 +1,14 @@
 // One page of a listing (ListObjectsV2). Pages follow each other by the last key and not by the store's tokens, which may
-// expire. Keys come percent-encoded, so that any byte survives XML. The text is scanned (s3-listing-scan.ts) and, where it
-// is not what stores usually write, searched tag by tag.
+// expire. Keys come percent-encoded, so that any byte survives XML. The bytes are scanned (s3-listing-scan.ts) and, where
+// they are not what stores usually write, searched tag by tag.
 
 import { transient } from '../failure.ts';
-import type { ObjectInfo } from '../ports/object-store.ts';
+import type { ObjectInfo, ObjectPage } from '../ports/object-store.ts';
 import { scanListing } from './s3-listing-scan.ts';
 
-export interface ListingPage {
-  readonly objects: readonly ObjectInfo[];
+/** An answer of which only its end was looked at, so that the next one can be asked for before this one is read. */
+export interface ListingAnswer {
+  readonly xml: Buffer;
   /** Where the next page starts; undefined for the last one. */
   readonly next: ListingPlace | undefined;
 }
@@ -25,29 +26,38 @@ export function listingQuery(prefix: string, after: ListingPlace | undefined, ke
 }
 
 /** @param what names the listing in a failure, which an answer that is no listing ends in */
-export function parseListing(xml: string, what: string): ListingPage {
-  if (!xml.includes('<ListBucketResult') || !xml.includes('</ListBucketResult>'))
+export function listingAnswer(xml: Buffer, what: string): ListingAnswer {
+  if (!xml.includes('<ListBucketResult') || xml.lastIndexOf('</ListBucketResult>') < 0)
     throw transient(`${what}: the answer is no listing; check server`);
-  const isEncoded = fieldOf(xml, 'EncodingType', 0, xml.length) === 'url';
-  const isPlain = !isEncoded || !(xml.includes('%') || xml.includes('+'));
-  const scanned = isPlain ? scanListing(xml) : undefined;
-  const { objects, lastKey } = scanned
-    ? { objects: scanned, lastKey: scanned.at(-1)?.key ?? '' }
-    : searchListing(xml, isEncoded, what);
-  if (fieldOf(xml, 'IsTruncated', 0, xml.length) !== 'true') return { objects, next: undefined };
-  if (objects.length === 0) throw transient(`${what}: an empty page that is not the last`);
-  const bytes = isEncoded ? bytesOf(lastKey) : Buffer.from(lastKey);
-  return { objects, next: encodeBytes(bytes) as ListingPlace };
+  if (wordIn(xml, 'IsTruncated') !== 'true') return { xml, next: undefined };
+  const from = xml.lastIndexOf('<Key>') + '<Key>'.length;
+  const to = xml.indexOf('</Key>', from);
+  if (from < '<Key>'.length || to < 0) throw transient(`${what}: an empty page that is not the last`);
+  const lastKey = withoutEntities(xml.toString('utf8', from, to));
+  return { xml, next: encodeBytes(isEncoded(xml) ? bytesOf(lastKey) : Buffer.from(lastKey)) as ListingPlace };
+}
+
+export function parseListing(xml: Buffer, what: string): ObjectPage {
+  const encoded = isEncoded(xml);
+  const isPlain = !encoded || !(xml.includes(PERCENT) || xml.includes(PLUS));
+  return (isPlain ? scanListing(xml) : undefined) ?? searchListing(xml.toString('utf8'), encoded, what);
+}
+
+const [PERCENT, PLUS] = [37, 43];
+
+const isEncoded = (xml: Buffer): boolean => wordIn(xml, 'EncodingType') === 'url';
+
+/** What the first tag of this name holds, of a page or, where it has none, of an object. */
+function wordIn(xml: Buffer, name: string): string | undefined {
+  const start = xml.indexOf(`<${name}>`);
+  if (start < 0) return undefined;
+  const begin = start + name.length + 2;
+  return xml.toString('utf8', begin, xml.indexOf(`</${name}>`, begin));
 }
 
 /** The objects of any page, found tag by tag. `lastKey` as the page has it. */
-export function searchListing(
-  xml: string,
-  isEncoded: boolean,
-  what: string,
-): { readonly objects: readonly ObjectInfo[]; readonly lastKey: string } {
+export function searchListing(xml: string, isEncoded: boolean, what: string): readonly ObjectInfo[] {
   const objects: ObjectInfo[] = [];
-  let lastKey = '';
   for (let at = xml.indexOf('<Contents>'); at >= 0; ) {
     const end = xml.indexOf('</Contents>', at);
     const field = (name: string): string => {
@@ -56,16 +66,16 @@ export function searchListing(
       return value;
     };
     // Stores leave some letters unencoded, which XML writes as entities all the same.
-    lastKey = withoutEntities(field('Key'));
+    const key = withoutEntities(field('Key'));
     objects.push({
-      key: isEncoded ? decoded(lastKey) : lastKey,
+      key: isEncoded ? decoded(key) : key,
       size: Number(field('Size')),
       etag: plainTag(withoutEntities(field('ETag'))),
       modified: wholeSeconds(field('LastModified')),
     });
     at = xml.indexOf('<Contents>', end);
   }
-  return { objects, lastKey };
+  return objects;
 }
 
 /** An etag without its quotes, and without what a proxy that compresses puts before it. */

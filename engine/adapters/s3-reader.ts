@@ -1,16 +1,18 @@
 // The reading half of the S3 store. Worker threads open this one.
 
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 import { defect, transient } from '../failure.ts';
 import { JoinedSignal } from '../joined-signal.ts';
-import type { ByteRange, ObjectInfo, ObjectReader, OpenObject } from '../ports/object-store.ts';
+import type { ByteRange, ObjectInfo, ObjectPage, ObjectReader, OpenObject } from '../ports/object-store.ts';
 import { demandAllowedKey } from './allowed-key.ts';
 import { S3Body } from './s3-body.ts';
-import { S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
+import { bytesOf, S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
 import { s3Code } from './s3-fault.ts';
 import {
-  type ListingPage,
+  type ListingAnswer,
   type ListingPlace,
+  listingAnswer,
   listingQuery,
   parseListing,
   placeOf,
@@ -91,18 +93,19 @@ export class S3Reader implements ObjectReader {
     await this.#page('', undefined, signal, 1);
   }
 
-  /** While one page is being used, the next is under way. */
+  /** While one page is being read and used, the next is under way. */
   async *pages(
     prefix: string,
     { after }: { readonly after?: string },
     signal: AbortSignal,
-  ): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
+  ): AsyncGenerator<ObjectPage, void, undefined> {
+    const what = this.#connection.describe(`listing ${JSON.stringify(prefix)}`);
     const start = after === undefined ? undefined : placeOf(after);
     using ahead = new JoinedSignal(signal);
     let coming = this.#page(prefix, start, ahead.signal);
     try {
       for (let last = start; ; ) {
-        const { objects, next } = await coming;
+        const { xml, next } = await coming;
         if (next !== undefined && next === last)
           throw defect(this.#connection.describe(`listing ${prefix}: the page after ${next} is that page again`));
         last = next;
@@ -110,9 +113,11 @@ export class S3Reader implements ObjectReader {
           coming = this.#page(prefix, next, ahead.signal);
           // Looked at when it is wanted; until then its failure is nobody's.
           coming.catch(() => undefined);
+          // A request goes out by itself only once nothing else is to be done, which here is when the page was used.
+          await turn();
         }
         signal.throwIfAborted();
-        yield objects;
+        yield parseListing(xml, what);
         if (next === undefined) return;
       }
     } finally {
@@ -120,7 +125,7 @@ export class S3Reader implements ObjectReader {
     }
   }
 
-  #page(prefix: string, after: ListingPlace | undefined, signal: AbortSignal, keys?: number): Promise<ListingPage> {
+  #page(prefix: string, after: ListingPlace | undefined, signal: AbortSignal, keys?: number): Promise<ListingAnswer> {
     const what = `listing ${JSON.stringify(prefix)}`;
     return this.#connection.exchange(
       what,
@@ -128,7 +133,7 @@ export class S3Reader implements ObjectReader {
       async (exchange, client) => {
         const query = listingQuery(prefix, after, keys);
         const response = await this.#connection.send(exchange, client, { method: 'GET', query, answers: [200] });
-        return parseListing(await textOf(response), this.#connection.describe(what));
+        return listingAnswer(await bytesOf(response), this.#connection.describe(what));
       },
       true,
     );

@@ -13,6 +13,7 @@ import type { Logger } from '../log.ts';
 import type {
   ByteRange,
   ObjectInfo,
+  ObjectPage,
   ObjectSource,
   ObjectStore,
   OpenObject,
@@ -64,11 +65,7 @@ export class S3Store implements ObjectStore, Disposable {
     return this.#reader.list(prefix, options, signal);
   }
 
-  pages(
-    prefix: string,
-    options: { readonly after?: string },
-    signal: AbortSignal,
-  ): AsyncIterable<readonly ObjectInfo[]> {
+  pages(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectPage> {
     return this.#reader.pages(prefix, options, signal);
   }
 

@@ -26,12 +26,30 @@ export interface InstalledDataset extends DatasetAddress {
 /** Rows of a page, of which a database may make each only when it is read; an array is one. */
 export type PageRows<Row> = Pick<readonly Row[], 'length' | 'at' | typeof Symbol.iterator>;
 
-export interface StoreOrdered<Row extends DatasetAddress> {
+/** Datasets of a page as places in its bytes, for whoever compares millions and needs few. */
+export interface DatasetColumns {
+  readonly bytes: Uint8Array;
+  /**
+   * Eight of each dataset: where its owner begins and ends; where its id, which begins one byte later, ends; where the etags
+   * of its synced metadata and data begin and end; where what follows begins, which ends with {@link ends}: bytes that stand
+   * for everything else, the same only where all of it is the same.
+   */
+  readonly places: Int32Array;
+  readonly ends: Int32Array;
+  /** Since 1970; NaN where never synced. */
+  readonly metaMs: Float64Array;
+  readonly dataMs: Float64Array;
+}
+
+/** Some indexes have columns too. */
+export type DatasetPage = PageRows<IndexedDataset> & { readonly columns?: DatasetColumns | undefined };
+
+export interface StoreOrdered<Row extends DatasetAddress, Page extends PageRows<Row> = PageRows<Row>> {
   /**
    * Up to `limit` rows (1..10,000) after the given address, in bytewise order of `{owner}/{dataset}/`, which is the order
    * of the store's keys. Fewer than `limit` rows = the end.
    */
-  page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<PageRows<Row>>;
+  page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<Page>;
 }
 
 /** One per install target, beside its {@link InstallTarget}. */
@@ -46,7 +64,7 @@ export interface RetiredDataset extends DatasetAddress {
   readonly installTargets: readonly TargetId[];
 }
 
-export interface DatasetIndex extends StoreOrdered<IndexedDataset> {
+export interface DatasetIndex extends StoreOrdered<IndexedDataset, DatasetPage> {
   /** Up to `limit` datasets of the state with ids after `after`, in order of their ids. */
   retired(
     state: RetiredState,

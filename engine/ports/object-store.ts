@@ -19,6 +19,25 @@ export interface ObjectInfo {
   readonly modified: Date;
 }
 
+/**
+ * Objects of a page of a listing as places in its bytes, for whoever compares millions and needs few: what is compared
+ * bytewise is never made.
+ */
+export interface ObjectColumns {
+  readonly bytes: Uint8Array;
+  /** Number of objects; the columns may be longer. */
+  readonly length: number;
+  /** Four of each object: where its key begins and ends, where its etag does; both UTF-8. */
+  readonly places: Int32Array;
+  /** Since 1970. */
+  readonly modifiedMs: Float64Array;
+}
+
+/** Objects of a page, of which a store may make each only when it is read; an array is one. */
+export type ObjectPage = Pick<readonly ObjectInfo[], 'length' | 'at' | typeof Symbol.iterator> & {
+  readonly columns?: ObjectColumns | undefined;
+};
+
 /** Bytes from..to, both included; `to` absent = to the end. The caller has checked them against the size. */
 export interface ByteRange {
   readonly from: number;
@@ -52,11 +71,7 @@ export interface ObjectStore {
   /** Every object below the prefix in byte order of keys, in constant memory. `after` skips keys up to and including it. */
   list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo>;
   /** What {@link list} gives, some hundred at a time: for millions of objects, to wait for each alone is most of the time. */
-  pages(
-    prefix: string,
-    options: { readonly after?: string },
-    signal: AbortSignal,
-  ): AsyncIterable<readonly ObjectInfo[]>;
+  pages(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectPage>;
   /** Removes in the given order; absent keys are fine. */
   remove(keys: readonly string[], signal: AbortSignal): Promise<void>;
   /** Resolves when the store answers; fails with a `transient` failure that names it otherwise. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import type { StoredDataset } from '../../../actors/dataset/stored-dataset.ts';
+import { objectsOf } from '../../../actors/dataset/stored-dataset.ts';
 import { type MergedDataset, mergeInStoreOrder } from '../../../actors/reconciler/merge-in-store-order.ts';
 import { PAGE } from '../../../actors/reconciler/pages-ahead.ts';
 import { aborted, defect, transient } from '../../../engine/failure.ts';
@@ -12,6 +12,7 @@ import type {
   StoreOrdered,
   TargetIndex,
 } from '../../../engine/ports/dataset-index.ts';
+import type { ObjectInfo, ObjectPage } from '../../../engine/ports/object-store.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { addressOf, controlOf, indexedOf, indexOf, storedOf } from '../../support/merged-datasets.ts';
 
@@ -20,10 +21,13 @@ const refuse = (target: TargetId, error: unknown): never => {
   throw new Error(`${target} was left out: ${error}`);
 };
 
-/** In pages of two. */
-async function* listingOf(datasets: readonly DatasetAddress[]): AsyncGenerator<readonly StoredDataset[]> {
-  for (let i = 0; i < datasets.length; i += 2) yield datasets.slice(i, i + 2).map((at) => storedOf(at));
+/** In pages that are shorter than what lies below a dataset, or longer. */
+async function* listingOf(datasets: readonly DatasetAddress[], length = 7): AsyncGenerator<readonly ObjectInfo[]> {
+  const all = datasets.flatMap(listedOf);
+  for (let i = 0; i < all.length; i += length) yield all.slice(i, i + length);
 }
+const listedOf = (at: DatasetAddress): readonly ObjectInfo[] =>
+  objectsOf(storedOf(at)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 const cacheOf = (datasets: readonly DatasetAddress[]): StoreOrdered<IndexedDataset> =>
   indexOf(datasets.map((at) => indexedOf(at)));
 const targetOf = (datasets: readonly DatasetAddress[]): TargetIndex =>
@@ -31,7 +35,7 @@ const targetOf = (datasets: readonly DatasetAddress[]): TargetIndex =>
 
 /** One line per dataset: who knows it. */
 async function merged(
-  stored: AsyncIterable<readonly StoredDataset[]>,
+  stored: AsyncIterable<ObjectPage>,
   cache: StoreOrdered<IndexedDataset>,
   targets: ReadonlyMap<TargetId, TargetIndex> = new Map(),
   onLeftOut: (target: TargetId, error: unknown) => void = refuse,
@@ -101,7 +105,8 @@ t.test('a stream that is not in order is refused, since read on it would make da
   });
   await t.rejects(merged(listingOf([b, a]), cacheOf([a, b])), message('object store'));
   await t.rejects(merged(listingOf([a, b]), cacheOf([b, a])), message('cache'));
-  await t.rejects(merged(listingOf([a, a]), cacheOf([])), { kind: 'defect', message: /1\/a\/ comes after 1\/a\// });
+  await t.rejects(merged(listingOf([a, b, a]), cacheOf([])), message('object store'));
+  await t.rejects(merged(listingOf([]), cacheOf([a, a])), { kind: 'defect', message: /1\/a\/ comes after 1\/a\// });
   const left: unknown[] = [];
   const lines = await merged(listingOf([a, b]), cacheOf([a, b]), new Map([[PLASMO, targetOf([b, a])]]), (...told) =>
     left.push(told),
@@ -142,8 +147,8 @@ t.test('a target that fails on the way is left out from there on, the others go 
 
 t.test('a listing or a cache that fails ends the merge', async (t) => {
   const a = addressOf(1, 'a');
-  async function* cut(): AsyncGenerator<readonly StoredDataset[]> {
-    yield [storedOf(a)];
+  async function* cut(): AsyncGenerator<readonly ObjectInfo[]> {
+    yield listedOf(a);
     throw transient('the store is away');
   }
   await t.rejects(merged(cut(), cacheOf([a])), { kind: 'transient', message: 'the store is away' });
@@ -167,7 +172,7 @@ t.test('an abort is not taken for a target that is away', async (t) => {
 
 t.test('the listing is closed when the reader stops early', async (t) => {
   let closed = false;
-  async function* listing(): AsyncGenerator<readonly StoredDataset[]> {
+  async function* listing(): AsyncGenerator<readonly ObjectInfo[]> {
     try {
       yield* listingOf([addressOf(1, 'a'), addressOf(1, 'b')]);
     } finally {
@@ -195,9 +200,9 @@ t.test('no more than one page of the listing and two per database are held, of 1
       target: Math.max(most.target, ahead.target - seen),
     };
   };
-  async function* listing(): AsyncGenerator<readonly StoredDataset[]> {
+  async function* listing(): AsyncGenerator<readonly ObjectInfo[]> {
     for (; ahead.listed < COUNT; ahead.listed += LISTED) {
-      yield Array.from({ length: LISTED }, (_, i) => storedOf(at(ahead.listed + i)));
+      yield Array.from({ length: LISTED }, (_, i) => listedOf(at(ahead.listed + i))).flat();
       note();
     }
   }
