@@ -11,7 +11,7 @@ export function archiveFault(error: unknown, what: string, signal: AbortSignal):
   if (error instanceof Failure || !(error instanceof Error)) return error;
   if ('syscall' in error) return transient(`${what}: ${error.message}`, { cause: error });
   const code = 'code' in error ? String(error.code) : '';
-  // yauzl and tar-stream throw plain errors; zlib's carry a Z_ code.
+  // yauzl and tar-entries.ts throw plain errors; zlib's carry a Z_ code.
   if (code.startsWith('Z_') || (code === '' && error.constructor === Error))
     return rejected(`${what} is damaged: ${error.message}`, { cause: error });
   return error;

@@ -15,7 +15,7 @@ export interface MemberAhead {
 /** Smaller ones are inflated when their turn comes: not worth the way to another thread. */
 const INLINE_BYTES = 32 * 1024;
 /** Unpacked, of the entry that is read and of those ahead of it. */
-const AHEAD_BYTES = 12 * 1024 * 1024;
+const AHEAD_BYTES = 16 * 1024 * 1024;
 /** A directory is read ahead no further than this. */
 const AHEAD_ENTRIES = 8;
 const inflate = promisify(inflateRaw);

@@ -1,17 +1,18 @@
 // Reads a tar.gz from a file or a stream, entry by entry, without keeping it.
 
-import { createReadStream } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { type ExtractEvents, extract, type Header } from 'tar-stream';
-import { rejected } from '../failure.ts';
+import { defect, rejected } from '../failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';
 import { checkEntryPath, EntryNames, quoteEntry } from './entry-path.ts';
 import { InflateBudget } from './inflate-budget.ts';
+import { TarEntries, type TarEntry } from './tar-entries.ts';
+import { zlibChunks } from './zlib-chunks.ts';
 
-const CHUNK_BYTES = 256 * 1024;
+/** Large ones: the thread that inflates waits for this one at each. */
+const CHUNK_BYTES = 1024 * 1024;
 /** What a tar may spend beside its files: headers with long names, padding, empty records at the end. */
 const OVERHEAD_PER_ENTRY_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 1024 * 1024;
@@ -26,21 +27,21 @@ export async function* readTarGz(
   options: ReadOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ArchiveEntry> {
-  const input = typeof source === 'string' ? createReadStream(source, { highWaterMark: CHUNK_BYTES }) : source;
-  const unpacking = new TarGzUnpacking(input, options, signal);
+  const unpacking = new TarGzUnpacking(source, options, signal);
   try {
     yield* unpacking.files();
   } finally {
-    unpacking.close();
+    await unpacking.close();
   }
 }
 
 class TarGzUnpacking {
   readonly #options: ReadOptions;
   readonly #signal: AbortSignal;
-  readonly #input: Readable;
+  readonly #source: string | Readable;
   readonly #gunzip: Gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-  readonly #tar = extract();
+  readonly #inflated: AsyncGenerator<Uint8Array>;
+  readonly #tar: TarEntries;
   readonly #budget: InflateBudget;
   readonly #names = new EntryNames();
   #entries = 0;
@@ -48,35 +49,25 @@ class TarGzUnpacking {
   #current = '';
   #inputError: { readonly error: unknown } | undefined;
 
-  constructor(input: Readable, options: ReadOptions, signal: AbortSignal) {
-    this.#input = input;
+  constructor(source: string | Readable, options: ReadOptions, signal: AbortSignal) {
+    this.#source = source;
     this.#options = options;
     this.#signal = signal;
     this.#budget = new InflateBudget(options.limits);
+    this.#inflated = this.#meter(zlibChunks(this.#gunzip, this.#readInput(), CHUNK_BYTES));
+    this.#tar = new TarEntries(this.#inflated);
   }
 
   async *files(): AsyncGenerator<ArchiveEntry> {
     this.#signal.throwIfAborted();
-    const abort = (): void => this.close();
+    const abort = (): void => this.#stop();
     this.#signal.addEventListener('abort', abort, { once: true });
-    // Every failure destroys the whole chain and surfaces in the loop below, at the tar's end of it.
-    const unpacked = pipeline(
-      () => this.#readInput(),
-      this.#gunzip,
-      (inflated: AsyncIterable<Buffer>) => this.#meter(inflated),
-      // Its stream class is not Node's but keeps to the same events.
-      this.#tar as unknown as NodeJS.WritableStream,
-    );
-    unpacked.catch(() => {});
     try {
-      for await (const entry of this.#tar) {
-        const file = this.#checkHeader(entry.header);
-        const chunks = new Chunks(entry);
-        if (file) yield { ...file, body: this.#body(chunks, file) };
-        // Whatever was not read lies between us and the next header.
-        while (await chunks.next()) this.#signal.throwIfAborted();
+      for (let entry = await this.#tar.next(); entry; entry = await this.#tar.next()) {
+        this.#signal.throwIfAborted();
+        const file = this.#checkHeader(entry);
+        if (file) yield { ...file, body: this.#body(file) };
       }
-      await unpacked;
       this.#signal.throwIfAborted();
       this.#names.finish();
       if (this.#names.count === 0) throw rejected('the archive holds no files');
@@ -87,15 +78,20 @@ class TarGzUnpacking {
     }
   }
 
-  close(): void {
-    this.#input.destroy();
+  async close(): Promise<void> {
+    this.#stop();
+    await this.#inflated.return(undefined).catch(() => {});
+  }
+
+  /** Whoever waits for a chunk is told that there is none. */
+  #stop(): void {
+    if (typeof this.#source !== 'string') this.#source.destroy();
     this.#gunzip.destroy();
-    this.#tar.destroy();
   }
 
   async *#readInput(): AsyncGenerator<Uint8Array> {
     try {
-      yield* this.#input;
+      yield* typeof this.#source === 'string' ? localChunks(this.#source) : this.#source;
     } catch (error) {
       this.#inputError = { error };
       throw error;
@@ -103,7 +99,7 @@ class TarGzUnpacking {
   }
 
   /** Guards what lies between the files: an endless run of headers or of empty records is no file at all. */
-  async *#meter(inflated: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  async *#meter(inflated: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     const { maxTotalBytes } = this.#options.limits;
     let bytes = 0;
     for await (const chunk of inflated) {
@@ -116,16 +112,15 @@ class TarGzUnpacking {
     }
   }
 
-  #checkHeader(header: Header): Pick<ArchiveEntry, 'path' | 'size'> | undefined {
+  #checkHeader(header: TarEntry): Pick<ArchiveEntry, 'path' | 'size'> | undefined {
     this.#entries++;
     this.#budget.countEntry();
     const shown = quoteEntry(header.name);
     const check = checkEntryPath(header.name);
     if ('fault' in check) throw rejected(`entry ${shown} ${check.fault}`);
-    if (header.type === 'link' || header.type === 'symlink') throw rejected(`entry ${shown} is a link`);
-    if (header.type === 'directory') return undefined;
-    if (header.type !== 'file' && header.type !== 'contiguous-file')
-      throw rejected(`entry ${shown} is neither a file nor a folder`);
+    if (header.type === 'link') throw rejected(`entry ${shown} is a link`);
+    if (header.type === 'folder') return undefined;
+    if (header.type !== 'file') throw rejected(`entry ${shown} is neither a file nor a folder`);
     if (isSparse(header)) throw rejected(`entry ${shown} is a sparse file, which is not supported`);
     const { size } = header;
     this.#fileBytes += size;
@@ -138,10 +133,11 @@ class TarGzUnpacking {
     return file;
   }
 
-  async *#body(chunks: Chunks, file: Pick<ArchiveEntry, 'path' | 'size'>): AsyncGenerator<Uint8Array> {
+  async *#body(file: Pick<ArchiveEntry, 'path' | 'size'>): AsyncGenerator<Uint8Array> {
+    if (this.#current !== file.path) throw defect(`entry ${quoteEntry(file.path)} is read when its turn is over`);
     let bytes = 0;
     try {
-      for (let chunk = await chunks.next(); chunk; chunk = await chunks.next()) {
+      for (let chunk = await this.#tar.content(); chunk; chunk = await this.#tar.content()) {
         this.#signal.throwIfAborted();
         bytes += chunk.length;
         // The ratio is the meter's business: what gunzip has read so far says nothing about one entry.
@@ -149,7 +145,6 @@ class TarGzUnpacking {
         yield chunk;
       }
       this.#signal.throwIfAborted();
-      if (bytes !== file.size) throw rejected(`entry ${quoteEntry(file.path)} is cut off: the archive ends inside it`);
     } catch (error) {
       throw this.#fault(error);
     }
@@ -163,26 +158,18 @@ class TarGzUnpacking {
   }
 }
 
-/** Reads an entry without destroying it when its reader leaves early, which would take the archive down with it. */
-class Chunks {
-  readonly #iterator: AsyncIterator<Uint8Array>;
-  #ended = false;
-
-  constructor(entry: ExtractEvents['entry'][1]) {
-    this.#iterator = (entry as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-  }
-
-  /** Undefined at the end and ever after. */
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.#ended) return undefined;
-    const next = await this.#iterator.next();
-    this.#ended = next.done === true;
-    return next.done ? undefined : next.value;
+/** With blocking reads, for worker threads: to wait for them takes longer, and meanwhile nothing is inflated. */
+async function* localChunks(file: string): AsyncGenerator<Uint8Array> {
+  const fd = openSync(file, 'r');
+  try {
+    const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    for (let count = readSync(fd, buffer); count > 0; count = readSync(fd, buffer)) yield buffer.subarray(0, count);
+  } finally {
+    closeSync(fd);
   }
 }
 
 /** The current sparse formats hide the map in the file's own bytes. */
-function isSparse(header: Header): boolean {
-  const { pax } = header as { readonly pax?: Readonly<Record<string, string>> | null };
-  return Object.keys(pax ?? {}).some((key) => key.startsWith('GNU.sparse.'));
+function isSparse({ pax }: TarEntry): boolean {
+  return Object.keys(pax).some((key) => key.startsWith('GNU.sparse.'));
 }

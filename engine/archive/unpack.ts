@@ -1,7 +1,17 @@
 // Writes the files of an archive below a directory. For worker threads: files are written with blocking calls, which for
 // many small files is several times faster.
 
-import { chmodSync, closeSync, constants, fchmodSync, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
 import { defect, rejected, transient } from '../failure.ts';
 import type { FileEntry } from '../model/metadata.ts';
@@ -9,6 +19,7 @@ import type { ArchiveEntry } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+const FILE_MODE = 0o644;
 /** An archive may not make more folders than it may have entries. */
 const MAX_FOLDERS = 100_000;
 
@@ -55,9 +66,10 @@ function makeFolder(folder: string, made: Set<string>): void {
 }
 
 async function writeFile(file: string, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
-  const fd = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
+  const fd = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
   try {
-    fchmodSync(fd, 0o644);
+    // The umask does not count here either. To look is cheaper than to change, which the file system writes down.
+    if ((fstatSync(fd).mode & 0o7777) !== FILE_MODE) fchmodSync(fd, FILE_MODE);
     for await (const chunk of body) {
       signal.throwIfAborted();
       let written = 0;

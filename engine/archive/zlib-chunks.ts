@@ -8,14 +8,19 @@ export const ZLIB_CHUNK_BYTES = 128 * 1024;
 
 /**
  * What comes out of `zlib`, which must be new. It is done with a chunk of the body when it asks for the next one, and its
- * own chunks hold until the next one is asked for. A failure of the body is passed on as it is; leaving early ends both.
+ * own chunks, of the size given to it as `chunkSize`, hold until the next one is asked for. A failure of the body is passed
+ * on as it is; leaving early ends both.
  */
-export async function* zlibChunks(zlib: Transform, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* zlibChunks(
+  zlib: Transform,
+  body: AsyncIterable<Uint8Array>,
+  chunkSize = ZLIB_CHUNK_BYTES,
+): AsyncGenerator<Uint8Array> {
   const fed = feed(zlib, body);
   try {
     for await (const chunk of zlib as AsyncIterable<Uint8Array>) {
       yield chunk;
-      release(chunk);
+      release(chunk, chunkSize);
     }
   } finally {
     zlib.destroy();
@@ -52,7 +57,7 @@ function taken(zlib: Transform, chunk: Uint8Array): Promise<void> {
  * Chunks are cut from one buffer after the other, in order: the one that reaches a buffer's end is its last. Those that
  * the stream has put together from several are copies of other sizes, and the collector's.
  */
-function release({ buffer, byteOffset, byteLength }: Uint8Array): void {
-  const isLast = byteOffset + byteLength === ZLIB_CHUNK_BYTES && buffer.byteLength === ZLIB_CHUNK_BYTES;
+function release({ buffer, byteOffset, byteLength }: Uint8Array, chunkSize: number): void {
+  const isLast = byteOffset + byteLength === chunkSize && buffer.byteLength === chunkSize;
   if (isLast && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, inflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import t from 'tap';
-import { BLOCK_BYTES, BlockDeflater } from '../../../engine/archive/block-deflater.ts';
+import { BLOCK_BYTES, BLOCKS, BlockDeflater } from '../../../engine/archive/block-deflater.ts';
 
 t.test('the blocks of each stream, one after the other, inflate to what went in', async (t) => {
   const blocks = fc.integer({ min: -2, max: 2 }).chain((off) => fc.nat(3).map((n) => n * BLOCK_BYTES + off));
@@ -46,21 +46,21 @@ t.test('a stream of blocks is hardly larger than one made in one go', async (t) 
   t.ok(together && together.length < alone, 'blocks know what came before');
 });
 
-t.test('three blocks are all that there is: the next one waits for the first', async (t) => {
+t.test('there are so many blocks and no more: the next one waits for the first', async (t) => {
   await using deflater = new BlockDeflater(6);
   const taken: number[] = [];
   const seen = new Set<Buffer>();
-  for (let n = 0; n < 10; n++) {
+  for (let n = 0; n < 3 * BLOCKS; n++) {
     const block = await deflater.block();
     seen.add(block);
     deflater.start(block, 20_000 + n, { first: true, last: true }, async (_, { length }) => void taken.push(length));
-    t.ok(n + 1 - taken.length <= 3, 'no more than three on their way');
+    t.ok(n + 1 - taken.length <= BLOCKS, 'no more on their way');
   }
   await deflater.drain();
-  t.equal(seen.size, 3);
+  t.equal(seen.size, BLOCKS);
   t.strictSame(
     taken,
-    Array.from({ length: 10 }, (_, n) => 20_000 + n),
+    Array.from({ length: 3 * BLOCKS }, (_, n) => 20_000 + n),
     'in order',
   );
 });

@@ -245,7 +245,7 @@ async function contents(entries: ReturnType<typeof readTarGz>, keep = true): Pro
   const found: Record<string, string> = {};
   for await (const { path, body } of entries) {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of body) if (keep) chunks.push(chunk);
+    for await (const chunk of body) if (keep) chunks.push(Buffer.from(chunk));
     found[path] = Buffer.concat(chunks).toString();
   }
   return found;
