@@ -1,6 +1,5 @@
 // Sends an object of the store: length, validators, one range, HEAD, a safe file name.
 
-import { pipeline } from 'node:stream/promises';
 import { create as contentDisposition } from 'content-disposition';
 import { transient } from '../engine/failure.ts';
 import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../engine/ports/object-store.ts';
@@ -8,6 +7,7 @@ import { isKnown, isSameForRange, requireMatch } from './conditional.ts';
 import type { RequestContext } from './context.ts';
 import { HttpError, notFound } from './errors.ts';
 import { parseRange } from './ranges.ts';
+import { sendBody } from './send-body.ts';
 
 export interface DownloadOptions {
   readonly key: string;
@@ -46,7 +46,7 @@ export async function sendObject(context: RequestContext, store: Source, options
   response.setHeader('content-length', length);
   if (range) response.setHeader('content-range', `bytes ${range.from}-${range.to}/${info.size}`);
   response.statusCode = range ? 206 : 200;
-  if (opened) await pipeline(opened.body, response, { signal });
+  if (opened) await sendBody(opened, response, signal);
   else response.end();
 }
 

@@ -11,6 +11,8 @@ import { walkObjects } from './directory-store-walk.ts';
 
 /** A stream takes a new buffer for every chunk: larger ones pile up further before the collector feels them. */
 const READ_BYTES = 64 * 1024;
+/** For those who give every chunk's memory back: several times as fast. */
+export const LARGE_READ_BYTES = 512 * 1024;
 /** Stat calls under way at once while listing. */
 const STATS_AT_ONCE = 32;
 
@@ -21,9 +23,12 @@ export function openDirectoryReader(path: string): ObjectReader {
 
 export class DirectoryReader implements ObjectReader {
   readonly #objects: string;
+  readonly #chunkBytes: number;
 
-  constructor(objects: string) {
+  /** A chunk of a body has at most so many bytes. */
+  constructor(objects: string, chunkBytes = READ_BYTES) {
     this.#objects = objects;
+    this.#chunkBytes = chunkBytes;
   }
 
   async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {
@@ -36,15 +41,19 @@ export class DirectoryReader implements ObjectReader {
         await handle?.close();
         return undefined;
       }
+      const start = range?.from ?? 0;
+      // No further than it goes: a small one is read in one go, into memory of its size.
+      const end = range?.to ?? Number(stats.size) - 1;
       const body = handle.createReadStream({
-        start: range?.from ?? 0,
-        ...(range?.to === undefined ? {} : { end: range.to }),
-        highWaterMark: READ_BYTES,
+        start,
+        // Put anew since its size was looked at, it may end before the range begins.
+        ...(start <= end ? { end } : {}),
+        highWaterMark: this.#chunkBytes,
         signal,
       });
       // An abort before anybody reads must not end the process; who reads later is told all the same.
       body.on('error', () => {});
-      return { info: toInfo(key, stats), body };
+      return { info: toInfo(key, stats), body, ownChunks: true };
     } catch (error) {
       await handle?.close();
       throw storeFault(error, `reading ${key}`);

@@ -44,6 +44,11 @@ export class ArchiveOutput {
     return this.#filling.subarray(this.#filled);
   }
 
+  /** The same where there is enough without waiting. */
+  roomNow(atLeast: number): Buffer | undefined {
+    return this.#filling.length - this.#filled < atLeast ? undefined : this.#filling.subarray(this.#filled);
+  }
+
   /** So many bytes of the room are filled. */
   advance(bytes: number): void {
     this.#filled += bytes;

@@ -85,8 +85,9 @@ export class BlockDeflater implements AsyncDisposable {
     { first, last }: { readonly first: boolean; readonly last: boolean },
   ): Promise<Buffer> {
     const raw = block.subarray(0, length);
-    const options = { level: this.#level, memLevel: MEM_LEVEL };
-    if (first && last && length <= INLINE_BYTES) return deflateRawSync(raw, options);
+    const level = this.#level;
+    if (first && last && length <= INLINE_BYTES) return deflateRawSync(raw, { level });
+    const options = { level, memLevel: MEM_LEVEL };
     const dictionary = Buffer.from(block.buffer, 0, WINDOW_BYTES);
     // By the time that it is deflated, others may have come.
     if (!first) dictionary.set(this.#before);

@@ -18,6 +18,7 @@ export interface ZipRecord {
 const MAX_32 = 0xffffffff;
 const MAX_16 = 0xffff;
 const ZIP64_FIELD = 0x0001;
+const ZIP64_FIELD_HEAD = 4;
 const VERSION = 20;
 const VERSION_ZIP64 = 45;
 const MADE_BY_UNIX = (3 << 8) | VERSION_ZIP64;
@@ -26,30 +27,40 @@ const PLAIN_FILE_0644 = 0o100644;
 
 /** Same length whatever crc and packedSize are, so that it can be written first and patched later. */
 export function localHeader(record: ZipRecord): Buffer {
-  const extra = record.zip64 ? zip64Field([record.size, record.packedSize]) : Buffer.alloc(0);
-  const header = Buffer.alloc(30);
-  header.writeUInt32LE(0x04034b50, 0);
-  writeCommon(header, 4, record);
-  header.writeUInt16LE(record.name.length, 26);
-  header.writeUInt16LE(extra.length, 28);
-  return Buffer.concat([header, record.name, extra]);
+  const header = Buffer.alloc(localHeaderBytes(record));
+  putLocalHeader(record, header);
+  return header;
+}
+
+/** Right to where it is written from; as many bytes as {@link localHeaderBytes} says. */
+export function putLocalHeader(record: ZipRecord, target: Buffer): void {
+  const { name, zip64 } = record;
+  target.writeUInt32LE(0x04034b50, 0);
+  writeCommon(target, 4, record);
+  target.writeUInt16LE(name.length, 26);
+  target.writeUInt16LE(zip64 ? ZIP64_FIELD_HEAD + 2 * 8 : 0, 28);
+  target.set(name, 30);
+  if (zip64) target.set(zip64Field([record.size, record.packedSize]), 30 + name.length);
 }
 
 /** Of the local header. */
 export const localHeaderBytes = ({ name, zip64 }: Pick<ZipRecord, 'name' | 'zip64'>): number =>
-  30 + name.length + (zip64 ? 4 + 2 * 8 : 0);
+  30 + name.length + (zip64 ? ZIP64_FIELD_HEAD + 2 * 8 : 0);
 
 export function centralRecord(record: ZipRecord): Buffer {
-  const extra = record.zip64 ? zip64Field([record.size, record.packedSize, record.offset]) : Buffer.alloc(0);
-  const header = Buffer.alloc(46);
+  const { name, zip64, size, packedSize, offset } = record;
+  const extra = zip64 ? zip64Field([size, packedSize, offset]) : undefined;
+  const header = Buffer.alloc(46 + name.length + (extra?.length ?? 0));
   header.writeUInt32LE(0x02014b50, 0);
   header.writeUInt16LE(MADE_BY_UNIX, 4);
   writeCommon(header, 6, record);
-  header.writeUInt16LE(record.name.length, 28);
-  header.writeUInt16LE(extra.length, 30);
+  header.writeUInt16LE(name.length, 28);
+  header.writeUInt16LE(extra?.length ?? 0, 30);
   header.writeUInt32LE(PLAIN_FILE_0644 * 0x10000, 38);
-  header.writeUInt32LE(record.zip64 ? MAX_32 : record.offset, 42);
-  return Buffer.concat([header, record.name, extra]);
+  header.writeUInt32LE(zip64 ? MAX_32 : offset, 42);
+  header.set(name, 46);
+  if (extra) header.set(extra, 46 + name.length);
+  return header;
 }
 
 /** What follows the central records, which begin at `start` and take `bytes`. */
@@ -93,10 +104,10 @@ function writeCommon(header: Buffer, at: number, record: ZipRecord): void {
 }
 
 function zip64Field(values: readonly number[]): Buffer {
-  const field = Buffer.alloc(4 + values.length * 8);
+  const field = Buffer.alloc(ZIP64_FIELD_HEAD + values.length * 8);
   field.writeUInt16LE(ZIP64_FIELD, 0);
   field.writeUInt16LE(values.length * 8, 2);
-  for (const [i, value] of values.entries()) field.writeBigUInt64LE(BigInt(value), 4 + i * 8);
+  for (const [i, value] of values.entries()) field.writeBigUInt64LE(BigInt(value), ZIP64_FIELD_HEAD + i * 8);
   return field;
 }
 

@@ -6,8 +6,15 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { type ArchiveOutput, writeArchive } from './archive-output.ts';
 import { BLOCK_BYTES, BlockDeflater, type TakePacked } from './block-deflater.ts';
-import { SourceBody } from './source-body.ts';
-import { centralRecord, endRecords, localHeader, localHeaderBytes, type ZipRecord } from './zip-records.ts';
+import { readSmallFile, SourceBody } from './source-body.ts';
+import {
+  centralRecord,
+  endRecords,
+  localHeader,
+  localHeaderBytes,
+  putLocalHeader,
+  type ZipRecord,
+} from './zip-records.ts';
 
 export interface ZipWriteOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
@@ -20,6 +27,8 @@ export interface ZipWriteOptions {
 const SMALL_BYTES = 16 * 1024;
 /** Deflating may add a little: from here on a packed size might not fit 32 bits. */
 const ZIP64_FROM_BYTES = 0xf0000000;
+/** Of the directory, written in one go. */
+const RECORDS_AT_ONCE = 1_000;
 
 /**
  * Creates or replaces `target`, which is gone again when anything fails. Paths must be clean and unique (entry-path.ts).
@@ -36,6 +45,7 @@ export async function writeZip(
     await using packing = new ZipPacking(output, options);
     for await (const source of sources) {
       signal.throwIfAborted();
+      if (packing.addNow(source)) continue;
       await using body = new SourceBody(source, signal);
       await packing.add(source, body);
     }
@@ -55,6 +65,19 @@ class ZipPacking implements AsyncDisposable {
     this.#deflater = new BlockDeflater(options.level);
   }
 
+  /** Stores a small local file when that needs no wait; else false, and nothing is done. */
+  addNow(source: ArchiveSource): boolean {
+    const { size, body } = source;
+    if (this.#options.level > 0 || size >= BLOCK_BYTES || !('file' in body)) return false;
+    const draft = this.#draft(source, false);
+    const length = localHeaderBytes(draft);
+    const room = this.#output.roomNow(length + size + 1);
+    if (!room) return false;
+    readSmallFile(source, body, room.subarray(length, length + size + 1));
+    this.#stored(draft, room);
+    return true;
+  }
+
   add(source: ArchiveSource, body: SourceBody): Promise<void> {
     if (this.#options.level > 0)
       return source.size <= SMALL_BYTES && this.#deflater.idle
@@ -67,8 +90,9 @@ class ZipPacking implements AsyncDisposable {
     await this.#deflater.drain();
     const output = this.#output;
     const start = output.position;
-    for (const record of this.#central) await output.append(record);
     const { length } = this.#central;
+    for (let at = 0; at < length; at += RECORDS_AT_ONCE)
+      await output.append(Buffer.concat(this.#central.slice(at, at + RECORDS_AT_ONCE)));
     await output.append(endRecords(length, start, output.position - start, this.#options.forceZip64 ?? false));
     return { bytes: output.position, entries: length };
   }
@@ -92,9 +116,15 @@ class ZipPacking implements AsyncDisposable {
     // One byte more shows that there is more.
     const room = await this.#output.room(length + size + 1);
     await body.fill(room.subarray(length, length + size + 1));
-    const record = { ...draft, crc: crc32(room.subarray(length, length + size)) };
-    room.set(localHeader(record));
-    this.#output.advance(length + size);
+    this.#stored(draft, room);
+  }
+
+  /** Its content lies in the room behind the place of its header. */
+  #stored(draft: ZipRecord, room: Buffer): void {
+    const length = localHeaderBytes(draft);
+    const record = { ...draft, crc: crc32(room.subarray(length, length + draft.size)) };
+    putLocalHeader(record, room);
+    this.#output.advance(length + draft.size);
     this.#central.push(centralRecord(record));
   }
 

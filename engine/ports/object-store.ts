@@ -56,6 +56,8 @@ export interface OpenObject {
   readonly info: ObjectInfo;
   /** Must be consumed or destroyed. */
   readonly body: Readable;
+  /** Each chunk of the body is a whole memory of its own, which who is done with it may give back before the collector does. */
+  readonly ownChunks?: true;
 }
 
 export interface ObjectStore {

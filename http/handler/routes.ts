@@ -1,7 +1,6 @@
 // The handler job service over HTTP (contract 2, Endpoints).
 
 import type { IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import { create as contentDisposition } from 'content-disposition';
 import { transient } from '../../engine/failure.ts';
 import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job.ts';
@@ -12,6 +11,7 @@ import { HttpError, notFound } from '../errors.ts';
 import type { HealthReport } from '../ops.ts';
 import { checkHostToken } from '../plugin-host/host-token.ts';
 import type { Route, RouteResponse } from '../route.ts';
+import { sendBody } from '../send-body.ts';
 import {
   type HandlerOptions,
   HEALTH_SCHEMA,
@@ -213,7 +213,7 @@ async function answerPackage(
     'content-disposition': contentDisposition(fileName),
     'cache-control': 'no-store',
   });
-  await pipeline(opened.body, response, { signal });
+  await sendBody(opened, response, signal);
 }
 
 async function sendResult(context: RequestContext, { service, store }: HandlerRoutesParts): Promise<void> {

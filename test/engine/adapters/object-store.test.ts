@@ -263,6 +263,21 @@ t.test('the journal hears only of changes that are announced, and the others are
   t.strictSame([journal.pending, journal.delivered.length], [[], 2]);
 });
 
+t.test('each chunk of an object in a directory is memory of its own, and no larger than what it holds', async (t) => {
+  const { store } = await setup(t);
+  for (const size of [0, 1, 10_000, 1_300_000]) {
+    await store.put('1/a/x', Buffer.alloc(size, 'x'), {}, signal);
+    for (const range of [undefined, { from: Math.min(3, size) }, { from: 0, to: Math.max(size - 2, 0) }]) {
+      const opened = await store.get('1/a/x', range, signal);
+      t.equal(opened?.ownChunks, true);
+      const chunks: Buffer[] = await Array.fromAsync(opened?.body ?? []);
+      const bytes = Math.min(range?.to ?? size - 1, size - 1) + 1 - (range?.from ?? 0);
+      t.equal(Buffer.concat(chunks).toString(), 'x'.repeat(Math.max(bytes, 0)), `${size}: ${JSON.stringify(range)}`);
+      t.ok(chunks.every((chunk) => chunk.buffer.byteLength === chunk.length));
+    }
+  }
+});
+
 t.test('a directory that is away, or no directory, is no empty store', async (t) => {
   const { store, path } = await setup(t);
   await store.put('1/a/x', Buffer.from('x'), {}, signal);

@@ -130,6 +130,26 @@ t.test('whatever is written is read again', async (t) => {
   );
 });
 
+t.test('small files that are stored in one go make the archive that their bytes make', async (t) => {
+  const target = await tempFile(t);
+  const contents = Array.from({ length: 400 }, (_, n) => Buffer.alloc((n * n * 7919) % 9_001, `${n}`));
+  const files = contents.map((_, n) => `${target}.${n}`);
+  for (const [n, content] of contents.entries()) await writeFile(files[n] as string, content);
+  for (const forceZip64 of [false, true]) {
+    const packed = async (body: (n: number) => ArchiveSource['body']): Promise<Buffer> => {
+      const sources = contents.map(({ length: size }, n) => ({ path: `${n % 7}/${n}`, size, body: body(n) }));
+      await writeZip(target, sources, { level: 0, forceZip64 }, signal);
+      return readFile(target);
+    };
+    const local = await packed((n) => ({ file: files[n] as string }));
+    t.ok(local.equals(await packed((n) => contents[n] ?? Buffer.alloc(0))), String(forceZip64));
+  }
+  const wrong = (size: number): Promise<unknown> =>
+    writeZip(target, [{ path: 'a', size, body: { file: files[1] as string } }], { level: 0 }, signal);
+  await t.rejects(wrong(7_918), { kind: 'defect', message: /entry 'a' has more than the 7918 bytes announced/ });
+  await t.rejects(wrong(7_920), { kind: 'defect', message: /entry 'a' has 7919 bytes, not the 7920 announced/ });
+});
+
 function* samples(): Generator<ArchiveSource> {
   yield { path: 'a.txt', size: 5, body: Buffer.from('hello') };
   yield { path: 'deep/ü/empty', size: 0, body: zeros(0) };
