@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, validateHeaderName, validate
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { createGzip, gzip } from 'node:zlib';
+import { createGzip, gzip, type ZlibOptions } from 'node:zlib';
 import type { Logger } from '../engine/log.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
@@ -29,7 +29,10 @@ const GZIP_FROM_BYTES = 1024;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-const compress: (bytes: Buffer) => Promise<Buffer> = promisify(gzip);
+/** For answers that are made for one caller: a higher level takes longer than it saves. In few, large pieces. */
+const GZIP_OPTIONS: ZlibOptions = { level: 1, chunkSize: 64 * 1024 };
+
+const compress: (bytes: Buffer, options: ZlibOptions) => Promise<Buffer> = promisify(gzip);
 
 /** What a handler gives back that has answered and has nothing left to do: nobody needs to wait a turn for it. */
 export const ANSWERED: Promise<void> = Promise.resolve();
@@ -118,7 +121,9 @@ export class RequestContext {
   #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
     const length = Buffer.byteLength(text);
     if (length >= GZIP_FROM_BYTES && this.#acceptsGzip)
-      return compress(Buffer.from(text)).then((packed) => this.#sendJson(code, text, length, packed, headers));
+      return compress(Buffer.from(text), GZIP_OPTIONS).then((packed) =>
+        this.#sendJson(code, text, length, packed, headers),
+      );
     this.#sendJson(code, text, length, undefined, headers);
     return ANSWERED;
   }
@@ -180,7 +185,7 @@ export class RequestContext {
     const source = Readable.from(startingWith(first, iterator), { objectMode: false });
     if (!this.#acceptsGzip) return pipeline(source, this.response, { signal: this.signal });
     this.response.setHeader('content-encoding', 'gzip');
-    return pipeline(source, createGzip(), this.response, { signal: this.signal });
+    return pipeline(source, createGzip(GZIP_OPTIONS), this.response, { signal: this.signal });
   }
 
   empty(code: number, headers: Readonly<Record<string, string>> = {}): void {

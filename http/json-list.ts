@@ -3,7 +3,7 @@
 import { stringifyJson } from '../engine/model/json.ts';
 
 /** Characters gathered before they are handed on: one write for many small items. */
-const PIECE = 16 * 1024;
+const PIECE = 64 * 1024;
 
 /** Nothing comes before the first item is there, so that a failure of the first can still be an ordinary error. */
 export async function* jsonListText(items: AsyncIterable<unknown>): AsyncGenerator<string> {

@@ -30,7 +30,7 @@ import { statementName } from './statement-name.ts';
 import { storedMetadata } from './stored-metadata.ts';
 
 /** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
-const LIST_BATCH = 100;
+const LIST_BATCH = 200;
 
 const VIEW = `
   select ${DATASET_COLUMNS}, ${SHARES_COLUMN},

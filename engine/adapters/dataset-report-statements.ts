@@ -7,29 +7,42 @@ const ORDER = 'd.created, d.dataset_id';
 const AFTER = '(d.created, d.dataset_id) > ((select $1::timestamptz), (select $2::text))';
 const BEFORE = '(d.created, d.dataset_id) < ((select $1::timestamptz), (select $2::text))';
 
-const shown = (includeDeleted: string): string =>
-  `d.state <> 'receiving' and (${includeDeleted} or d.state in ('live', 'superseded'))`;
+/** Written out, so that the index of just these is used: what is skipped of it is not even looked at. */
+const LIVE = "d.state in ('live', 'superseded')";
+const WITH_DELETED = "d.state <> 'receiving'";
 
 /** One look into the index of each dataset's targets; a join would read all of them for every page. */
 const named = (spellings: string): string =>
   `coalesce((select true from dataset_target t
     where t.dataset_id = d.dataset_id and t.target_id = any (${spellings}) limit 1), false)`;
 
-/** $1 how many to skip, less one; $2 whether deleted ones count; then the spellings of a target. */
-const start = (more: string): string => `
-  select d.created::text as position, d.dataset_id from dataset d where ${shown('$2::boolean')} ${more}
-  order by ${ORDER} limit 1 offset (select $1::bigint)`;
+/** $1 how many to skip, less one; then the spellings of a target. What is selected outside is not made of what is skipped. */
+const start = (shown: string, more = ''): string => `
+  select s.created::text as position, s.dataset_id from (
+    select d.created, d.dataset_id from dataset d where ${shown} ${more}
+    order by ${ORDER} limit 1 offset (select $1::bigint)) s`;
 
-/** $1, $2 the place after which it begins; $3 how many; $4 whether deleted ones count; then the spellings of a target. */
-const page = (more: string): string => `
+/** $1, $2 the place after which it begins; $3 how many; then the spellings of a target. */
+const page = (shown: string, more = ''): string => `
   select ${DATASET_COLUMNS}, d.created::text as position
-  from dataset d where ${AFTER} and ${shown('$4::boolean')} ${more}
+  from dataset d where ${AFTER} and ${shown} ${more}
   order by ${ORDER} limit (select $3::bigint)`;
 
-export const ALL_START = start('');
-export const ALL_PAGE = page('');
-export const TARGET_START = start(`and ${named('$3::text[]')}`);
-export const TARGET_PAGE = page(`and ${named('$5::text[]')}`);
+interface PageStatements {
+  readonly start: string;
+  readonly page: string;
+}
+
+const statements = (shown: string): { readonly all: PageStatements; readonly ofTarget: PageStatements } => ({
+  all: { start: start(shown), page: page(shown) },
+  ofTarget: {
+    start: start(shown, `and ${named('$2::text[]')}`),
+    page: page(shown, `and ${named('$4::text[]')}`),
+  },
+});
+
+export const LIVE_DATASETS = statements(LIVE);
+export const DATASETS_WITH_DELETED = statements(WITH_DELETED);
 
 /** $1 the states that do not count. The index of what is not live is small: what is left of all is the rest. */
 export const ALL_COUNT = `

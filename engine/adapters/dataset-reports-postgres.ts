@@ -15,16 +15,14 @@ import type {
 } from '../ports/dataset-reports.ts';
 import {
   ALL_COUNT,
-  ALL_PAGE,
-  ALL_START,
+  DATASETS_WITH_DELETED,
   FAILED_IMPORTS,
   FIND,
+  LIVE_DATASETS,
   STATUSES,
   STUCK_INSTALLS,
   TARGET_COUNT,
-  TARGET_PAGE,
   TARGET_SPELLINGS,
-  TARGET_START,
 } from './dataset-report-statements.ts';
 import { type DatasetRow, datasetRecord } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
@@ -83,13 +81,13 @@ export class PostgresDatasetReports implements DatasetReports {
   ): AsyncIterable<DatasetRecord> {
     signal.throwIfAborted();
     const spellings = target === undefined ? [] : [await this.#spellings(target)];
-    const [start, page] = target === undefined ? [ALL_START, ALL_PAGE] : [TARGET_START, TARGET_PAGE];
-    const values = [includeDeleted, ...spellings];
+    const statements = includeDeleted ? DATASETS_WITH_DELETED : LIVE_DATASETS;
+    const { start, page } = target === undefined ? statements.all : statements.ofTarget;
     let from: Place | undefined = BEFORE_ALL;
-    if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...values], statementName(start));
+    if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...spellings], statementName(start));
     if (!from) return;
     const rows = pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
-      this.#db.query(page, [position, dataset_id, count, ...values], statementName(page)),
+      this.#db.query(page, [position, dataset_id, count, ...spellings], statementName(page)),
     );
     for await (const row of rows) yield datasetRecord(row);
   }
