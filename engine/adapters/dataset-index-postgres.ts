@@ -7,14 +7,21 @@ import type { DatasetIndex, DatasetPage, RetiredDataset, RetiredState } from '..
 import { DatasetLines } from './dataset-line.ts';
 import type { Postgres } from './postgres.ts';
 
-/** Word for word the expression of the index dataset_store_order. */
+/** Word for word the expression of the indexes dataset_store_order_line and dataset_store_order_long. */
 const STORE_ORDER = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
 
-/** Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that sorts what is left. */
+/**
+ * Of one of the two indexes. Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that
+ * sorts what is left.
+ */
+const part = (lines: string): string => `
+  (select ${STORE_ORDER} as place, d.line from dataset d
+    where d.state <> 'receiving' and octet_length(d.line) ${lines} and ${STORE_ORDER} > (select $1::text)
+    order by place limit (select $2::bigint))`;
+
 const PAGE = `
   select string_agg(line, E'\\n') as lines, count(*)::integer as length from (
-    select d.line from dataset d where ${STORE_ORDER} > (select $1::text) and d.state <> 'receiving'
-    order by ${STORE_ORDER} limit (select $2::bigint)) page`;
+    ${part('<= 800')} union all ${part('> 800')} order by place limit (select $2::bigint)) page`;
 
 const TARGETS_COLUMN = `array(select t.target_id from dataset_target t where t.dataset_id = d.dataset_id) as targets`;
 

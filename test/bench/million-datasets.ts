@@ -28,7 +28,9 @@ export interface MillionDatasets extends AsyncDisposable {
 }
 
 /** Indexes that a reconciler reads. */
-const READ = ['dataset_store_order', 'dataset_not_live'];
+const READ = ['dataset_store_order_line', 'dataset_store_order_long', 'dataset_not_live'];
+/** For the sides that read columns in the order of the store's keys. */
+const PEERS_INDEX = `create index if not exists peers_order on dataset ((owner_id::text || '/' || dataset_id || '/') collate "C")`;
 const PASSWORD = 'longshore-bench';
 
 export async function millionDatasets(): Promise<MillionDatasets> {
@@ -80,7 +82,8 @@ type Indexes = readonly (readonly [name: string, definition: string])[];
 
 async function fill(client: pg.Client, indexes: Indexes, count: number): Promise<void> {
   await client.query('truncate dataset cascade');
-  for (const [name] of indexes) await client.query(`drop index if exists ${name}`);
+  for (const name of [...indexes.map(([name]) => name), 'peers_order'])
+    await client.query(`drop index if exists ${name}`);
   const metadata = {
     type: { name: 'genelist', version: '1.0' },
     ...{ installTargets: ['AlphaDB', 'BetaDB'], visibility: 'private', owner: 1, name: 'Genes of interest' },
@@ -98,6 +101,7 @@ async function fill(client: pg.Client, indexes: Indexes, count: number): Promise
     [JSON.stringify(metadata)],
   );
   for (const [name, definition] of indexes) if (READ.includes(name)) await client.query(definition);
+  await client.query(PEERS_INDEX);
   await client.query('vacuum (analyze)');
   await client.query('checkpoint');
 }

@@ -148,12 +148,4 @@ t.test('a listing of thousands', async (t) => {
     t.notMatch(plan, /Seq Scan on dataset\b/, plan);
     t.equal((await queries.related('bulk6' as DatasetId, metadata, owner, signal)).length, 1);
   });
-
-  t.test('the order of the object store comes from an index', async (t) => {
-    const plan = await explain({
-      text: `select dataset_id from dataset order by (owner_id::text || '/' || dataset_id || '/') collate "C" limit 10`,
-      values: [],
-    });
-    t.match(plan, /dataset_store_order/);
-  });
 });
