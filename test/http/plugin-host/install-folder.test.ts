@@ -110,7 +110,7 @@ t.test('a swap that fails leaves the old files, and nothing for the next start t
   await put(folder.final, OLD);
   await folder.prepare('mine');
   await put(folder.staging, NEW);
-  const mend = failing('rename', /\.ready-ds-1$/, 'EIO');
+  const mend = failing(['rename'], /\.ready-ds-1$/, 'EIO');
   await t.rejects(folder.commit(), { code: 'EIO' });
   mend();
   await folder.discard();
@@ -127,7 +127,7 @@ t.test('old files that cannot be removed do not fail an installation; a later st
   await put(folder.final, OLD);
   await folder.prepare('mine');
   await put(folder.staging, NEW);
-  const mend = failing('rm', /\/deleting-ds-1-/, 'EBUSY');
+  const mend = failing(['rm', 'rmdir', 'unlink'], /\/deleting-ds-1-/, 'EBUSY');
   await folder.commit();
   await folder.discard();
   t.strictSame(await readTree(folder.final), NEW);
