@@ -15,6 +15,7 @@ import { silentLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { freePort } from '../support/ports.ts';
 import { DATASET_SQL, ETAG_SQL, FIRST_MODIFIED_MS, MODIFIED_SQL, OWNER_SQL } from './million-objects.ts';
+import { PEERS_INDEX } from './rows-statement.ts';
 
 export interface MillionDatasets extends AsyncDisposable {
   /** Of the cache database and its schema. */
@@ -29,8 +30,6 @@ export interface MillionDatasets extends AsyncDisposable {
 
 /** Indexes that a reconciler reads. */
 const READ = ['dataset_store_order_line', 'dataset_store_order_long', 'dataset_not_live'];
-/** For the sides that read columns in the order of the store's keys. */
-const PEERS_INDEX = `create index if not exists peers_order on dataset ((owner_id::text || '/' || dataset_id || '/') collate "C")`;
 const PASSWORD = 'longshore-bench';
 
 export async function millionDatasets(): Promise<MillionDatasets> {
