@@ -1,7 +1,7 @@
 // Removes a tree that scripts have written. They may leave folders that nobody can write (a copy of a read-only one);
 // these are made writable first, since their owner could do so too.
 
-import { chmod, lstat, opendir, readdir, rm, rmdir, unlink } from 'node:fs/promises';
+import { chmod, lstat, opendir, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Bits that listing and emptying a folder take. */
@@ -35,7 +35,7 @@ async function removed(path: string): Promise<boolean> {
 }
 
 async function removeFolder(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
+  for await (const entry of await opendir(folder)) {
     const path = join(folder, entry.name);
     await (entry.isDirectory() ? removeFolder(path) : unlink(path));
   }

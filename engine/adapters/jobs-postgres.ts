@@ -1,9 +1,9 @@
 // The job table on PostgreSQL. Claiming and completing are one round trip (job-exchange.ts); waking is here.
 //
 // A lane is woken by: a job enqueued for it or put back; a lease released anywhere, when its last claim left due jobs
-// behind (release-pace.ts says how often); the time at which its earliest delayed job falls due, as far as this process has seen it; and whenever
-// notifications may have been missed. What no process can notice in time, a claim by a slow poll of the lane finds:
-// jobs of a process that died, and delayed jobs of a process that died.
+// behind (release-pace.ts says how often); the time at which its earliest delayed job falls due, as far as this process
+// has seen it; and whenever notifications may have been missed. What no process can notice in time, a claim by a slow
+// poll of the lane finds: jobs of a process that died, and delayed jobs of a process that died.
 
 import { LANES, type LaneName, laneRank } from '../model/event.ts';
 import type { DatasetId } from '../model/ids.ts';

@@ -108,8 +108,8 @@ function barResult(row: BenchRow, bar: Bar, rounds: readonly Round[]): BarResult
   const value = middle(values);
   const unit = over ? `x ${bar.over}` : (bar.unit ?? row.unit);
   const bounds = [
-    ...(bar.atMost === undefined ? [] : [`<= ${bar.atMost} ${unit}`]),
-    ...(bar.atLeast === undefined ? [] : [`>= ${bar.atLeast} ${unit}`]),
+    ...(bar.atMost === undefined ? [] : [`<= ${rounded(bar.atMost)} ${unit}`]),
+    ...(bar.atLeast === undefined ? [] : [`>= ${rounded(bar.atLeast)} ${unit}`]),
   ];
   if (bounds.length === 0) throw new Error(`${row.id}: a bar of ${of} that bounds nothing`);
   return {
