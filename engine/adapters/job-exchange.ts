@@ -1,5 +1,5 @@
-// The database functions exchange_jobs, complete_jobs and claim_jobs (migration 12; 3, 4 and 11 say why) as the adapter calls
-// them: one statement each time, of no more than there is to do.
+// The database functions exchange_jobs, complete_jobs and claim_jobs (migrations 12 and 15; 3, 4 and 11 say why) as the adapter
+// calls them: one statement each time, of no more than there is to do.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
