@@ -62,12 +62,12 @@ async function setup(bounds: { readonly queueSize: number; readonly workerCount:
   await lane.start(new AbortController().signal);
   const finish = async (...ids: number[]): Promise<void> => {
     for (const id of ids) runs.get(id)?.();
-    await clock.advance(10);
+    await clock.advance(25);
   };
   const add = async (...ids: number[]): Promise<void> => {
     source.queue.push(...ids.map((id) => ({ id })));
     source.wake();
-    await clock.advance(10);
+    await clock.advance(25);
   };
   return { clock, source, metrics, lane, runs, begun, finish, add };
 }
