@@ -14,7 +14,8 @@ export interface Watched {
   listen(): void;
 }
 
-const LOOK_MS = 1;
+/** Each look wakes the main thread, which takes a core from a task for longer than the look lasts. */
+export const LOOK_MS = 10;
 
 export class AbortWatch {
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { AbortWatch } from '../../engine/abort-watch.ts';
+import { AbortWatch, LOOK_MS } from '../../engine/abort-watch.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 
 t.test('what is added is looked at once, and begins to listen at the look after it', async (t) => {
@@ -9,7 +9,7 @@ t.test('what is added is looked at once, and begins to listen at the look after 
   const add = (name: string): void =>
     watch.add({ look: () => void told.push(`look ${name}`), listen: () => void told.push(`listen ${name}`) });
   const toldNext = async (): Promise<readonly string[]> => {
-    await clock.advance(1);
+    await clock.advance(LOOK_MS);
     const now = told;
     told = [];
     return now;
@@ -40,6 +40,6 @@ t.test('one that is added by what is told hears of an abort as soon as others', 
       },
     });
   add('a', () => add('b'));
-  for (let n = 0; n < 4; n++) await clock.advance(1);
+  for (let n = 0; n < 4; n++) await clock.advance(LOOK_MS);
   t.same(told, ['look a', 'listen a', 'look b', 'listen b']);
 });
