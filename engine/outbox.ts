@@ -14,7 +14,7 @@ export interface OutboxOptions<Message> {
   readonly refused: (part: Message, error: unknown) => void;
 }
 
-const MANY = 4;
+export const MANY = 4;
 
 export class Outbox<Message> {
   readonly #port: MessagePort;

@@ -5,7 +5,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import { defect, messageOf } from './failure.ts';
-import { Outbox } from './outbox.ts';
+import { MANY, Outbox } from './outbox.ts';
 import {
   type FromThread,
   fromWire,
@@ -16,6 +16,7 @@ import {
   type ToThread,
   toWire,
 } from './thread-messages.ts';
+import { systemClock } from './time.ts';
 
 export type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
   readonly [K in keyof Tasks]: (
@@ -24,6 +25,9 @@ export type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
     signal: AbortSignal,
   ) => Promise<Tasks[K]['output']>;
 };
+
+/** Work for which it is worth to send some answers earlier. */
+const LONG_MS = 2;
 
 type Handler<Resources> = (input: unknown, resources: Resources, signal: AbortSignal) => Promise<unknown>;
 
@@ -51,7 +55,7 @@ class ThreadSession<Resources> {
   readonly #handlers: ReadonlyMap<string, Handler<Resources>>;
   readonly #resources: Resources;
   readonly #outbox: Outbox<FromThread>;
-  /** By the task's number, which the pool uses again and again: an array stays as small as the most that run at once. */
+  /** Of tasks that run or are about to, by the task's number, which the pool uses again and again: an array stays as small as the most that run at once. */
   readonly #running: (AbortController | undefined)[] = [];
 
   constructor(port: MessagePort, handlers: ReadonlyMap<string, Handler<Resources>>, resources: Resources) {
@@ -74,17 +78,29 @@ class ThreadSession<Resources> {
     this.#outbox.post({ kind: 'ready' });
   }
 
+  /**
+   * Tasks that compute run one after the other, and none is answered before the event is over. Of many that take long the
+   * first half is answered before the second begins: the pool sends others meanwhile, and the thread never waits for them.
+   */
   #runAll({ task, ids, inputs }: RunTasks): void {
     const handler = this.#handlers.get(task) ?? (() => Promise.reject(this.#noTask(task)));
-    for (let n = 0; n < ids.length; n++) void this.#run(ids[n] as number, handler, inputs[n]);
+    const runFrom = (from: number, to: number): void => {
+      for (let n = from; n < to; n++) void this.#run(ids[n] as number, handler, inputs[n]);
+    };
+    for (const id of ids) this.#running[id] = new AbortController();
+    const half = ids.length < 2 * MANY ? ids.length : ids.length >> 1;
+    const begun = systemClock.now();
+    runFrom(0, half);
+    if (half < ids.length && systemClock.now() - begun >= LONG_MS) setImmediate(() => runFrom(half, ids.length));
+    else runFrom(half, ids.length);
   }
 
   /** Never rejects. */
   async #run(id: number, handler: Handler<Resources>, input: unknown): Promise<void> {
-    const controller = new AbortController();
-    this.#running[id] = controller;
+    const signal = this.#running[id]?.signal as AbortSignal;
     try {
-      this.#done(id, await handler(input, this.#resources, controller.signal));
+      signal.throwIfAborted();
+      this.#done(id, await handler(input, this.#resources, signal));
     } catch (error) {
       this.#outbox.post({ kind: 'failed', id, failure: toWire(error) });
     }

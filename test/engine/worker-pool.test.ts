@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { LOOK_MS } from '../../engine/abort-watch.ts';
 import { aborted } from '../../engine/failure.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
@@ -159,6 +160,35 @@ t.test('a waiting task that is cancelled never begins', async (t) => {
   t.equal(begun[0], 0);
   const late = pool.run('echo', null, { signal: cancel.signal });
   await t.rejects(late, { message: 'changed my mind' });
+});
+
+t.test('of many tasks that compute, the first are answered before the last begin', async (t) => {
+  const { pool } = steady;
+  const shared = flags();
+  await pool.run('echo', null, { signal: never });
+  const run = (waits: boolean) => pool.run('compute', { shared, waits }, { signal: never });
+  const first = [run(false), run(false), run(false), run(false)];
+  const last = [run(true), run(true), run(true), run(true)];
+  t.strictSame(await Promise.all(first), [null, null, null, null]);
+  raise(shared, 1);
+  t.strictSame(await Promise.all(last), [null, null, null, null]);
+});
+
+t.test('a task that is cancelled while its thread computes others never begins', async (t) => {
+  const clock = new VirtualClock();
+  const { pool } = await setup(t, { clock });
+  const shared = flags();
+  const cancel = new AbortController();
+  await pool.run('echo', null, { signal: never });
+  const others = Array.from({ length: 7 }, () => pool.run('compute', { shared, waits: true }, { signal: never }));
+  const late = pool.run('compute', { shared, waits: true }, { signal: cancel.signal });
+  await reached(shared, 0, 1);
+  cancel.abort(aborted('changed my mind'));
+  await clock.advance(LOOK_MS);
+  raise(shared, 1);
+  await t.rejects(late, { kind: 'aborted', message: 'changed my mind' });
+  await Promise.all(others);
+  t.equal(shared[0], 7);
 });
 
 t.test('a task that does not heed its abort costs its thread; its neighbours are not blamed', async (t) => {
