@@ -2,6 +2,7 @@
 
 import type { FailureKind } from './failure.ts';
 import type { Metrics } from './metrics.ts';
+import type { Series } from './tallied-histogram.ts';
 
 export interface LaneSizes {
   /** Claimed jobs that wait in the mailbox. */
@@ -54,11 +55,20 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   // From zero, so that the first one shows as an increase.
   for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
   for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
+  // Made when first observed, and then kept: to look one up costs more than to observe.
+  let waits: Series | undefined;
+  let runs: Series | undefined;
   return {
-    started: (waitedMs) => wait.observe({ lane }, waitedMs / 1000),
+    started(waitedMs) {
+      waits ??= wait.series({ lane });
+      waits.observe(waitedMs / 1000);
+    },
     finished(outcome, ranMs) {
       const { kind, countTry, failure } = outcome;
-      if (ranMs !== undefined) run.observe({ lane }, ranMs / 1000);
+      if (ranMs !== undefined) {
+        runs ??= run.series({ lane });
+        runs.observe(ranMs / 1000);
+      }
       jobs.inc({ lane, outcome: kind });
       if (countTry !== undefined) retries.inc({ lane, cause: countTry ? 'failed' : 'waiting' });
       if (failure !== undefined) dead.inc({ lane, failure });
