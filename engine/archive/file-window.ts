@@ -29,17 +29,18 @@ export class FileWindow {
     const wanted = Math.min(length, this.size - position);
     if (wanted > WINDOW_BYTES) {
       const own = Buffer.allocUnsafe(wanted);
-      return own.subarray(0, this.#fill(own, position));
+      return own.subarray(0, this.fill(own, position));
     }
     if (position < this.#start || position + wanted > this.#start + this.#length) {
       this.#start = position;
-      this.#length = this.#fill(this.#buffer, position);
+      this.#length = this.fill(this.#buffer, position);
     }
     const from = position - this.#start;
     return this.#buffer.subarray(from, Math.min(from + wanted, this.#length));
   }
 
-  #fill(target: Buffer, position: number): number {
+  /** Reads to memory of the caller, as much as it takes: fewer bytes at the end of the file. */
+  fill(target: Buffer, position: number): number {
     let filled = 0;
     while (filled < target.length) {
       const count = readSync(this.#fd, target, filled, target.length - filled, position + filled);

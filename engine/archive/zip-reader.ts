@@ -10,7 +10,7 @@ import { detectArchive, MAGIC_BYTES } from './archive-kind.ts';
 import { EntryNames, quoteEntry } from './entry-path.ts';
 import { FILE_CHUNK_BYTES, fileChunks } from './file-chunks.ts';
 import { FileWindow } from './file-window.ts';
-import { inflatedAhead, inflateOptions, type MemberAhead } from './inflate-ahead.ts';
+import { inflatedAhead, inflateOptions, type MemberAhead, type ReadPacked } from './inflate-ahead.ts';
 import { InflateBudget } from './inflate-budget.ts';
 import { type ZipMember, zipMembers } from './zip-directory.ts';
 import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
@@ -35,9 +35,11 @@ export async function* readZip(file: string, options: ReadOptions, signal: Abort
   const budget = new InflateBudget(options.limits);
   const members = zipMembers(directory, budget, options.limits.maxEntries, signal);
   const archive: OpenArchive = { handle, window: new FileWindow(handle.fd), budget };
-  // Its own bytes: those of the window are used again.
-  const packed = (member: ZipMember): Buffer => Buffer.from(readPackedWhole(archive, member));
-  for await (const next of inflatedAhead(members, WHOLE_BYTES, packed))
+  const read: ReadPacked = (member, target) => {
+    const filled = archive.window.fill(target, findData(archive.window, member));
+    if (filled < target.length) throw lies(member, 'is cut off: the archive ends before it');
+  };
+  for await (const next of inflatedAhead(members, WHOLE_BYTES, read))
     yield { path: next.member.path, size: next.member.size, body: readBody(archive, next, signal) };
 }
 
