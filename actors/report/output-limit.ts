@@ -26,9 +26,9 @@ export async function growsBeyond(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  while (!signal.aborted) {
-    if ((await bytesIn(dir, except)) > maxBytes) return true;
+  for (;;) {
     await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+    if (signal.aborted) return false;
+    if ((await bytesIn(dir, except)) > maxBytes) return true;
   }
-  return false;
 }

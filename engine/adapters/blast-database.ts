@@ -66,6 +66,8 @@ class Walk {
   readonly #searchPath: readonly string[];
   readonly #extensions: Extensions;
   readonly #signal: AbortSignal;
+  /** Of all files in turn, as large as the largest of them needs: the databases of a small report are small. */
+  #buffer: Buffer = Buffer.alloc(0);
 
   constructor(searchPath: readonly string[], extensions: Extensions, signal: AbortSignal) {
     this.#searchPath = searchPath;
@@ -115,12 +117,14 @@ class Walk {
     await using handle = await open(file);
     const { size } = await handle.stat();
     this.#label(kind, file, size);
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    const wanted = Math.min(CHUNK_BYTES, size);
+    if (this.#buffer.length < wanted) this.#buffer = Buffer.allocUnsafe(wanted);
+    const buffer = this.#buffer;
     for (let at = 0; at < size; ) {
       this.#signal.throwIfAborted();
       if (at >= sample && at < size - sample) at = size - sample;
       const until = at < sample ? Math.min(size, sample) : size;
-      const { bytesRead } = await handle.read(buffer, 0, Math.min(CHUNK_BYTES, until - at), at);
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, until - at), at);
       if (bytesRead === 0) throw transient(`${file} became shorter while it was read`);
       this.#hash.update(buffer.subarray(0, bytesRead));
       at += bytesRead;

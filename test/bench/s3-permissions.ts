@@ -7,7 +7,7 @@ import { type ManyEndUsers, manyEndUsers } from './many-end-users.ts';
 import { openedOnce } from './opened-once.ts';
 import type { Bar, BenchRow, Round } from './row.ts';
 
-const CALLS = 1_500;
+const CALLS = 4_500;
 const AT_ONCE = 10;
 /** Has nine requests, and no datasets of their own. */
 const USER = FIRST_USER + 50_000;
