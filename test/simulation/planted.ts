@@ -4,8 +4,8 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 223,
-  'dropped-event': 831,
-  'double-install': 15,
+  'lost-ack': 625,
+  'dropped-event': 29,
+  'double-install': 6,
   unfenced: 16,
 };
