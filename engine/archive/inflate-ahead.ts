@@ -14,7 +14,7 @@ export interface MemberAhead {
 }
 
 /** Smaller ones are inflated when their turn comes: not worth the way to another thread. */
-const INLINE_BYTES = 32 * 1024;
+export const INLINE_BYTES = 32 * 1024;
 /** Unpacked, of the entry that is read and of those ahead of it. */
 const AHEAD_BYTES = 12 * 1024 * 1024;
 /** A directory is read ahead no further than this. */

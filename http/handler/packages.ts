@@ -5,8 +5,7 @@
 import type { ArchiveLimits, ArchiveSource, ReadOptions } from '../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
-import { unpackTo } from '../../engine/archive/unpack.ts';
-import { readZip } from '../../engine/archive/zip-reader.ts';
+import { unpackTo, unpackZip } from '../../engine/archive/unpack.ts';
 import { rejected } from '../../engine/failure.ts';
 import type { PackedFile } from '../plugin-host/archives.ts';
 import type { PackageKind } from './upload-body.ts';
@@ -40,8 +39,8 @@ export interface Packages {
 export const packagesHere: Packages = {
   async unpack({ file, kind, dir, limits }, signal) {
     const options: ReadOptions = { limits, inspect: refuseOutput };
-    const entries = kind === 'zip' ? readZip(file, options, signal) : readTarGz(file, options, signal);
-    return (await unpackTo(dir, entries, signal)).length;
+    if (kind === 'zip') return (await unpackZip(dir, file, options, signal)).length;
+    return (await unpackTo(dir, readTarGz(file, options, signal), signal)).length;
   },
   async pack({ target, files }, signal) {
     return (await writeTarGz(target, sources(files), { level: LEVEL }, signal)).bytes;

@@ -2,8 +2,7 @@
 // implementation that runs it in worker threads. Arguments and results are plain values.
 
 import type { ArchiveLimits, ArchiveSource } from '../../engine/archive/archive-entry.ts';
-import { unpackTo } from '../../engine/archive/unpack.ts';
-import { readZip } from '../../engine/archive/zip-reader.ts';
+import { unpackZip } from '../../engine/archive/unpack.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 
@@ -29,7 +28,7 @@ export interface Archives {
 
 /** The work itself, in the thread that calls it. */
 export const archivesHere: Archives = {
-  unpack: (zip, dir, limits, signal) => unpackTo(dir, readZip(zip, { limits }, signal), signal),
+  unpack: (zip, dir, limits, signal) => unpackZip(dir, zip, { limits }, signal),
   zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),
 };
 

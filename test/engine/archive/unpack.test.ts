@@ -1,12 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { ArchiveEntry } from '../../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
-import { unpackTo } from '../../../engine/archive/unpack.ts';
+import { unpackTo, unpackZip } from '../../../engine/archive/unpack.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
+import { writeZip } from '../../../engine/archive/zip-writer.ts';
 import { rawTarGz, rawZip } from '../../fixtures/archives.ts';
 
 const signal = new AbortController().signal;
@@ -98,6 +102,70 @@ t.test('stops with the reason of its signal', async (t) => {
   })();
   await t.rejects(unpackTo(dir, one, stop.signal), new Error('enough'));
 });
+
+t.test('a zip is unpacked as it is entry by entry, in its order', async (t) => {
+  const dir = await tempDir(t);
+  const zip = join(dir, 'a.zip');
+  const content = fc.record({ size: fc.oneof(fc.nat(300), fc.nat(1_500_000)), random: fc.boolean() });
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(content, { minLength: 1, maxLength: 20 }),
+      fc.constantFrom(0, 6),
+      async (files, level) => {
+        const sources = files.map(({ size, random }, n) => ({
+          ...{ path: `${n % 3}/${n}`, size },
+          body: random ? randomBytes(size) : Buffer.alloc(size, `${n} of ${size}, `),
+        }));
+        await writeZip(zip, sources, { level }, signal);
+        const [together, oneByOne] = [join(dir, `a${++run}`), join(dir, `b${run}`)];
+        for (const target of [together, oneByOne]) await mkdir(target);
+        const found = await unpackZip(together, zip, { limits }, signal);
+        if (!isDeepStrictEqual(found, await unpackTo(oneByOne, readZip(zip, { limits }, signal), signal)))
+          throw new Error('other files, or in another order');
+        for (const { path, body } of sources)
+          for (const target of [together, oneByOne])
+            if (!(await readFile(join(target, path))).equals(body)) throw new Error(`${path} in ${target}`);
+        for (const target of [together, oneByOne]) await rm(target, { recursive: true });
+      },
+    ),
+    { numRuns: 15 },
+  );
+  t.pass();
+});
+
+t.test('of a zip with a damaged entry nothing is still written, and nothing is open, when it fails', async (t) => {
+  const dir = await tempDir(t);
+  const zip = join(dir, 'a.zip');
+  const big = Array.from({ length: 9 }, (_, n) => ({ name: `${n}`, content: Buffer.alloc(2_000_000, `${n} `) }));
+  const open = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+  const before = await open();
+  await writeFile(zip, rawZip(big.map((entry, n) => (n === 3 ? { ...entry, crc: 1 } : entry))));
+  await t.rejects(unpackZip(dir, zip, { limits }, signal), { kind: 'rejected', message: /entry '3' is damaged/ });
+  t.equal(await open(), before);
+  const left = await sizes(dir);
+  await new Promise(setImmediate);
+  t.strictSame(await sizes(dir), left);
+});
+
+t.test('a zip is unpacked until its signal aborts', async (t) => {
+  const dir = await tempDir(t);
+  const zip = join(dir, 'a.zip');
+  await writeFile(zip, rawZip([1, 2, 3].map((n) => ({ name: `${n}`, content: Buffer.alloc(5_000_000, `${n} `) }))));
+  const stop = new AbortController();
+  const unpacking = unpackZip(
+    dir,
+    zip,
+    { limits, inspect: () => setImmediate(() => stop.abort(new Error('enough'))) },
+    stop.signal,
+  );
+  await t.rejects(unpacking, new Error('enough'));
+});
+
+async function sizes(dir: string): Promise<readonly number[]> {
+  const names = await readdir(dir);
+  return Promise.all(names.map(async (name) => (await stat(join(dir, name))).size));
+}
 
 async function* entries(files: Readonly<Record<string, string>>): AsyncGenerator<ArchiveEntry> {
   for (const [path, text] of Object.entries(files))
