@@ -14,6 +14,7 @@ import {
 } from '../../engine/model/object-key.ts';
 import type { DatasetColumns, DatasetPage } from '../../engine/ports/dataset-index.ts';
 import type { ObjectColumns, ObjectPage } from '../../engine/ports/object-store.ts';
+import { sameBytes, viewOf } from '../../engine/same-bytes.ts';
 import { DatasetGrouping } from '../dataset/stored-dataset.ts';
 import type { MergedDataset } from './merge-in-store-order.ts';
 
@@ -26,19 +27,24 @@ export interface InStepPlace {
 
 /** What is kept of each name of ours: its bytes, and a bit of its own. */
 interface Name {
-  readonly bytes: Uint8Array;
+  readonly bytes: DataView;
   readonly bit: number;
 }
 
-const OBJECTS: readonly Name[] = DATASET_OBJECTS.map((name, place) => ({ bytes: Buffer.from(name), bit: 1 << place }));
+const OBJECTS: readonly Name[] = DATASET_OBJECTS.map((name, place) => ({
+  bytes: viewOf(Buffer.from(name)),
+  bit: 1 << place,
+}));
 /** Only of raw files it matters whether there are any; those of the other folders are compared by install targets. */
 const FOLDERS: readonly Name[] = FILE_FOLDERS.map((name) => ({
-  bytes: Buffer.from(`${name}/`),
+  bytes: viewOf(Buffer.from(`${name}/`)),
   bit: name === 'raw' ? 1 << DATASET_OBJECTS.length : 0,
 }));
 const bitOf = (name: DatasetObject): number => 1 << DATASET_OBJECTS.indexOf(name);
 const [META, DATA] = [bitOf('vdi-meta.json'), bitOf('install-ready.zip')];
 const [NONE, SLASH] = [-1, 47];
+/** Bytes that two keys next to each other are compared by first. */
+const ALIKE = 16;
 /** Shapes that are remembered. */
 const SHAPES = 1_000;
 
@@ -47,8 +53,12 @@ export class InStep {
   readonly #shapes = new Map<string, boolean>();
   /** The shape seen last, as most are the same. */
   #bits = NONE;
-  #rest: Uint8Array = new Uint8Array();
+  #rest = viewOf(new Uint8Array());
   #verdict = false;
+  /** The page compared last, and memory for columns of the next. */
+  #page: DatasetPage | undefined;
+  #columns: DatasetColumns | undefined;
+  #spare: DatasetColumns | undefined;
 
   /** @param isInStep told from the shape of a dataset whose versions are the same in store and cache */
   constructor(isInStep: (one: MergedDataset) => boolean) {
@@ -58,7 +68,7 @@ export class InStep {
   /** Where the first dataset lies that is not passed over; `from` itself when that is the first one. */
   passOver(objects: ObjectPage, datasets: DatasetPage, from: InStepPlace): InStepPlace {
     const { columns: stored } = objects;
-    const { columns: known } = datasets;
+    const known = stored && this.#columnsOf(datasets);
     let { object, row } = from;
     if (!stored || !known) return from;
     const group = new Group(stored, known);
@@ -75,6 +85,14 @@ export class InStep {
     return { object, row };
   }
 
+  #columnsOf(page: DatasetPage): DatasetColumns | undefined {
+    if (page === this.#page) return this.#columns;
+    this.#page = page;
+    this.#columns = page.columns?.(this.#spare);
+    this.#spare = this.#columns ?? this.#spare;
+    return this.#columns;
+  }
+
   #isShapeInStep(
     objects: ObjectPage,
     datasets: DatasetPage,
@@ -84,11 +102,13 @@ export class InStep {
   ): boolean {
     const from = known.places[at.row * 8 + 7] as number;
     const to = known.ends[at.row] as number;
-    if (group.bits === this.#bits && to - from === this.#rest.length && isAt(known.bytes, from, this.#rest))
-      return this.#verdict;
-    this.#rest = known.bytes.slice(from, to);
+    const isLast = group.bits === this.#bits && to - from === this.#rest.byteLength;
+    if (isLast && sameBytes(group.line, from, this.#rest, 0, to - from)) return this.#verdict;
+    // A copy: the columns of the next page come to lie where these do.
+    const rest = Buffer.from(known.bytes.subarray(from, to));
+    this.#rest = viewOf(rest);
     this.#bits = group.bits;
-    const shape = `${group.bits} ${Buffer.from(this.#rest).toString('utf8')}`;
+    const shape = `${group.bits} ${rest.toString('utf8')}`;
     const verdict = this.#shapes.get(shape) ?? this.#isInStep(mergedAt(objects, datasets, at, group.end));
     if (this.#shapes.size >= SHAPES) this.#shapes.clear();
     this.#shapes.set(shape, verdict);
@@ -101,6 +121,9 @@ export class InStep {
 class Group {
   readonly #stored: ObjectColumns;
   readonly #known: DatasetColumns;
+  readonly #key: DataView;
+  /** The bytes of the rows. */
+  readonly line: DataView;
   /** Bytes of `{owner}/{dataset}/`. */
   #prefix = 0;
   /** First object of the one before. */
@@ -113,6 +136,8 @@ class Group {
   constructor(stored: ObjectColumns, known: DatasetColumns) {
     this.#stored = stored;
     this.#known = known;
+    this.#key = viewOf(stored.bytes);
+    this.line = viewOf(known.bytes);
   }
 
   /** Where the next dataset begins; NONE when this one is not the row's, or not in the version that the row says. */
@@ -138,7 +163,9 @@ class Group {
   isAfterLast(object: number): boolean {
     const { bytes, places } = this.#stored;
     const [a, b] = [places[this.last * 4] as number, places[object * 4] as number];
-    for (let n = 0; n < this.#prefix; n++) {
+    // Most begin alike.
+    let n = this.#prefix > ALIKE && sameBytes(this.#key, a, this.#key, b, ALIKE) ? ALIKE : 0;
+    for (; n < this.#prefix; n++) {
       const [before, after] = [bytes[a + n] as number, bytes[b + n] as number];
       if (before !== after) return before < after;
     }
@@ -146,59 +173,58 @@ class Group {
   }
 
   #isRows(object: number, row: number): boolean {
-    const { bytes, places } = this.#stored;
-    const { bytes: line, places: fields } = this.#known;
+    const { places } = this.#stored;
+    const { places: fields } = this.#known;
     const key = places[object * 4] as number;
     const owner = fields[row * 8] as number;
     const ownerEnd = fields[row * 8 + 1] as number;
     const datasetEnd = fields[row * 8 + 2] as number;
     this.#prefix = datasetEnd - owner + 1;
     if ((places[object * 4 + 1] as number) - key < this.#prefix) return false;
-    for (let at = owner; at <= datasetEnd; at++) {
-      const letter = at === ownerEnd || at === datasetEnd ? SLASH : line[at];
-      if (bytes[key + at - owner] !== letter) return false;
-    }
-    return true;
+    const slash = key + ownerEnd - owner;
+    return (
+      this.#key.getUint8(slash) === SLASH &&
+      this.#key.getUint8(key + this.#prefix - 1) === SLASH &&
+      sameBytes(this.#key, slash + 1, this.line, ownerEnd + 1, datasetEnd - ownerEnd - 1) &&
+      sameBytes(this.#key, key, this.line, owner, ownerEnd - owner)
+    );
   }
 
-  /** From the end, where keys of different datasets differ. */
   #isSameDataset(first: number, object: number): boolean {
-    const { bytes, places } = this.#stored;
+    const { places } = this.#stored;
     const [a, b] = [places[first * 4] as number, places[object * 4] as number];
     if ((places[object * 4 + 1] as number) - b < this.#prefix) return false;
-    for (let n = this.#prefix - 1; n >= 0; n--) if (bytes[a + n] !== bytes[b + n]) return false;
+    // From the end, where keys of different datasets differ.
+    for (let n = this.#prefix - 1; n >= 0; n--)
+      if (this.#key.getUint8(a + n) !== this.#key.getUint8(b + n)) return false;
     return true;
   }
 
   /** The bit of a name; NONE for what is not known, or known to matter otherwise. */
   #nameAt(object: number): number {
-    const { bytes, places } = this.#stored;
+    const { places } = this.#stored;
     const from = (places[object * 4] as number) + this.#prefix;
     const to = places[object * 4 + 1] as number;
-    for (const { bytes: name, bit } of OBJECTS) if (name.length === to - from && isAt(bytes, from, name)) return bit;
-    for (const { bytes: folder, bit } of FOLDERS) {
-      if (from + folder.length >= to || !isAt(bytes, from, folder)) continue;
-      for (let at = from + folder.length; at < to; at++) if (bytes[at] === SLASH) return NONE;
+    const [key, length] = [this.#key, to - from];
+    for (const { bytes, bit } of OBJECTS)
+      if (bytes.byteLength === length && sameBytes(key, from, bytes, 0, length)) return bit;
+    for (const { bytes, bit } of FOLDERS) {
+      const { byteLength } = bytes;
+      if (byteLength >= length || !sameBytes(key, from, bytes, 0, byteLength)) continue;
+      for (let at = from + byteLength; at < to; at++) if (key.getUint8(at) === SLASH) return NONE;
       return bit;
     }
     return NONE;
   }
 
   #isVersion(object: number, place: number, ms: number): boolean {
-    const { bytes, places, modifiedMs } = this.#stored;
-    const { bytes: line, places: fields } = this.#known;
+    const { places, modifiedMs } = this.#stored;
+    const { places: fields } = this.#known;
     if (modifiedMs[object] !== ms) return false;
     const [from, to] = [places[object * 4 + 2] as number, places[object * 4 + 3] as number];
-    const etag = fields[place] as number;
-    if ((fields[place + 1] as number) - etag !== to - from) return false;
-    for (let n = 0; n < to - from; n++) if (bytes[from + n] !== line[etag + n]) return false;
-    return true;
+    const [etag, end] = [fields[place] as number, fields[place + 1] as number];
+    return end - etag === to - from && sameBytes(this.#key, from, this.line, etag, to - from);
   }
-}
-
-function isAt(bytes: Uint8Array, at: number, what: Uint8Array): boolean {
-  for (let n = 0; n < what.length; n++) if (bytes[at + n] !== what[n]) return false;
-  return true;
 }
 
 /** The dataset as the decision wants it. */

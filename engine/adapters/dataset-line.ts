@@ -17,7 +17,6 @@ type Shared = Pick<IndexedDataset, 'state' | 'type' | 'installTargets' | 'upload
 export class DatasetLines implements DatasetPage {
   readonly length: number;
   readonly #lines: string;
-  #columns: { readonly made: DatasetColumns | undefined } | undefined;
   /** A line and where it begins. */
   #place = 0;
   #start = 0;
@@ -32,10 +31,9 @@ export class DatasetLines implements DatasetPage {
     this.length = length;
   }
 
-  /** Undefined where lines are not plain enough; made when asked for. */
-  get columns(): DatasetColumns | undefined {
-    this.#columns ??= { made: datasetColumns(this.#lines, this.length) };
-    return this.#columns.made;
+  /** Undefined where lines are not plain enough. */
+  columns(spare?: DatasetColumns): DatasetColumns | undefined {
+    return datasetColumns(this.#lines, this.length, spare);
   }
 
   /** The last one costs no more than itself, others the way from the one asked for before. */

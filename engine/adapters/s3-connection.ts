@@ -9,6 +9,7 @@ import { Client } from 'minio';
 import { type Clock, systemClock } from '../time.ts';
 import { Exchange, S3_TIMES, type S3Times, s3Transport } from './s3-exchange.ts';
 import { s3Fault } from './s3-fault.ts';
+import { S3Signature } from './s3-signature.ts';
 
 /** Plain data: it goes to threads. */
 export interface S3Options {
@@ -56,12 +57,16 @@ export class S3Connection implements Disposable {
   readonly #where: string;
   readonly #agent: Agent;
   readonly #client: Client;
+  readonly #secretKey: string;
+  /** Of requests to the bucket that have nothing but a query. */
+  #queries: S3Signature | undefined;
 
   constructor(options: S3Options, { clock = systemClock, times = S3_TIMES }: S3Parts = {}) {
     const { host, port, bucket, tls, region, pathStyle, accessKey, secretKey } = options;
     this.bucket = bucket;
     this.clock = clock;
     this.times = times;
+    this.#secretKey = secretKey;
     this.#where = `object store ${host}:${port}, bucket ${bucket}`;
     const kept = { keepAlive: true, timeout: KEPT_MS, scheduling: 'lifo' } as const;
     this.#agent = tls ? new TlsAgent({ ...kept, minVersion: 'TLSv1.2', ...tls }) : new Agent(kept);
@@ -128,10 +133,27 @@ export class S3Connection implements Disposable {
     );
   }
 
+  /**
+   * Asks the bucket something; the answer's body is the caller's to read. The client composes the first question, and any
+   * that gets another answer than 200 once more: what that means, it tells.
+   */
+  async query(exchange: Exchange, client: Client, query: string): Promise<IncomingMessage> {
+    if (this.#queries) {
+      const response = await exchange.ask(this.#queries.options(query, new Date(this.clock.now())));
+      if (response.statusCode === 200) return response;
+      response.on('error', ignore).destroy();
+    }
+    const response = await this.send(exchange, client, { method: 'GET', query, answers: [200] });
+    this.#queries ??= exchange.asked && S3Signature.like(exchange.asked, this.#secretKey);
+    return response;
+  }
+
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }
 }
+
+const ignore = (): void => {};
 
 /** The body of an answer that is small by nature, as text. */
 export const textOf = async (response: IncomingMessage): Promise<string> => (await bytesOf(response)).toString('utf8');

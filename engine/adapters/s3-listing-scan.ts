@@ -5,29 +5,33 @@
 // stores write.
 
 import type { ObjectColumns, ObjectInfo, ObjectPage } from '../ports/object-store.ts';
+import { firstOfTwo, sameBytes, viewOf } from '../same-bytes.ts';
+import { PageRoom } from './s3-page-room.ts';
 
-const ENTRY = Buffer.from('<Contents><Key>');
-const AFTER_KEY = Buffer.from('</Key><LastModified>');
-const AFTER_TIME = Buffer.from('Z</LastModified><ETag>');
-const AFTER_ETAG = Buffer.from('</ETag><Size>');
-const AFTER_SIZE = Buffer.from('</Size>');
-const CONTENTS = Buffer.from('<Contents>');
-const END = Buffer.from('</Contents>');
-const [QUOT, NUMBERED, BARE] = [Buffer.from('&quot;'), Buffer.from('&#34;'), Buffer.from('"')];
+const bytesOf = (text: string): DataView => viewOf(Buffer.from(text));
+const ENTRY = bytesOf('<Contents><Key>');
+const AFTER_KEY = bytesOf('</Key><LastModified>');
+const AFTER_TIME = bytesOf('Z</LastModified><ETag>');
+const AFTER_ETAG = bytesOf('</ETag><Size>');
+const AFTER_SIZE = bytesOf('</Size>');
+const CONTENTS = bytesOf('<Contents>');
+const END = '</Contents>';
+const [QUOT, NUMBERED, BARE] = [bytesOf('&quot;'), bytesOf('&#34;'), bytesOf('"')];
 /** `2026-01-02T03:04:05`: what comes after is no part of a whole second. */
 const SECONDS_LENGTH = 19;
 /** `2026-01-02T` */
 const DAY_LENGTH = 11;
 const DAY_MS = 86_400_000;
 const NONE = -1;
-const [AMPERSAND, DOT, ZERO, COLON, LESS] = [38, 46, 48, 58, 60];
-/** Of a page, to begin with. */
-const OBJECTS = 1_000;
+const TEXTS_ALONE = 16;
+const [QUOTE, AMPERSAND, DOT, ZERO, COLON, LESS] = [34, 38, 46, 48, 58, 60];
 
 /** Objects of a page, each made only when it is read. */
 export class ScannedObjects implements ObjectPage {
   readonly columns: ObjectColumns;
   readonly #sizes: Float64Array;
+  /** Texts made of the bytes so far. */
+  #texts = 0;
   #text: string | undefined;
 
   constructor(columns: ObjectColumns, sizes: Float64Array) {
@@ -61,6 +65,8 @@ export class ScannedObjects implements ObjectPage {
 
   #slice(from: number, to: number): string {
     const bytes = this.columns.bytes as Buffer;
+    // The text of the whole page pays only for whoever reads more of it than its first and last objects.
+    if (this.#texts++ < TEXTS_ALONE) return bytes.toString('utf8', from, to);
     this.#text ??= bytes.toString('utf8');
     // As many letters as bytes: the places are the same in both.
     return this.#text.length === bytes.length ? this.#text.slice(from, to) : bytes.toString('utf8', from, to);
@@ -70,117 +76,108 @@ export class ScannedObjects implements ObjectPage {
 /**
  * Undefined when anything is not as expected.
  * @param xml of a page whose keys are what they look like: nothing in it is percent-encoded, neither is a space `+`
+ * @param room for the columns, as long as no other page is scanned into it
  */
-export function scanListing(xml: Buffer): ScannedObjects | undefined {
-  const found = new Found();
-  const days = new Days();
-  const gap = new Gap();
-  for (let at = xml.indexOf(CONTENTS); at !== NONE; at = gap.next(xml, at)) {
-    if (!isAt(xml, at, ENTRY)) return undefined;
-    const keyFrom = at + ENTRY.length;
-    const keyTo = plainEnd(xml, keyFrom);
-    if (!isAt(xml, keyTo, AFTER_KEY)) return undefined;
-    const timeFrom = keyTo + AFTER_KEY.length;
-    const modifiedMs = days.timeAt(xml, timeFrom);
+export function scanListing(xml: Buffer, room: PageRoom = new PageRoom()): ScannedObjects | undefined {
+  const found = new Found(room);
+  const bytes = viewOf(xml);
+  const days = new Days(xml, bytes);
+  const gap = new Gap(xml, bytes);
+  for (let at = xml.indexOf('<Contents>'); at !== NONE; at = gap.next(at)) {
+    if (!isAt(bytes, at, ENTRY)) return undefined;
+    const keyFrom = at + ENTRY.byteLength;
+    // An entity is no plain text, and ends it too.
+    const keyTo = firstOfTwo(bytes, keyFrom, LESS, AMPERSAND);
+    if (!isAt(bytes, keyTo, AFTER_KEY)) return undefined;
+    const timeFrom = keyTo + AFTER_KEY.byteLength;
+    const modifiedMs = days.timeAt(timeFrom);
     const timeTo = endOfFraction(xml, timeFrom + SECONDS_LENGTH);
-    if (Number.isNaN(modifiedMs) || !isAt(xml, timeTo, AFTER_TIME)) return undefined;
-    const quoteFrom = timeTo + AFTER_TIME.length;
-    const quote = quoteAt(xml, quoteFrom);
+    if (Number.isNaN(modifiedMs) || !isAt(bytes, timeTo, AFTER_TIME)) return undefined;
+    const quoteFrom = timeTo + AFTER_TIME.byteLength;
+    const quote = quoteAt(bytes, quoteFrom);
     if (!quote) return undefined;
-    const etagFrom = quoteFrom + quote.length;
+    const etagFrom = quoteFrom + quote.byteLength;
     // Its own quotes are the only entities in it.
-    const etagTo = endBefore(xml, etagFrom, quote[0] as number);
-    const tag = etagTo + quote.length;
-    if (!isAt(xml, etagTo, quote) || !isAt(xml, tag, AFTER_ETAG)) return undefined;
-    const sizeFrom = tag + AFTER_ETAG.length;
+    const etagTo = quote === BARE ? endOfBare(xml, etagFrom) : firstOfTwo(bytes, etagFrom, LESS, AMPERSAND);
+    const tag = etagTo + quote.byteLength;
+    if (!isAt(bytes, etagTo, quote) || !isAt(bytes, tag, AFTER_ETAG)) return undefined;
+    const sizeFrom = tag + AFTER_ETAG.byteLength;
     const sizeTo = endOfDigits(xml, sizeFrom);
-    if (sizeTo === sizeFrom || sizeTo - sizeFrom > 15 || !isAt(xml, sizeTo, AFTER_SIZE)) return undefined;
+    if (sizeTo === sizeFrom || sizeTo - sizeFrom > 15 || !isAt(bytes, sizeTo, AFTER_SIZE)) return undefined;
     found.add(keyFrom, keyTo, etagFrom, etagTo, modifiedMs, numberAt(xml, sizeFrom, sizeTo));
-    at = sizeTo + AFTER_SIZE.length;
-    if (!gap.endsEntry(xml, at)) return undefined;
+    at = sizeTo + AFTER_SIZE.byteLength;
+    if (!gap.endsEntry(at)) return undefined;
   }
   return found.page(xml);
 }
 
 class Found {
+  readonly #room: PageRoom;
   #length = 0;
-  #places = new Int32Array(4 * OBJECTS);
-  #modifiedMs = new Float64Array(OBJECTS);
-  #sizes = new Float64Array(OBJECTS);
+
+  constructor(room: PageRoom) {
+    this.#room = room;
+  }
 
   add(keyFrom: number, keyTo: number, etagFrom: number, etagTo: number, modifiedMs: number, size: number): void {
-    if (this.#length === this.#sizes.length) this.#grow();
+    const room = this.#room;
+    if (this.#length === room.sizes.length) room.grow();
     const at = this.#length * 4;
-    this.#places[at] = keyFrom;
-    this.#places[at + 1] = keyTo;
-    this.#places[at + 2] = etagFrom;
-    this.#places[at + 3] = etagTo;
-    this.#modifiedMs[this.#length] = modifiedMs;
-    this.#sizes[this.#length++] = size;
+    room.places[at] = keyFrom;
+    room.places[at + 1] = keyTo;
+    room.places[at + 2] = etagFrom;
+    room.places[at + 3] = etagTo;
+    room.modifiedMs[this.#length] = modifiedMs;
+    room.sizes[this.#length++] = size;
   }
 
   page(bytes: Buffer): ScannedObjects {
-    const [length, places, modifiedMs] = [this.#length, this.#places, this.#modifiedMs];
-    return new ScannedObjects({ bytes, length, places, modifiedMs }, this.#sizes);
-  }
-
-  #grow(): void {
-    const [places, modifiedMs, sizes] = [this.#places, this.#modifiedMs, this.#sizes];
-    this.#places = new Int32Array(2 * places.length);
-    this.#places.set(places);
-    this.#modifiedMs = new Float64Array(2 * modifiedMs.length);
-    this.#modifiedMs.set(modifiedMs);
-    this.#sizes = new Float64Array(2 * sizes.length);
-    this.#sizes.set(sizes);
+    const { places, modifiedMs, sizes } = this.#room;
+    return new ScannedObjects({ bytes, length: this.#length, places, modifiedMs }, sizes);
   }
 }
 
 /** From an object's size to where the next one begins: as a rule the same bytes after each. */
 class Gap {
-  #usual: Uint8Array = new Uint8Array();
+  readonly #xml: Buffer;
+  readonly #bytes: DataView;
+  /** Where the usual one lies. */
   #from = 0;
+  #length = 0;
 
-  /** Whether the entry whose size ends at `from` has an end. */
-  endsEntry(xml: Buffer, from: number): boolean {
-    this.#from = from;
-    return this.#isUsual(xml) || xml.indexOf(END, from) !== NONE;
+  constructor(xml: Buffer, bytes: DataView) {
+    this.#xml = xml;
+    this.#bytes = bytes;
   }
 
-  /** The next entry; NONE when there is none. */
-  next(xml: Buffer, from: number): number {
-    if (!this.#isUsual(xml)) this.#usual = xml.subarray(from, xml.indexOf(END, from) + END.length);
-    const end = from + this.#usual.length;
-    return isAt(xml, end, CONTENTS) ? end : xml.indexOf(CONTENTS, end);
+  /** Whether the entry whose size ends at `at` has an end. */
+  endsEntry(at: number): boolean {
+    if (this.#length > 0 && sameBytes(this.#bytes, at, this.#bytes, this.#from, this.#length)) return true;
+    const end = this.#xml.indexOf(END, at);
+    this.#from = at;
+    this.#length = end - at + END.length;
+    return end !== NONE;
   }
 
-  #isUsual(xml: Buffer): boolean {
-    return this.#usual.length > 0 && isAt(xml, this.#from, this.#usual);
+  /** The entry after that of which {@link endsEntry} told with the same place; NONE when there is none. */
+  next(at: number): number {
+    const end = at + this.#length;
+    return isAt(this.#bytes, end, CONTENTS) ? end : this.#xml.indexOf('<Contents>', end);
   }
 }
 
-function isAt(xml: Uint8Array, at: number, what: Uint8Array): boolean {
-  for (let n = 0; n < what.length; n++) if (xml[at + n] !== what[n]) return false;
-  return true;
-}
+const isAt = (xml: DataView, at: number, what: DataView): boolean => sameBytes(xml, at, what, 0, what.byteLength);
 
 /** How the etag that begins here is quoted. */
-function quoteAt(xml: Uint8Array, at: number): Uint8Array | undefined {
+function quoteAt(xml: DataView, at: number): DataView | undefined {
   if (isAt(xml, at, QUOT)) return QUOT;
   if (isAt(xml, at, BARE)) return BARE;
   return isAt(xml, at, NUMBERED) ? NUMBERED : undefined;
 }
 
-/** Where the tag begins that ends a text; an entity is no plain text, and ends it too. */
-function plainEnd(xml: Uint8Array, from: number): number {
+function endOfBare(xml: Uint8Array, from: number): number {
   let at = from;
-  for (let byte = xml[at]; byte !== undefined && byte !== LESS && byte !== AMPERSAND; byte = xml[at]) at++;
-  return at;
-}
-
-/** As {@link plainEnd}, of what is quoted. */
-function endBefore(xml: Uint8Array, from: number, quote: number): number {
-  let at = from;
-  for (let byte = xml[at]; byte !== undefined && byte !== quote && byte !== LESS && byte !== AMPERSAND; byte = xml[at])
+  for (let byte = xml[at]; byte !== undefined && byte !== QUOTE && byte !== LESS && byte !== AMPERSAND; byte = xml[at])
     at++;
   return at;
 }
@@ -206,13 +203,22 @@ function numberAt(xml: Uint8Array, from: number, to: number): number {
 
 /** Reads times of one form; most of a page's days are the same. */
 class Days {
-  #day: Uint8Array = new Uint8Array();
+  readonly #xml: Buffer;
+  readonly #bytes: DataView;
+  /** Where the day lies that was read last. */
+  #day = NONE;
   #dayMs = Number.NaN;
 
+  constructor(xml: Buffer, bytes: DataView) {
+    this.#xml = xml;
+    this.#bytes = bytes;
+  }
+
   /** Ms since 1970 of `YYYY-MM-DDThh:mm:ss`; NaN for any other text. */
-  timeAt(xml: Buffer, at: number): number {
-    if (this.#day.length === 0 || !isAt(xml, at, this.#day)) {
-      this.#day = xml.subarray(at, at + DAY_LENGTH);
+  timeAt(at: number): number {
+    const xml = this.#xml;
+    if (this.#day === NONE || !sameBytes(this.#bytes, at, this.#bytes, this.#day, DAY_LENGTH)) {
+      this.#day = at;
       const day = xml.toString('latin1', at, at + DAY_LENGTH);
       this.#dayMs = /^\d{4}-\d\d-\d\dT$/.test(day) ? Date.parse(`${day}00:00:00Z`) : Number.NaN;
     }

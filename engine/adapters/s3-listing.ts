@@ -5,6 +5,7 @@
 import { transient } from '../failure.ts';
 import type { ObjectInfo, ObjectPage } from '../ports/object-store.ts';
 import { scanListing } from './s3-listing-scan.ts';
+import type { PageRoom } from './s3-page-room.ts';
 
 /** An answer of which only its end was looked at, so that the next one can be asked for before this one is read. */
 export interface ListingAnswer {
@@ -37,10 +38,11 @@ export function listingAnswer(xml: Buffer, what: string): ListingAnswer {
   return { xml, next: encodeBytes(isEncoded(xml) ? bytesOf(lastKey) : Buffer.from(lastKey)) as ListingPlace };
 }
 
-export function parseListing(xml: Buffer, what: string): ObjectPage {
+/** @param room as {@link scanListing} uses it */
+export function parseListing(xml: Buffer, what: string, room?: PageRoom): ObjectPage {
   const encoded = isEncoded(xml);
   const isPlain = !encoded || !(xml.includes(PERCENT) || xml.includes(PLUS));
-  return (isPlain ? scanListing(xml) : undefined) ?? searchListing(xml.toString('utf8'), encoded, what);
+  return (isPlain ? scanListing(xml, room) : undefined) ?? searchListing(xml.toString('utf8'), encoded, what);
 }
 
 const [PERCENT, PLUS] = [37, 43];

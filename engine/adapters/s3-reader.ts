@@ -7,7 +7,7 @@ import { JoinedSignal } from '../joined-signal.ts';
 import type { ByteRange, ObjectInfo, ObjectPage, ObjectReader, OpenObject } from '../ports/object-store.ts';
 import { demandAllowedKey } from './allowed-key.ts';
 import { S3Body } from './s3-body.ts';
-import { bytesOf, S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
+import { S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
 import { s3Code } from './s3-fault.ts';
 import {
   type ListingAnswer,
@@ -19,6 +19,7 @@ import {
   plainTag,
   wholeSeconds,
 } from './s3-listing.ts';
+import { PageRoom } from './s3-page-room.ts';
 
 /** Reads the bucket; makes no request before it is asked to. */
 export function openS3Reader(options: S3Options, parts: S3Parts = {}): ObjectReader & Disposable {
@@ -90,7 +91,7 @@ export class S3Reader implements ObjectReader {
 
   /** Fails unless the bucket can be listed. */
   async probe(signal: AbortSignal): Promise<void> {
-    await this.#page('', undefined, signal, 1);
+    await this.#page('', undefined, new PageRoom(), signal, 1);
   }
 
   /** While one page is being read and used, the next is under way. */
@@ -102,22 +103,26 @@ export class S3Reader implements ObjectReader {
     const what = this.#connection.describe(`listing ${JSON.stringify(prefix)}`);
     const start = after === undefined ? undefined : placeOf(after);
     using ahead = new JoinedSignal(signal);
-    let coming = this.#page(prefix, start, ahead.signal);
+    // A page lies in one while the next comes into the other.
+    let [room, spare] = [new PageRoom(), new PageRoom()];
+    let coming = this.#page(prefix, start, room, ahead.signal);
     try {
       for (let last = start; ; ) {
         const { xml, next } = await coming;
         if (next !== undefined && next === last)
           throw defect(this.#connection.describe(`listing ${prefix}: the page after ${next} is that page again`));
         last = next;
+        const here = room;
         if (next !== undefined) {
-          coming = this.#page(prefix, next, ahead.signal);
+          [room, spare] = [spare, room];
+          coming = this.#page(prefix, next, room, ahead.signal);
           // Looked at when it is wanted; until then its failure is nobody's.
           coming.catch(() => undefined);
           // A request goes out by itself only once nothing else is to be done, which here is when the page was used.
           await turn();
         }
         signal.throwIfAborted();
-        yield parseListing(xml, what);
+        yield parseListing(xml, what, here);
         if (next === undefined) return;
       }
     } finally {
@@ -125,15 +130,20 @@ export class S3Reader implements ObjectReader {
     }
   }
 
-  #page(prefix: string, after: ListingPlace | undefined, signal: AbortSignal, keys?: number): Promise<ListingAnswer> {
+  #page(
+    prefix: string,
+    after: ListingPlace | undefined,
+    room: PageRoom,
+    signal: AbortSignal,
+    keys?: number,
+  ): Promise<ListingAnswer> {
     const what = `listing ${JSON.stringify(prefix)}`;
     return this.#connection.exchange(
       what,
       signal,
       async (exchange, client) => {
-        const query = listingQuery(prefix, after, keys);
-        const response = await this.#connection.send(exchange, client, { method: 'GET', query, answers: [200] });
-        return listingAnswer(await bytesOf(response), this.#connection.describe(what));
+        const response = await this.#connection.query(exchange, client, listingQuery(prefix, after, keys));
+        return listingAnswer(await room.read(response), this.#connection.describe(what));
       },
       true,
     );

@@ -26,7 +26,7 @@ export interface InstalledDataset extends DatasetAddress {
 /** Rows of a page, of which a database may make each only when it is read; an array is one. */
 export type PageRows<Row> = Pick<readonly Row[], 'length' | 'at' | typeof Symbol.iterator>;
 
-/** Datasets of a page as places in its bytes, for whoever compares millions and needs few. */
+/** Datasets of a page as places in its bytes, for whoever compares millions and needs few. All may be longer than the page. */
 export interface DatasetColumns {
   readonly bytes: Uint8Array;
   /**
@@ -41,8 +41,13 @@ export interface DatasetColumns {
   readonly dataMs: Float64Array;
 }
 
-/** Some indexes have columns too. */
-export type DatasetPage = PageRows<IndexedDataset> & { readonly columns?: DatasetColumns | undefined };
+export type DatasetPage = PageRows<IndexedDataset> & {
+  /**
+   * Some indexes have columns too, though not of every page.
+   * @param spare columns that nobody looks at any more, in whose memory they may be made
+   */
+  readonly columns?: (spare?: DatasetColumns) => DatasetColumns | undefined;
+};
 
 export interface StoreOrdered<Row extends DatasetAddress, Page extends PageRows<Row> = PageRows<Row>> {
   /**

@@ -72,7 +72,10 @@ export interface ObjectStore {
   head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined>;
   /** Every object below the prefix in byte order of keys, in constant memory. `after` skips keys up to and including it. */
   list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo>;
-  /** What {@link list} gives, some hundred at a time: for millions of objects, to wait for each alone is most of the time. */
+  /**
+   * What {@link list} gives, some hundred at a time: for millions of objects, to wait for each alone is most of the time. A
+   * page may only be read until the next is asked for, which may come to lie in its place; what was read of it stays.
+   */
   pages(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectPage>;
   /** Removes in the given order; absent keys are fine. */
   remove(keys: readonly string[], signal: AbortSignal): Promise<void>;

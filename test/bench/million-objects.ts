@@ -10,7 +10,8 @@ const SECONDS = 1_000_003;
 const OWNED = 100;
 const FIRST_OWNER = 1_000_000;
 
-export const ownerOf = (n: number): string => String(FIRST_OWNER + Math.floor(n / OWNED));
+export const ownerNumberOf = (n: number): number => FIRST_OWNER + Math.floor(n / OWNED);
+export const ownerOf = (n: number): string => String(ownerNumberOf(n));
 export const datasetOf = (n: number): string => `bench${String(n).padStart(11, '0')}`;
 /** Of the n-th object, where each dataset has `each` of them: the last is its metadata. */
 export function keyOf(n: number, each = 1): string {

@@ -196,6 +196,17 @@ t.test('of many pages nearly all are passed over, and every damage is found', as
   t.ok(found.passed > count * 0.95, `${found.passed} of ${count} were passed over`);
 });
 
+t.test('what one page says is not taken for what the next says in its place', async (t) => {
+  const plan = Array.from({ length: 3 * PAGE }, (_, n): Planned => {
+    const damages: readonly Damage[] = n >= PAGE && n < 2 * PAGE ? ['upload running'] : [];
+    return { owner: '1', id: `d${String(n).padStart(5, '0')}`, import: 'invalid', damages };
+  });
+  const site = new Site(plan);
+  const found = await byMerge(site, 1_000);
+  t.strictSame({ differing: found.differing, inStep: found.inStep }, await byMap(site));
+  t.equal(found.differing.length, PAGE);
+});
+
 t.test('a side that is out of order is refused all the same', async (t) => {
   const plan = ['a', 'b', 'c', 'd', 'e'].map((id): Planned => ({ owner: '1', id, import: 'invalid', damages: [] }));
   const turned = (site: Site, side: 'objects' | 'lines' | 'both'): Site => {

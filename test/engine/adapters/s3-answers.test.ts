@@ -187,3 +187,62 @@ t.test('an abort while the last of a put is under way waits for the end of it', 
   });
   t.match(await store.put('1/a/x', Buffer.from('x'), {}, stop.signal), { size: 1, etag: 'e' }, 'it is stored');
 });
+
+/** Objects `from`.. of a bucket of `count`, as a page that is longer than a read of the network. */
+function listingOf(from: number, count: number): string {
+  const entries = Array.from({ length: Math.min(1_000, count - from) }, (_, i) => {
+    const rest = `<Size>${from + i}</Size><Owner><ID>${'o'.repeat(100)}</ID></Owner>`;
+    const key = `1/a/raw/${String(from + i).padStart(6, '0')}`;
+    const time = new Date(Date.UTC(2026, 0, 2) + (from + i) * 1_000).toISOString();
+    return `<Contents><Key>${key}</Key><LastModified>${time}</LastModified><ETag>"e${from + i}"</ETag>${rest}</Contents>`;
+  });
+  const isTruncated = from + entries.length < count;
+  return `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${entries.join('')}</ListBucketResult>`;
+}
+
+const placeIn = (url: string | undefined): number => {
+  const after = new URL(url ?? '/', 'http://store').searchParams.get('start-after');
+  return after === null ? 0 : Number(after.slice(-6)) + 1;
+};
+
+t.test('each page of a long listing is read where it lies', async (t) => {
+  const { store, asked } = await setup(t, (request, response) => response.end(listingOf(placeIn(request.url), 4_500)));
+  const found: unknown[] = [];
+  for await (const page of store.pages('', {}, signal)) {
+    // The next one is on its way, and has come by then.
+    while (asked.length < Math.min(5, Math.floor(found.length / 1_000) + 2)) await new Promise(setImmediate);
+    for (let n = 0; n < 20; n++) await new Promise(setImmediate);
+    for (const { key, etag, size, modified } of page) found.push([key, etag, size, modified.getTime()]);
+  }
+  const wanted = Array.from({ length: 4_500 }, (_, n) => {
+    return [`1/a/raw/${String(n).padStart(6, '0')}`, `e${n}`, n, Date.UTC(2026, 0, 2) + n * 1_000];
+  });
+  t.strictSame(found, wanted);
+});
+
+t.test('a page that is refused is asked for once more, and what that means is told', async (t) => {
+  const failing = (times: number, body: string): Answer => {
+    let refused = 0;
+    return (request, response) => {
+      const from = placeIn(request.url);
+      if (from === 0 || refused++ >= times) response.end(listingOf(from, 1_500));
+      else response.writeHead(503).end(body);
+    };
+  };
+  const recovered = await setup(t, failing(1, fault('SlowDown')));
+  t.equal((await Array.fromAsync(recovered.store.list('', {}, signal))).length, 1_500);
+  t.equal(recovered.asked.length, 3);
+  const lasting = await setup(t, failing(Number.POSITIVE_INFINITY, fault('SlowDown')));
+  await t.rejects(Array.fromAsync(lasting.store.list('', {}, signal)), { kind: 'transient', message: /busy or away/ });
+  t.equal(lasting.asked.length, 3);
+});
+
+t.test('a page that is cut off fails the listing', async (t) => {
+  const { store } = await setup(t, (request, response) => {
+    const page = listingOf(placeIn(request.url), 1_500);
+    if (placeIn(request.url) === 0) return void response.end(page);
+    response.writeHead(200, { 'content-length': page.length });
+    response.write(page.slice(0, 100_000), () => response.destroy());
+  });
+  await t.rejects(Array.fromAsync(store.list('', {}, signal)), { kind: 'transient', message: /cut off/ });
+});
