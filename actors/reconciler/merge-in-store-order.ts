@@ -22,7 +22,7 @@ import type { ObjectPage } from '../../engine/ports/object-store.ts';
 import type { StoredDataset } from '../dataset/stored-dataset.ts';
 import type { InStep } from './in-step.ts';
 import { comesBefore, type MergeCursor, RowCursor, StoredCursor } from './merge-cursors.ts';
-import { PAGE, pageOf, pagesAhead } from './pages-ahead.ts';
+import { BYTES_PAGE, PAGE, pageOf, pagesAhead } from './pages-ahead.ts';
 
 export interface MergeSources {
   /** The listing, not begun yet; is closed however the merge ends. */
@@ -57,7 +57,8 @@ export async function* mergeInStoreOrder(
   const listing = sources.stored[Symbol.asyncIterator]();
   try {
     const stored = new StoredCursor('object store', listing, sources.onStray);
-    const cache: CacheCursor = new RowCursor('cache', pagesAhead(sources.cache, PAGE, signal));
+    const rows = sources.passOver && sources.targets.size === 0 ? BYTES_PAGE : PAGE;
+    const cache: CacheCursor = new RowCursor('cache', pagesAhead(sources.cache, rows, signal));
     const targets = new Map(
       [...sources.targets].map(([id, index]) => {
         const pages = pagesAhead(index, pageOf(sources.targets.size), signal);

@@ -8,6 +8,9 @@ import type { PageRows, StoreOrdered } from '../../engine/ports/dataset-index.ts
 /** Rows of a page: so many that the round trip is small beside them, so few that what is read of them dies young. */
 export const PAGE = 500;
 
+/** The same where rows are compared as bytes, and nothing is read of nearly all of them. */
+export const BYTES_PAGE = 2_500;
+
 /** Rows of a page of each of several indexes, which together hold no more than four such pages alone. */
 export const pageOf = (indexes: number): number => Math.min(PAGE, Math.ceil((2 * PAGE) / indexes));
 

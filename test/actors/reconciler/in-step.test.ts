@@ -5,7 +5,7 @@ import t from 'tap';
 import { DatasetGrouping, type StoredDataset } from '../../../actors/dataset/stored-dataset.ts';
 import { InStep } from '../../../actors/reconciler/in-step.ts';
 import { type MergedDataset, mergeInStoreOrder } from '../../../actors/reconciler/merge-in-store-order.ts';
-import { PAGE } from '../../../actors/reconciler/pages-ahead.ts';
+import { BYTES_PAGE } from '../../../actors/reconciler/pages-ahead.ts';
 import { type DecisionContext, decide } from '../../../actors/reconciler/reconciler-decision.ts';
 import { DatasetLines } from '../../../engine/adapters/dataset-line.ts';
 import { scanListing } from '../../../engine/adapters/s3-listing-scan.ts';
@@ -183,7 +183,7 @@ t.test('whatever is damaged, a map of everything finds the same', async (t) => {
 });
 
 t.test('of many pages nearly all are passed over, and every damage is found', async (t) => {
-  const count = 8 * PAGE + 70;
+  const count = 2 * BYTES_PAGE + 70;
   const plan = Array.from({ length: count }, (_, n): Planned => {
     const damage = n % 97 === 13 ? DAMAGES[((n / 97) % DAMAGES.length) | 0] : undefined;
     const [owner, id] = [String(10 + (n % 7)), `d${String(n).padStart(5, '0')}`];
@@ -197,14 +197,14 @@ t.test('of many pages nearly all are passed over, and every damage is found', as
 });
 
 t.test('what one page says is not taken for what the next says in its place', async (t) => {
-  const plan = Array.from({ length: 3 * PAGE }, (_, n): Planned => {
-    const damages: readonly Damage[] = n >= PAGE && n < 2 * PAGE ? ['upload running'] : [];
+  const plan = Array.from({ length: 3 * BYTES_PAGE }, (_, n): Planned => {
+    const damages: readonly Damage[] = n >= BYTES_PAGE && n < 2 * BYTES_PAGE ? ['upload running'] : [];
     return { owner: '1', id: `d${String(n).padStart(5, '0')}`, import: 'invalid', damages };
   });
   const site = new Site(plan);
   const found = await byMerge(site, 1_000);
   t.strictSame({ differing: found.differing, inStep: found.inStep }, await byMap(site));
-  t.equal(found.differing.length, PAGE);
+  t.equal(found.differing.length, BYTES_PAGE);
 });
 
 t.test('a side that is out of order is refused all the same', async (t) => {
