@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { giveBack } from '../engine/give-back.ts';
 import type { OpenObject } from '../engine/ports/object-store.ts';
 
 /** Ends the answer. A failure of the body, or an abort, breaks it off; both are destroyed then. */
@@ -30,7 +31,7 @@ class Sending extends Writable {
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
     this.#response.write(chunk, (error) => {
-      if (chunk.buffer instanceof ArrayBuffer && chunk.buffer.byteLength === chunk.byteLength) chunk.buffer.transfer(0);
+      giveBack(chunk);
       // Nobody reads on, which is told like any answer that closed too soon.
       if (error) this.destroy();
       else done();

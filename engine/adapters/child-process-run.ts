@@ -2,6 +2,7 @@
 
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { giveBack } from '../give-back.ts';
 import type { ScriptResult, ScriptSpec } from '../ports/script-runner.ts';
 import type { Clock } from '../time.ts';
 import { settledWithin } from '../wait.ts';
@@ -34,12 +35,12 @@ export class ScriptRun {
     for (const stream of this.#pipes) stream?.on('error', () => undefined);
     stdout?.on('data', (chunk: Buffer) => {
       this.#stdout.write(chunk);
-      release(chunk);
+      giveBack(chunk);
     });
     stderr?.on('data', (chunk: Buffer) => {
       this.#stderrTail.write(chunk);
       this.#stderrLines.write(chunk);
-      release(chunk);
+      giveBack(chunk);
     });
     for (const stream of [stdout, stderr]) stream?.resume();
     this.inputFault = new Promise((resolve) => {
@@ -74,9 +75,4 @@ export class ScriptRun {
   close(): void {
     for (const stream of this.#pipes) stream?.destroy();
   }
-}
-
-/** Gives back what was read and is done with: it lies outside the heap, where the collector is slow to see it pile up. */
-function release({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

@@ -19,7 +19,8 @@ import {
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { aborted, defect, rejected } from '../failure.ts';
-import type { ObjectSource } from '../ports/object-store.ts';
+import { giveBack } from '../give-back.ts';
+import type { ObjectSource, PutOptions } from '../ports/object-store.ts';
 import type { Clock } from '../time.ts';
 import { codeOf } from './directory-store-fault.ts';
 import { etagOf, modifiedOf } from './directory-store-reader.ts';
@@ -58,11 +59,12 @@ export class Staging {
   }
 
   /** Writes the source to a file of its own, synced. Leaves nothing when it fails. */
-  async stage(key: string, source: ObjectSource, size: number | undefined, signal: AbortSignal): Promise<StagedObject> {
+  async stage(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<StagedObject> {
+    const { size } = options;
     const file = join(this.#dir, `${this.#writer}.${randomUUID()}`);
     let from: string | undefined;
     try {
-      if (source instanceof Uint8Array || !('file' in source)) await write(file, key, source, size, signal);
+      if (source instanceof Uint8Array || !('file' in source)) await write(file, key, source, options, signal);
       else if (await take(source.file, file)) from = source.file;
       const staged = { ...(await this.#seal(file)), from };
       if (size !== undefined && staged.size !== size) throw wrongSize(key, `${staged.size} bytes`, size);
@@ -137,7 +139,7 @@ async function write(
   file: string,
   key: string,
   source: Exclude<ObjectSource, { readonly file: string }>,
-  size: number | undefined,
+  { size, ownChunks }: PutOptions,
   signal: AbortSignal,
 ): Promise<void> {
   await using handle = await open(file, 'wx', 0o640);
@@ -161,6 +163,7 @@ async function write(
         written += held;
         held = 0;
       }
+      if (ownChunks && typeof chunk !== 'string') giveBack(chunk);
     }
   } catch (error) {
     if (codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE' && !signal.aborted)

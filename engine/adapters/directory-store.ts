@@ -103,7 +103,7 @@ export class DirectoryStore implements ObjectStore {
     try {
       const target = objectPath(this.#objects, key);
       signal.throwIfAborted();
-      staged = await this.#staging.stage(key, source, options.size, signal);
+      staged = await this.#staging.stage(key, source, options, signal);
       await this.#publish(key, target, staged, signal);
       const { size, etag, modified } = staged;
       // It was moved.

@@ -7,8 +7,10 @@
 import type { Readable } from 'node:stream';
 import type { Client } from 'minio';
 import { defect, messageOf } from '../failure.ts';
+import { giveBack } from '../give-back.ts';
 import { JoinedSignal } from '../joined-signal.ts';
 import type { Logger } from '../log.ts';
+import type { PutOptions } from '../ports/object-store.ts';
 import { deadline } from '../time.ts';
 import { unlessAborted } from '../wait.ts';
 import { asBuffer, slicesOf, wrongSize } from './s3-chunks.ts';
@@ -41,17 +43,16 @@ export interface Stored {
   readonly etag: string;
 }
 
-/** @param size bytes when they are known all the same; anything else is `rejected` */
 export async function putParts(
   connection: S3Connection,
   key: string,
   source: Readable,
-  size: number | undefined,
+  options: PutOptions,
   log: Logger,
   signal: AbortSignal,
 ): Promise<Stored> {
   using sender = new JoinedSignal(signal);
-  const parts = partsOf(key, source, size);
+  const parts = partsOf(key, source, options);
   // The source may have nothing to say for ever: neither an abort nor a part that fails waits for it.
   const next = async (): Promise<Part | undefined> => (await unlessAborted(parts.next(), sender.signal)).value;
   const first = await next();
@@ -164,7 +165,7 @@ class MultipartUpload {
 async function* partsOf(
   key: string,
   source: AsyncIterable<Uint8Array | string>,
-  size: number | undefined,
+  { size, ownChunks }: PutOptions,
 ): AsyncGenerator<Part, undefined, undefined> {
   const buffers: Buffer[] = [];
   let made = 0;
@@ -191,6 +192,7 @@ async function* partsOf(
       made++;
       held = 0;
     }
+    if (ownChunks && typeof chunk !== 'string') giveBack(chunk);
   }
   if (size !== undefined && bytes !== size) throw wrongSize(key, `${bytes} bytes`, size);
   // An empty part is one only where it is the first: an object may be empty.

@@ -69,11 +69,11 @@ export class S3Store implements ObjectStore, Disposable {
     return this.#reader.pages(prefix, options, signal);
   }
 
-  async put(key: string, source: ObjectSource, { size }: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
+  async put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
     try {
       demandAllowedKey(key);
       signal.throwIfAborted();
-      const stored = await this.#store(key, source, size, signal);
+      const stored = await this.#store(key, source, options, signal);
       return await this.#headOf(key, stored);
     } catch (error) {
       if (source instanceof Readable) source.destroy();
@@ -115,11 +115,12 @@ export class S3Store implements ObjectStore, Disposable {
     this.#connection[Symbol.dispose]();
   }
 
-  async #store(key: string, source: ObjectSource, size: number | undefined, signal: AbortSignal): Promise<Stored> {
+  async #store(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<Stored> {
+    const { size } = options;
     if (!(source instanceof Uint8Array))
       return 'file' in source
         ? this.#putFile(key, source.file, size, signal)
-        : this.#putStream(key, source, size, signal);
+        : this.#putStream(key, source, options, signal);
     if (size !== undefined && size !== source.length) throw wrongSize(key, `${source.length} bytes`, size);
     return putBytes(this.#connection, key, source, signal);
   }
@@ -132,7 +133,7 @@ export class S3Store implements ObjectStore, Disposable {
       if (size !== undefined && found !== size) throw wrongSize(key, `${found} bytes`, size);
       const content = handle.createReadStream({ highWaterMark: READ_BYTES, autoClose: false });
       try {
-        return await this.#putStream(key, content, found, signal);
+        return await this.#putStream(key, content, { size: found }, signal);
       } finally {
         content.destroy();
       }
@@ -141,12 +142,13 @@ export class S3Store implements ObjectStore, Disposable {
     }
   }
 
-  async #putStream(key: string, source: Readable, size: number | undefined, signal: AbortSignal): Promise<Stored> {
+  async #putStream(key: string, source: Readable, options: PutOptions, signal: AbortSignal): Promise<Stored> {
+    const { size } = options;
     // It is not read before the store is connected; what becomes of it meanwhile is told when it is.
     source.on('error', ignore);
     try {
       if (size === undefined || size > MAX_SINGLE_BYTES)
-        return await putParts(this.#connection, key, source, size, this.#log, signal);
+        return await putParts(this.#connection, key, source, options, this.#log, signal);
       return await this.#connection.exchange(`putting ${key}`, signal, async (exchange, client) => {
         const request = { method: 'PUT', key, answers: [200] } as const;
         const payload = { bytes: size, chunks: () => lastHeldBack(key, source, size, exchange) };

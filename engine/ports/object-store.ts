@@ -50,6 +50,8 @@ export type ObjectSource = Uint8Array | Readable | { readonly file: string };
 export interface PutOptions {
   /** Bytes of a stream when known; a stream that ends sooner or later is a `rejected` failure and stores nothing. */
   readonly size?: number;
+  /** The chunks of a stream are nobody else's: who is done with one may give its memory back before the collector does. */
+  readonly ownChunks?: true;
 }
 
 export interface OpenObject {

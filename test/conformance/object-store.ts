@@ -37,6 +37,20 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       });
     });
 
+    t.test('gives back what was put from chunks that are its own', async (t) => {
+      const { store } = await open(t);
+      // More than a part, in pieces that are a memory each, between pieces that are not.
+      const letters = Array.from({ length: 26 }, (_, n) => Buffer.alloc(400_000, 97 + n));
+      const shared = Buffer.alloc(20, 'AB').subarray(3, 9);
+      const wanted = Buffer.concat([...letters, shared]);
+      const source = Readable.from([...letters, shared], { objectMode: false });
+      const { size } = await store.put('1/a/own', source, { ownChunks: true }, signal);
+      const opened = await store.get('1/a/own', undefined, signal);
+      t.equal(size, wanted.length);
+      t.ok(opened && (await buffer(opened.body)).equals(wanted));
+      t.equal(shared.toString(), 'BABABA', 'what others may use is left alone');
+    });
+
     t.test('tells the same of an object by put, head, get and list', async (t) => {
       const { store } = await open(t);
       const put = await store.put('1/a/x', Buffer.from('hello'), {}, signal);

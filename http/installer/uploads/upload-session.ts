@@ -73,14 +73,14 @@ export class UploadSession {
     });
   }
 
-  /** Streams one part into the store; the stream ends up consumed or destroyed. */
+  /** Streams one part into the store; the stream ends up consumed or destroyed, and its chunks empty: they are the store's. */
   async store(folder: FileFolder, name: string, body: Readable, signal: AbortSignal): Promise<FileEntry> {
     await this.#open(signal);
     const key = fileKey(this.address, folder, name);
     this.#keys.push(key);
     const size = await this.#meter.pass(
       body,
-      async (counted) => void (await this.#ports.store.put(key, counted, {}, signal)),
+      async (counted) => void (await this.#ports.store.put(key, counted, { ownChunks: true }, signal)),
       signal,
     );
     return { name, size };
