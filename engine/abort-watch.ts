@@ -8,6 +8,8 @@
 import type { Clock } from './time.ts';
 
 export interface Watched {
+  /** Nothing is to be looked for any more. */
+  readonly over: boolean;
   /** Acts on an abort that has been; nothing when there was none, or when it is over. */
   look(): void;
   /** Takes over: acts on an abort that has been, or listens for one that comes; nothing when it is over. */
@@ -16,26 +18,45 @@ export interface Watched {
 
 /** Each look wakes the main thread, which takes a core from a task for longer than the look lasts. */
 export const LOOK_MS = 10;
+/** As many as may pile up between two looks before those that are over are let go: the collector would carry them along. */
+const MANY = 256;
 
 export class AbortWatch {
   readonly #clock: Clock;
   #young: Watched[] = [];
   #grown: readonly Watched[] = [];
+  #letGoAt = MANY;
+  #isDue = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add(task: Watched): void {
-    if (this.#young.push(task) + this.#grown.length === 1) this.#clock.after(LOOK_MS, () => this.#look());
+    const count = this.#young.push(task);
+    if (!this.#isDue) this.#lookLater();
+    if (count >= this.#letGoAt) this.#letGo();
+  }
+
+  #lookLater(): void {
+    this.#isDue = true;
+    this.#clock.after(LOOK_MS, () => this.#look());
+  }
+
+  #letGo(): void {
+    this.#young = this.#young.filter((task) => !task.over);
+    // So that each is looked at about once, however many last.
+    this.#letGoAt = Math.max(MANY, 2 * this.#young.length);
   }
 
   #look(): void {
     const grown = this.#grown;
-    const young = this.#young;
+    const young = this.#young.filter((task) => !task.over);
     this.#grown = young;
     this.#young = [];
-    if (young.length > 0) this.#clock.after(LOOK_MS, () => this.#look());
+    this.#letGoAt = MANY;
+    if (young.length > 0) this.#lookLater();
+    else this.#isDue = false;
     for (const task of grown) task.listen();
     for (const task of young) task.look();
   }

@@ -42,6 +42,10 @@ export class ThreadTask implements EventListenerObject, Watched {
     return this.#signal.aborted;
   }
 
+  get over(): boolean {
+    return this.#answered;
+  }
+
   look(): void {
     if (!this.#answered && this.#signal.aborted) this.handleEvent();
   }
