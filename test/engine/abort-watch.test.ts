@@ -49,7 +49,7 @@ t.test('one that is added by what is told hears of an abort as soon as others', 
   t.same(told, ['look a', 'listen a', 'look b', 'listen b']);
 });
 
-t.test('of thousands that are over before the next look few are kept, and those that last are looked at once', async (t) => {
+t.test('of thousands that are over before a look few are kept, and those that last are looked at once', async (t) => {
   const clock = new VirtualClock();
   const watch = new AbortWatch(clock);
   const told: string[] = [];
