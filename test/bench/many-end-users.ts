@@ -18,7 +18,7 @@ export interface ManyEndUsers extends AsyncDisposable {
   get(token: string, path: string): Promise<string>;
 }
 
-const POOL_SIZE = 10;
+const POOL_SIZE = 5;
 const CONNECTIONS = 10;
 
 export async function manyEndUsers(): Promise<ManyEndUsers> {
