@@ -3,6 +3,7 @@
 // on a byte with nothing to look back at, so that those of one body may be deflated by several streams and put together.
 
 import { constants, createDeflateRaw, type DeflateRaw } from 'node:zlib';
+import { giveBackWithLast } from '../give-back.ts';
 
 /** Of what comes out, while it is copied to where it is wanted. */
 const CHUNK_BYTES = 256 * 1024;
@@ -52,10 +53,7 @@ export class ReusedDeflate implements Disposable {
 
   #put(piece: Buffer): void {
     this.#append(piece);
-    // The last of its memory, which left to the collector piles up.
-    const { buffer, byteOffset, byteLength } = piece;
-    const isLast = byteOffset + byteLength === CHUNK_BYTES && buffer.byteLength === CHUNK_BYTES;
-    if (isLast && buffer instanceof ArrayBuffer) buffer.transfer(0);
+    giveBackWithLast(piece, CHUNK_BYTES);
   }
 
   #append(bytes: Uint8Array): void {

@@ -2,6 +2,7 @@
 // collector, which does not feel what lies outside its heap, the buffers of a large body pile up by tens of MiB.
 
 import type { Transform } from 'node:stream';
+import { giveBackWithLast } from '../give-back.ts';
 
 /** For `chunkSize` of what node:zlib creates. Not the size of a pool that Node cuts small buffers from. */
 export const ZLIB_CHUNK_BYTES = 128 * 1024;
@@ -20,7 +21,7 @@ export async function* zlibChunks(
   try {
     for await (const chunk of zlib as AsyncIterable<Uint8Array>) {
       yield chunk;
-      release(chunk, chunkSize);
+      giveBackWithLast(chunk, chunkSize);
     }
   } finally {
     zlib.destroy();
@@ -51,13 +52,4 @@ function taken(zlib: Transform, chunk: Uint8Array): Promise<void> {
     zlib.on('close', done);
     zlib.write(chunk, done);
   });
-}
-
-/**
- * Chunks are cut from one buffer after the other, in order: the one that reaches a buffer's end is its last. Those that
- * the stream has put together from several are copies of other sizes, and the collector's.
- */
-function release({ buffer, byteOffset, byteLength }: Uint8Array, chunkSize: number): void {
-  const isLast = byteOffset + byteLength === chunkSize && buffer.byteLength === chunkSize;
-  if (isLast && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
