@@ -11,6 +11,7 @@ import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promise
 import { join, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
+import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
 import { buildStamp } from './build-stamp.ts';
 import { bundle } from './bundle.ts';
 import { billOfMaterials, licenceTexts, packageFolders } from './packages.ts';
@@ -48,6 +49,7 @@ try {
     main: 'longshore.cjs',
     output: 'longshore',
     disableExperimentalSEAWarning: true,
+    execArgv: RUNTIME_OPTIONS,
     useCodeCache: true,
     assets,
   };

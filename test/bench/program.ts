@@ -5,6 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
 
 const START_MS = 30_000;
 
@@ -17,9 +18,10 @@ export class Program implements AsyncDisposable {
     this.port = port;
   }
 
-  /** Resolves when it listens. */
+  /** Resolves when it listens. A program whose first argument is `ours…` has the product's runtime options, as in it. */
   static async start(file: string, ...args: readonly string[]): Promise<Program> {
-    const child = fork(join(import.meta.dirname, file), args, { execArgv: [] });
+    const execArgv = args[0]?.startsWith('ours') ? [...RUNTIME_OPTIONS] : [];
+    const child = fork(join(import.meta.dirname, file), args, { execArgv });
     const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`${file} ${args} ended with ${code}`)));
     ended.catch(() => undefined);
     const said = once(child, 'message', { signal: AbortSignal.timeout(START_MS) });

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { programArgv } from '../../engine/program-files.ts';
 import { type Endpoints, processesBelow, ROOT } from '../support/longshore.ts';
 
 /** What is run, and what it is given first. */
 export type ProgramArgv = readonly [program: string, ...first: string[]];
 
-export const FROM_SOURCE: ProgramArgv = [process.execPath, join(ROOT, 'bin', 'longshore.ts')];
+export const FROM_SOURCE: ProgramArgv = programArgv();
 const READY_MS = 60_000;
 
 export class StartedUp implements AsyncDisposable {

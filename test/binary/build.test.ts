@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import t, { type Test } from 'tap';
+import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
 import { ROOT } from '../support/longshore.ts';
 import { DIST } from './plain-user.ts';
 
@@ -49,6 +50,13 @@ t.test('two builds of the same sources are the same, byte for byte, wherever the
 
 t.test('the sum beside it is its own', async (t) => {
   t.equal(execFileSync('sha256sum', ['-c', 'longshore.sha256'], { cwd: DIST, encoding: 'utf8' }), 'longshore: OK\n');
+});
+
+t.test('its runtime starts with the options of the program', async (t) => {
+  const tells = join(t.testdir({ 'tells.cjs': 'console.log(JSON.stringify(process.execArgv))' }), 'tells.cjs');
+  const env = { ...process.env, NODE_OPTIONS: `--require ${tells}` };
+  const [said = ''] = execFileSync(join(DIST, 'longshore'), ['--version'], { env, encoding: 'utf8' }).split('\n');
+  t.strictSame(JSON.parse(said), RUNTIME_OPTIONS);
 });
 
 t.test('the bill of materials names what is inside, the runtime too, and no tools', async (t) => {

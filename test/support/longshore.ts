@@ -8,12 +8,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { programArgv } from '../../engine/program-files.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 /** The program and what it is given first: from source, or the single executable that is named. */
-const [PROGRAM, ...FIRST] = process.env.LONGSHORE_BINARY
-  ? [process.env.LONGSHORE_BINARY]
-  : [process.execPath, join(ROOT, 'bin', 'longshore.ts')];
+const [PROGRAM, ...FIRST] = process.env.LONGSHORE_BINARY ? [process.env.LONGSHORE_BINARY] : programArgv();
 
 interface Teardown {
   teardown(fn: () => unknown): void;
