@@ -9,7 +9,7 @@ import type { PageRows, StoreOrdered } from '../../engine/ports/dataset-index.ts
 export const PAGE = 500;
 
 /** The same where rows are compared as bytes, and nothing is read of nearly all of them. */
-export const BYTES_PAGE = 2_500;
+export const BYTES_PAGE = 4_000;
 
 /** Rows of a page of each of several indexes, which together hold no more than four such pages alone. */
 export const pageOf = (indexes: number): number => Math.min(PAGE, Math.ceil((2 * PAGE) / indexes));

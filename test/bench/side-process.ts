@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
 
 /** What a side tells when it is done. */
 export interface Told {
@@ -55,7 +56,9 @@ export async function tellOf<Order>(work: (order: Order) => Promise<unknown>): P
 }
 
 async function runOnce(file: string, order: unknown): Promise<Told> {
-  const child = fork(file, [], { execArgv: [], signal: AbortSignal.timeout(DEADLINE_MS) });
+  // Ours has the options that the product's threads have, too.
+  const execArgv = file.endsWith('-ours.cjs') ? [...RUNTIME_OPTIONS] : [];
+  const child = fork(file, [], { execArgv, signal: AbortSignal.timeout(DEADLINE_MS) });
   child.send(order as object);
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${file} ended with ${code} and told nothing`);
