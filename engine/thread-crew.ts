@@ -1,6 +1,8 @@
 // The threads of one kind (shared, or for tasks that run alone) and the tasks that wait for a place in them.
-//   A task goes to the least loaded thread. While more threads may be started, it waits for the new one instead of
-//   sharing; threads start one after the other. A thread without tasks for `idleMs` ends.
+//   A task goes to the least loaded thread; but one that has been quick at its kind gets up to HANDFUL before any other:
+//   to wake another takes longer than such tasks do. Should one of them last for once, the others of the handful wait for it.
+//   While more threads may be started, a task waits for the new one instead of sharing; threads start one after the other.
+//   A thread without tasks for `idleMs` ends.
 //   A thread that cannot start: tasks use the others; without others they fail as `transient`, unreachable, and so does
 //   every new one until the next attempt is due.
 
@@ -27,6 +29,9 @@ export interface CrewOptions {
   /** The last task was answered. */
   readonly idle: () => void;
 }
+
+/** Tasks that one thread is given while others have nothing to do. */
+const HANDFUL = 16;
 
 export class ThreadCrew implements TaskHome {
   readonly #options: CrewOptions;
@@ -69,7 +74,7 @@ export class ThreadCrew implements TaskHome {
     const task = new ThreadTask(this.#nextId++, name, input, this, signal);
     this.#unanswered++;
     this.#aborts.add(task);
-    const seat = this.#waiting.size === 0 ? this.#place() : undefined;
+    const seat = this.#waiting.size === 0 ? this.#place(name) : undefined;
     if (seat) {
       seat.assign(task);
     } else if (this.#waiting.size < this.#options.queueSize) {
@@ -112,7 +117,7 @@ export class ThreadCrew implements TaskHome {
         task.handleEvent();
         continue;
       }
-      const seat = this.#place();
+      const seat = this.#place(task.name);
       if (!seat) break;
       this.#waiting.delete(task.id);
       seat.assign(task);
@@ -128,11 +133,13 @@ export class ThreadCrew implements TaskHome {
     return this.#seats.size < this.#options.threads && this.#options.clock.now() >= this.#openAfter;
   }
 
-  #place(): ThreadSeat | undefined {
+  #place(name: string): ThreadSeat | undefined {
     const most = this.#mayOpen ? 1 : this.#options.tasksPerThread;
     let best: ThreadSeat | undefined;
     for (const seat of this.#seats) {
-      if (seat.open && seat.load < most && (!best || seat.load < best.load)) best = seat;
+      if (!seat.open || seat.load >= most) continue;
+      if (seat.quickAt === name && seat.load < HANDFUL) return seat;
+      if (!best || seat.load < best.load) best = seat;
     }
     return best;
   }

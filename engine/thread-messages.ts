@@ -42,6 +42,8 @@ export type FromThread =
   /** The resources could not be opened; the session ends. */
   | { readonly kind: 'unready'; readonly failure: WireFailure }
   | TasksDone
+  /** The kind of task that it is quick at from now on: it answered all that came, of that kind alone, at once. */
+  | { readonly kind: 'pace'; readonly quickAt: string | undefined }
   | { readonly kind: 'failed'; readonly id: number; readonly failure: WireFailure };
 
 export function partsToThread(message: ToThread): readonly ToThread[] {

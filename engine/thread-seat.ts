@@ -8,6 +8,7 @@
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
+import { BusyPoll } from './busy-poll.ts';
 import { defect, Failure, messageOf, transient } from './failure.ts';
 import { Outbox } from './outbox.ts';
 import { Slots } from './slots.ts';
@@ -63,6 +64,7 @@ export class ThreadSeat {
   readonly #opened = Promise.withResolvers<void>();
   #state: 'opening' | 'open' | 'leaving' | 'gone' = 'opening';
   #hadTasks = false;
+  #quickAt: string | undefined;
   idleSince: number;
 
   constructor(options: SeatOptions) {
@@ -70,12 +72,17 @@ export class ThreadSeat {
     this.idleSince = options.clock.now();
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
+    const poll = new BusyPoll();
     this.#outbox = new Outbox(port1, {
       parts: partsToThread,
       count: (message) => (message.kind === 'run' ? message.ids.length : 1),
       refused: (message, error) => this.#cannotCross(message, error),
+      // As Nagle's algorithm does it, for the microseconds that quick tasks last.
+      holds: (parts) => this.#quickAt !== undefined && this.#tasks.size > parts && poll.isBusy,
+      sent: (parts) => poll.sent(parts),
     });
     port1.on('message', (batch: readonly FromThread[]) => {
+      poll.received();
       for (const message of batch) this.#receive(message);
     });
     const closed = new Promise<void>((resolve) => port1.once('close', resolve));
@@ -92,6 +99,11 @@ export class ThreadSeat {
 
   get load(): number {
     return this.#tasks.size;
+  }
+
+  /** The kind of task that it answered at once when it last had any. */
+  get quickAt(): string | undefined {
+    return this.#quickAt;
   }
 
   /** Resolves when it takes tasks; rejects, as `transient`, when the thread cannot start. */
@@ -169,6 +181,8 @@ export class ThreadSeat {
       this.#opened.reject(fromWire(message.failure));
     } else if (message.kind === 'done') {
       this.#done(message);
+    } else if (message.kind === 'pace') {
+      this.#quickAt = message.quickAt;
     } else {
       const task = this.#take(message.id);
       if (!task) return;

@@ -4,6 +4,7 @@
 // A task that fails fails alone; what is thrown outside of any task ends the thread, and the pool tells its tasks.
 
 import type { MessagePort } from 'node:worker_threads';
+import { BusyPoll } from './busy-poll.ts';
 import { defect, messageOf } from './failure.ts';
 import { MANY, Outbox } from './outbox.ts';
 import {
@@ -16,7 +17,7 @@ import {
   type ToThread,
   toWire,
 } from './thread-messages.ts';
-import { systemClock } from './time.ts';
+import { stopwatch, systemClock } from './time.ts';
 
 export type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
   readonly [K in keyof Tasks]: (
@@ -28,6 +29,9 @@ export type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
 
 /** Work for which it is worth to send some answers earlier. */
 const LONG_MS = 2;
+
+/** A thread is quick at tasks of which it answers all that came within this: to wake another one takes as long. */
+const QUICK_MS = 0.2;
 
 type Handler<Resources> = (input: unknown, resources: Resources, signal: AbortSignal) => Promise<unknown>;
 
@@ -50,6 +54,12 @@ export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources e
   };
 }
 
+/** Of tasks that are all of one kind, and of nothing else. */
+function onlyTaskOf(batch: readonly ToThread[]): string | undefined {
+  const [only] = batch;
+  return batch.length === 1 && only?.kind === 'run' ? only.task : undefined;
+}
+
 class ThreadSession<Resources> {
   readonly ended: Promise<void>;
   readonly #handlers: ReadonlyMap<string, Handler<Resources>>;
@@ -57,18 +67,30 @@ class ThreadSession<Resources> {
   readonly #outbox: Outbox<FromThread>;
   /** Of tasks that run or are about to, by the task's number, which the pool uses again and again: an array stays as small as the most that run at once. */
   readonly #running: (AbortController | undefined)[] = [];
+  #unanswered = 0;
+  /** What came last. */
+  #arrived: { readonly at: number; readonly task: string | undefined } = { at: 0, task: undefined };
+  #quickAt: string | undefined;
 
   constructor(port: MessagePort, handlers: ReadonlyMap<string, Handler<Resources>>, resources: Resources) {
     this.#handlers = handlers;
     this.#resources = resources;
+    const poll = new BusyPoll();
     this.#outbox = new Outbox(port, {
       parts: partsFromThread,
       count: (message) => (message.kind === 'done' ? message.ids.length : 1),
       refused: (message, error) => this.#cannotCross(message, error),
+      holds: () => false,
+      sent: (parts) => {
+        poll.sent(parts);
+        this.#tellPace();
+      },
     });
     const ended = Promise.withResolvers<void>();
     this.ended = ended.promise;
     port.on('message', (batch: readonly ToThread[]) => {
+      poll.received();
+      this.#arrived = { at: stopwatch(), task: onlyTaskOf(batch) };
       for (const message of batch) {
         if (message.kind === 'run') this.#runAll(message);
         else if (message.kind === 'abort') this.#running[message.id]?.abort(fromWire(message.reason));
@@ -87,6 +109,7 @@ class ThreadSession<Resources> {
     const runFrom = (from: number, to: number): void => {
       for (let n = from; n < to; n++) void this.#run(ids[n] as number, handler, inputs[n]);
     };
+    this.#unanswered += ids.length;
     for (const id of ids) this.#running[id] = new AbortController();
     const half = ids.length < 2 * MANY ? ids.length : ids.length >> 1;
     const begun = systemClock.now();
@@ -105,6 +128,7 @@ class ThreadSession<Resources> {
       this.#outbox.post({ kind: 'failed', id, failure: toWire(error) });
     }
     this.#running[id] = undefined;
+    this.#unanswered--;
   }
 
   #done(id: number, output: unknown): void {
@@ -114,6 +138,14 @@ class ThreadSession<Resources> {
       last.ids.push(id);
       last.outputs.push(output);
     }
+  }
+
+  /** Tells the pool when it has become quick at a kind of task, or is so no longer. */
+  #tellPace(): void {
+    const { at, task } = this.#arrived;
+    const quickAt = this.#unanswered === 0 && stopwatch() - at <= QUICK_MS ? task : undefined;
+    if (quickAt !== this.#quickAt) this.#outbox.post({ kind: 'pace', quickAt });
+    this.#quickAt = quickAt;
   }
 
   #noTask(name: string): Error {

@@ -13,6 +13,9 @@ export interface Clock {
   after(ms: number, fire: () => void): () => void;
 }
 
+/** Milliseconds since some instant, in fractions: for what lasts less than one. */
+export const stopwatch = (): number => performance.now();
+
 /** Longest wait of one timer; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
