@@ -2,6 +2,8 @@
 // between them, however slowly the listing is read. The next page is asked for before the one at hand is read: reader and
 // database work at the same time. So two pages are in memory at most.
 
+import { setImmediate as turn } from 'node:timers/promises';
+
 /** @param after the last row of the page before */
 export type ReadPage<Row> = (count: number, after: Row | undefined) => Promise<readonly Row[]>;
 
@@ -26,6 +28,8 @@ export async function* rowPages<Row extends object>(
     left -= rows.length;
     signal.throwIfAborted();
     page = more ? ask(last) : undefined;
+    // What is asked for is sent when this turn is over, and a reader may take all rows of the page at hand in one.
+    if (page) await turn();
     for (const row of rows) {
       signal.throwIfAborted();
       yield row;

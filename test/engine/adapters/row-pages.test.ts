@@ -49,6 +49,27 @@ t.test('the next page is asked for while the one before is read, and no other', 
 });
 
 t.test(
+  'a page is under way before the one before is read, even by a driver that sends at the end of a turn',
+  async (t) => {
+    const { read } = table(9);
+    const events: string[] = [];
+    const sending = (count: number, after: Row | undefined): Promise<readonly Row[]> =>
+      new Promise((resolve) =>
+        process.nextTick(() => {
+          events.push(`page after ${after?.n ?? 0} sent`);
+          void read(count, after).then(resolve);
+        }),
+      );
+    for await (const { n } of rowPages(sending, PAGE, 6, open)) events.push(`row ${n}`);
+    t.strictSame(events, [
+      'page after 0 sent',
+      'page after 3 sent',
+      ...['row 1', 'row 2', 'row 3', 'row 4', 'row 5', 'row 6'],
+    ]);
+  },
+);
+
+t.test(
   'a page that fails after the reader has left is nobody’s failure, and one that is reached is the reader’s',
   async (t) => {
     const { read } = table(9);
