@@ -6,6 +6,7 @@ import type { DatasetQueries, ListFilter } from '../../../engine/ports/dataset-q
 import { findProfiles } from '../details/profiles.ts';
 import type { ListingItem } from '../schema/listing-item.ts';
 import { listingItem, peopleOf } from '../views/listing-item.ts';
+import type { Profiles } from '../views/people.ts';
 import { inBatches } from './batches.ts';
 
 export interface ListingSources {
@@ -19,9 +20,11 @@ export async function* listing(
   filter: ListFilter,
   signal: AbortSignal,
 ): AsyncGenerator<ListingItem, void, undefined> {
+  // Most of a listing is of few people: those of one batch are mostly those of the next.
+  let profiles: Profiles | undefined;
   for await (const batch of inBatches(sources.queries.list(filter, signal))) {
     const people = batch.flatMap((dataset) => peopleOf(dataset, filter.viewer));
-    const profiles = await findProfiles(sources.accounts, people, signal);
+    profiles = await findProfiles(sources.accounts, people, signal, profiles);
     const view = { viewer: filter.viewer, profiles, dataTypes: sources.dataTypes, target: filter.target };
     for (const dataset of batch) yield listingItem(dataset, view);
   }
