@@ -3,7 +3,7 @@
 
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { ListFilter, OfferFilter, ShareStatus } from '../ports/dataset-queries.ts';
-import { DATASET_COLUMNS, type DatasetRow, SHARES_COLUMN, type SharesRow } from './dataset-row.ts';
+import { SHARES_COLUMN, SHOWN_COLUMNS, type SharesRow, type ShownRow } from './dataset-row.ts';
 import { SqlParameters } from './sql-parameters.ts';
 
 /** The last dataset of the page before; `created` as the database writes it, to its last digit. */
@@ -12,7 +12,7 @@ export interface PageEnd {
   readonly dataset_id: DatasetId;
 }
 
-export interface ListRow extends DatasetRow, SharesRow, PageEnd {
+export interface ListRow extends ShownRow, SharesRow, PageEnd {
   readonly dataset_id: DatasetId;
   readonly upload_file_count: number;
   readonly upload_file_bytes: number;
@@ -49,7 +49,7 @@ export function listStatement(filter: ListFilter, after?: PageEnd): ListStatemen
   const offset = parameters.add(after ? 0 : (filter.offset ?? 0), 'bigint');
   return {
     text: `
-      select ${DATASET_COLUMNS}, ${SHARES_COLUMN}, d.upload_file_count, d.upload_file_bytes,
+      select ${SHOWN_COLUMNS}, ${SHARES_COLUMN}, d.upload_file_count, d.upload_file_bytes,
         page.created::text as created_text
       from (select v.dataset_id, v.created from (${visible}) v
         order by v.created desc, v.dataset_id limit ${limit} offset ${offset}) page

@@ -22,9 +22,17 @@ import {
   offersStatement,
   type PageEnd,
 } from './dataset-list.ts';
-import { DATASET_COLUMNS, type DatasetRow, datasetRecord, SHARES_COLUMN, type SharesRow } from './dataset-row.ts';
+import {
+  DATASET_COLUMNS,
+  type DatasetRow,
+  datasetRecord,
+  installsReader,
+  SHARES_COLUMN,
+  type SharesRow,
+  shownRecord,
+} from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
-import { type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
+import { mayHaveRelatives, type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
 import { rowPages } from './row-pages.ts';
 import { statementName } from './statement-name.ts';
 import { storedMetadata } from './stored-metadata.ts';
@@ -71,9 +79,10 @@ export class PostgresDatasetQueries implements DatasetQueries {
   }
 
   async *list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset> {
+    const installsOf = installsReader();
     for await (const row of this.#pages<ListRow, ListFilter>(filter, listStatement, signal))
       yield {
-        ...datasetRecord(row),
+        ...shownRecord(row, installsOf),
         fileCount: row.upload_file_count,
         fileBytes: row.upload_file_bytes,
         shares: row.shares ?? [],
@@ -137,7 +146,8 @@ export class PostgresDatasetQueries implements DatasetQueries {
     signal: AbortSignal,
   ): Promise<readonly RelatedDataset[]> {
     signal.throwIfAborted();
+    if (!mayHaveRelatives(metadata)) return [];
     const { text, values } = relatedStatement(dataset, metadata, viewer);
-    return (await this.#db.query<RelatedRow>(text, values)).map(relatedDataset);
+    return (await this.#db.query<RelatedRow>(text, values, 'dataset-related')).map(relatedDataset);
   }
 }

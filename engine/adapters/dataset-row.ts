@@ -22,12 +22,15 @@ const SYNC_COLUMNS = `
  * dataset of a listing costs, and as JSON they cost the server a quarter more and the reader twice as much. Targets are
  * letters, digits, `-` and `_`, and JSON has no raw tab or new line.
  */
-export const DATASET_COLUMNS = `
+export const SHOWN_COLUMNS = `
   d.dataset_id, d.owner_id::text as owner_id, d.state, d.metadata::text as metadata,
   d.upload_status, d.upload_message, d.import_status, d.import_messages,
   (select string_agg(i.target_id || E'\\t' || i.kind || E'\\t' || i.status
       || case i.messages when '{}' then '' else E'\\t' || array_to_json(i.messages)::text end, E'\\n'
-      order by i.target_id, i.kind) from install_status i where i.dataset_id = d.dataset_id) as installs,${SYNC_COLUMNS}`;
+      order by i.target_id, i.kind) from install_status i where i.dataset_id = d.dataset_id) as installs`;
+
+/** What is shown, and what the reconciler compares. */
+export const DATASET_COLUMNS = `${SHOWN_COLUMNS},${SYNC_COLUMNS}`;
 
 /** Also from `dataset d`: who the dataset was offered to. */
 export const SHARES_COLUMN = `
@@ -39,7 +42,7 @@ type SyncColumns = { readonly [Part in SyncPart as `${Part}_etag`]: string | nul
   readonly [Part in SyncPart as `${Part}_modified_ms`]: number | null;
 };
 
-export interface DatasetRow extends SyncColumns {
+export interface ShownRow {
   readonly dataset_id: DatasetId;
   readonly owner_id: UserId;
   readonly state: DatasetState;
@@ -51,11 +54,21 @@ export interface DatasetRow extends SyncColumns {
   readonly installs: string | null;
 }
 
+export interface DatasetRow extends ShownRow, SyncColumns {}
+
 export interface SharesRow {
   readonly shares: ShareRecord[] | null;
 }
 
 export function datasetRecord(row: DatasetRow): DatasetRecord {
+  return { ...shownRecord(row, installRecords), sync: syncVersions(row) };
+}
+
+/** @param installsOf reads lines of installs */
+export function shownRecord(
+  row: ShownRow,
+  installsOf: (lines: string) => readonly InstallRecord[],
+): Omit<DatasetRecord, 'sync'> {
   return {
     owner: row.owner_id,
     dataset: row.dataset_id,
@@ -63,10 +76,20 @@ export function datasetRecord(row: DatasetRow): DatasetRecord {
     metadata: storedMetadata(row.dataset_id, row.owner_id, row.metadata),
     upload: { status: row.upload_status, message: row.upload_message ?? undefined },
     import: row.upload_status === 'success' ? { status: row.import_status, messages: row.import_messages } : undefined,
-    installs: row.installs === null ? [] : row.installs.split('\n').map(installRecord),
-    sync: syncVersions(row),
+    installs: row.installs === null ? [] : installsOf(row.installs),
   };
 }
+
+/** For a list, where most datasets have the statuses of the one before: those are read once. */
+export function installsReader(): (lines: string) => readonly InstallRecord[] {
+  let last = { lines: '', records: [] as readonly InstallRecord[] };
+  return (lines) => {
+    if (lines !== last.lines) last = { lines, records: installRecords(lines) };
+    return last.records;
+  };
+}
+
+export const installRecords = (lines: string): readonly InstallRecord[] => lines.split('\n').map(installRecord);
 
 function installRecord(line: string): InstallRecord {
   const [target, kind, status, messages] = line.split('\t') as [TargetId, InstallKind, InstallStatus, string?];

@@ -20,9 +20,13 @@ export interface RelatedRow {
   readonly publication_type: 'pmid' | 'doi' | null;
 }
 
+/** Most datasets name nothing that they could share with another. */
+export const mayHaveRelatives = ({ programName, projectName, publications = [] }: DatasetMetadata): boolean =>
+  programName !== undefined || projectName !== undefined || publications.length > 0;
+
 /**
- * Every branch shows only what the viewer may see: a stranger who reads one public dataset of a project must not learn
- * the names of the private ones. Revisions of one dataset are no relatives.
+ * One text for all. Every branch shows only what the viewer may see: a stranger who reads one public dataset of a project
+ * must not learn the names of the private ones. Revisions of one dataset are no relatives.
  */
 export function relatedStatement(
   dataset: DatasetId,

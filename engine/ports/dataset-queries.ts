@@ -44,7 +44,7 @@ export interface ShareRecord {
   readonly accepted: boolean;
 }
 
-export interface ListedDataset extends DatasetRecord {
+export interface ListedDataset extends Omit<DatasetRecord, 'sync'> {
   readonly fileCount: number;
   readonly fileBytes: number;
   readonly shares: readonly ShareRecord[];

@@ -67,6 +67,32 @@ async function fill(t: Test): Promise<{ owner: UserId; recipient: UserId }> {
 const explain = async ({ text, values }: { text: string; values: readonly unknown[] }): Promise<string> =>
   (await db.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values)).map((row) => row['QUERY PLAN']).join('\n');
 
+t.test(
+  'a dataset that names no project, program or publication has no relatives, which needs no statement',
+  async (t) => {
+    const asked: string[] = [];
+    const watched = new PostgresDatasetQueries({
+      query: <Row extends object>(text: string) => {
+        asked.push(text);
+        return db.query<Row>(text.replace(/\$\d+/g, 'null'));
+      },
+    });
+    const owner = newUser();
+    const publications = [{ identifier: '1', type: 'pmid', isPrimary: true }] as const;
+    for (const [about, statements] of [
+      [{}, 0],
+      [{ publications: [] }, 0],
+      [{ projectName: 'p' }, 1],
+      [{ programName: 'p' }, 1],
+      [{ publications }, 1],
+    ] as const) {
+      asked.length = 0;
+      t.strictSame(await watched.related('none' as DatasetId, metadataOf(owner, about), owner, signal), []);
+      t.equal(asked.length, statements, Object.keys(about).join());
+    }
+  },
+);
+
 t.test('a listing of thousands', async (t) => {
   const { owner, recipient } = await fill(t);
 
@@ -147,5 +173,9 @@ t.test('a listing of thousands', async (t) => {
     const plan = await explain(relatedStatement('bulk6' as DatasetId, metadata, owner));
     t.notMatch(plan, /Seq Scan on dataset\b/, plan);
     t.equal((await queries.related('bulk6' as DatasetId, metadata, owner, signal)).length, 1);
+    const { text } = relatedStatement('bulk6' as DatasetId, metadata, owner);
+    const kept = await db.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${text}`);
+    const keptPlan = kept.map((row) => row['QUERY PLAN']).join('\n');
+    t.notMatch(keptPlan, /Seq Scan on dataset\b/, `the plan that a connection keeps\n${keptPlan}`);
   });
 });

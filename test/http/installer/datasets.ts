@@ -30,7 +30,6 @@ export function listed(changes: Partial<ListedDataset> = {}): ListedDataset {
     upload: { status: 'success', message: undefined },
     import: { status: 'complete', messages: [] },
     installs: [],
-    sync: {},
     fileCount: 2,
     fileBytes: 30,
     shares: [],
@@ -40,5 +39,5 @@ export function listed(changes: Partial<ListedDataset> = {}): ListedDataset {
 
 export function viewed(changes: Partial<ViewedDataset> = {}): ViewedDataset {
   const { fileCount: _count, fileBytes: _bytes, ...record } = listed();
-  return { ...record, newest: undefined, ...changes };
+  return { ...record, sync: {}, newest: undefined, ...changes };
 }
