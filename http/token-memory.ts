@@ -2,7 +2,7 @@
 // otherwise. A token is believed for a minute at most, and never after it expires, so a key that its issuer withdraws
 // counts for a minute more. Refusals are not kept.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Caller } from './caller.ts';
 
 const BELIEVED_MS = 60_000;
@@ -37,4 +37,4 @@ export class TokenMemory {
   }
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64');
+const hashOf = (token: string): string => hash('sha256', token, 'base64');
