@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { aborted } from '../engine/failure.ts';
-import { JoinedSignal } from '../engine/joined-signal.ts';
+import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
 import {
   newTraceparent,
@@ -25,23 +25,23 @@ export class Exchange implements Disposable {
   readonly head: AnswerHead;
   /** Once it is found. */
   route: Route | undefined;
-  readonly #stopped: AbortSignal;
+  readonly #stopped: Followers;
   readonly #serverLog: Logger;
-  #until: JoinedSignal | undefined;
+  #until: AbortController | undefined;
   #over = false;
   #log: Logger | undefined;
   #traceparent: Traceparent | undefined;
 
   /**
    * @param date when it began, as a header has it
-   * @param stopped the server gives up what is under way
+   * @param stopped aborted when the server gives up what is under way
    */
   constructor(
     id: string,
     date: string,
     request: IncomingMessage,
     response: ServerResponse,
-    stopped: AbortSignal,
+    stopped: Followers,
     log: Logger,
   ) {
     this.id = id;
@@ -84,11 +84,12 @@ export class Exchange implements Disposable {
 
   [Symbol.dispose](): void {
     this.#over = true;
-    this.#until?.[Symbol.dispose]();
+    if (this.#until) this.#stopped.delete(this.#until);
   }
 
-  #openSignal(): JoinedSignal {
-    const until = new JoinedSignal(this.#over ? undefined : this.#stopped);
+  #openSignal(): AbortController {
+    const until = new AbortController();
+    if (!this.#over) this.#stopped.add(until);
     const onClose = (): void => {
       if (!this.response.writableFinished) until.abort(aborted('the client went away'));
     };

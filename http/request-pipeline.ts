@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defect, kindOf, messageOf } from '../engine/failure.ts';
+import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
@@ -61,13 +62,13 @@ export class RequestPipeline {
 
   /**
    * Answers; never rejects. What answers without waiting is over when this returns, which {@link ANSWERED} says.
-   * @param stopped the server gives up what is under way
+   * @param stopped aborted when the server gives up what is under way
    * @param mayContinue sends the 100 that the client waits for before it sends its body
    */
   handle(
     request: IncomingMessage,
     response: ServerResponse,
-    stopped: AbortSignal,
+    stopped: Followers,
     mayContinue?: () => void,
   ): Promise<void> {
     const { clock, metrics, log } = this.#options;

@@ -9,6 +9,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { transient } from '../engine/failure.ts';
+import { Followers } from '../engine/followers.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
 import { ANSWERED } from './context.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
@@ -43,6 +44,7 @@ export class HttpServer extends Lifecycle {
   /** Requests that are handled, and answers that are not yet sent. */
   #underWay = 0;
   #onFinished: () => void = () => {};
+  readonly #underWayUntil = new Followers(this.hurried);
   readonly #connections = new Map<Duplex, Connection>();
 
   constructor(options: ServerOptions) {
@@ -143,7 +145,7 @@ export class HttpServer extends Lifecycle {
     }
     this.#underWay += 2;
     response.on('close', this.#onHalf);
-    const handled = this.#options.pipeline.handle(request, response, this.hurried, mayContinue);
+    const handled = this.#options.pipeline.handle(request, response, this.#underWayUntil, mayContinue);
     if (handled === ANSWERED) this.#onHalf();
     else void handled.then(this.#onHalf);
   }
