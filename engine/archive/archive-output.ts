@@ -10,6 +10,11 @@ export const OUTPUT_BYTES = 1024 * 1024;
 /** Of the first: most archives are small, and the collector counts what nobody touches, too. */
 const FIRST_BYTES = 64 * 1024;
 
+interface Patch {
+  readonly position: number;
+  readonly bytes: Uint8Array;
+}
+
 export class ArchiveOutput {
   readonly #handle: FileHandle;
   readonly #file: string;
@@ -20,8 +25,11 @@ export class ArchiveOutput {
   #writing: Promise<void> | undefined;
   /** Where in the file what is being filled begins. */
   #begin = 0;
-  /** So many bytes are written: what is being written lies behind them. */
-  #written = 0;
+  /**
+   * Of what is no longer in memory. They wait for the buffer that is being written, since two writes to one file exclude
+   * each other: whoever waited for a patch would wait for that buffer, too, and fill none meanwhile.
+   */
+  #patches: Patch[] = [];
 
   private constructor(handle: FileHandle, file: string) {
     this.#handle = handle;
@@ -65,16 +73,11 @@ export class ArchiveOutput {
     }
   }
 
-  /** Overwrites bytes that were appended before. */
-  async patch(position: number, bytes: Uint8Array): Promise<void> {
-    if (position >= this.#begin) {
-      this.#filling.set(bytes, position - this.#begin);
-      return;
-    }
-    const end = position + bytes.length;
-    if (end > this.#begin) await this.#hand();
-    if (end > this.#written) await this.#settled();
-    await writeAll(this.#handle, bytes, position);
+  /** Overwrites bytes that were appended before; they are the output's from now on. */
+  patch(position: number, bytes: Uint8Array): void {
+    const gone = Math.min(Math.max(this.#begin - position, 0), bytes.length);
+    if (gone > 0) this.#patches.push({ position, bytes: bytes.subarray(0, gone) });
+    if (gone < bytes.length) this.#filling.set(bytes.subarray(gone), position + gone - this.#begin);
   }
 
   async close(): Promise<void> {
@@ -105,7 +108,7 @@ export class ArchiveOutput {
   async #settled(): Promise<void> {
     await this.#writing;
     this.#writing = undefined;
-    this.#written = this.#begin;
+    for (const { position, bytes } of this.#patches.splice(0)) await writeAll(this.#handle, bytes, position);
   }
 }
 

@@ -139,7 +139,7 @@ class ZipPacking implements AsyncDisposable {
       this.#output.advance(filled);
     }
     await body.finish();
-    await this.#patch({ ...draft, crc });
+    this.#patch({ ...draft, crc });
   }
 
   /** Most uploads have no other: three blocks of half a MiB for each are more work for the collector than the rest. */
@@ -184,11 +184,11 @@ class ZipPacking implements AsyncDisposable {
     }
     entry.packedSize += packed.length;
     await this.#output.append(packed);
-    if (last) await this.#patch({ ...entry.draft, crc: entry.crc, packedSize: entry.packedSize });
+    if (last) this.#patch({ ...entry.draft, crc: entry.crc, packedSize: entry.packedSize });
   }
 
-  async #patch(record: ZipRecord): Promise<void> {
-    await this.#output.patch(record.offset, localHeader(record));
+  #patch(record: ZipRecord): void {
+    this.#output.patch(record.offset, localHeader(record));
     this.#central.push(centralRecord(record));
   }
 }

@@ -1,0 +1,70 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { OUTPUT_BYTES, writeArchive } from '../../../engine/archive/archive-output.ts';
+
+t.test('the file has what was appended and patched, wherever a patch falls', async (t) => {
+  const file = await tempFile(t);
+  const step = fc.record({
+    append: fc.integer({ min: 0, max: OUTPUT_BYTES }),
+    /** Back from where the output is. */
+    patch: fc.option(fc.tuple(fc.integer({ min: 1, max: 2 * OUTPUT_BYTES }), fc.integer({ min: 1, max: 100 }))),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
+      const twin = Buffer.alloc(steps.reduce((sum, { append }) => sum + append, 0));
+      let length = 0;
+      await writeArchive(file, async (output) => {
+        for (const [n, { append, patch }] of steps.entries()) {
+          twin.fill(n + 1, length, length + append);
+          await output.append(twin.subarray(length, length + append));
+          length += append;
+          const position = length - (patch?.[0] ?? 0);
+          if (!patch || position < 0) continue;
+          const bytes = Buffer.alloc(Math.min(patch[1], length - position), 100 + n);
+          twin.set(bytes, position);
+          output.patch(position, bytes);
+        }
+        t.equal(output.position, length);
+      });
+      t.ok(twin.equals(await readFile(file)));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+t.test('a patch lies in the buffer that is written, in the next one, or in both', async (t) => {
+  const file = await tempFile(t);
+  // The first buffer is smaller; two more are full, and the last of them is still being written.
+  const first = 64 * 1024;
+  const full = first + 2 * OUTPUT_BYTES;
+  const twin = Buffer.alloc(full + 50, 'a');
+  await writeArchive(file, async (output) => {
+    await output.append(twin);
+    for (const position of [0, first - 5, first + OUTPUT_BYTES - 5, full - 40, full - 5, full + 5, full + 40]) {
+      const bytes = Buffer.from('0123456789');
+      twin.set(bytes, position);
+      output.patch(position, bytes);
+    }
+  });
+  t.ok(twin.equals(await readFile(file)));
+});
+
+t.test('leaves no file behind with a patch to come', async (t) => {
+  const file = await tempFile(t);
+  const failed = writeArchive(file, async (output) => {
+    await output.append(Buffer.alloc(3 * OUTPUT_BYTES));
+    output.patch(0, Buffer.from('a'));
+    throw new Error('source broke');
+  });
+  await t.rejects(failed, new Error('source broke'));
+  t.strictSame(await readdir(dirname(file)), []);
+});
+
+async function tempFile(t: Test): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  return join(dir, 'archive');
+}
