@@ -1,5 +1,5 @@
-// The database functions exchange_jobs, complete_jobs and claim_jobs (migrations 12 and 15; 3, 4 and 11 say why) as the adapter
-// calls them: one statement each time, of no more than there is to do.
+// The database functions exchange_jobs, complete_jobs and claim_jobs (migrations 12, 15 and 16; 3, 4 and 11 say why) as the
+// adapter calls them: one statement each time, of no more than there is to do.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -11,13 +11,15 @@ import { storableText } from './storable-text.ts';
 // Not joined: of the few jobs that are claimed each looks up its dataset, however many the planner expects.
 const CLAIMED = `
   select e.*, (select d.traceparent from dataset d where d.dataset_id = e.dataset_id) as traceparent from`;
-const EXCHANGE = `${CLAIMED} exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) e`;
-const CLAIM = `${CLAIMED} claim_jobs($1, $2, $3, $4, $5, $6) e`;
+const EXCHANGE = `${CLAIMED} exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) e`;
+const CLAIM = `${CLAIMED} claim_jobs($1, $2, $3, $4, $5, $6, $7, $8) e`;
 const COMPLETE = 'select complete_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9)';
 
 interface ExchangeRow {
   readonly blocked: boolean;
   readonly next_due_ms: number | null;
+  readonly oldest_at: string | null;
+  readonly oldest: number | null;
   readonly id: number | null;
   readonly dataset_id: DatasetId;
   readonly owner: UserId;
@@ -32,35 +34,47 @@ interface ExchangeRow {
   readonly traceparent: Traceparent | null;
 }
 
+/** Where a job stands in its lane: jobs are claimed in the order of time, then id. */
+export interface JobPlace {
+  /** As PostgreSQL writes it, to the microsecond. */
+  readonly runAt: string;
+  readonly id: number;
+}
+
 export interface JobExchange {
   readonly claimed: readonly ClaimedJob[];
   /** The claim left room and due jobs behind: something keeps them waiting. */
   readonly blocked: boolean;
   /** Milliseconds until the lane's next delayed job falls due. */
   readonly nextDueMs: number | undefined;
+  /** The lane's oldest job as the claim began, running ones included. */
+  readonly oldest: JobPlace | undefined;
 }
 
-/** Writes the completions of one process instance and claims for it. */
+/** Writes the completions of one process instance and claims for it, of `from` and what is younger. */
 export async function exchangeJobs(
   db: Postgres,
   instance: number,
   done: readonly JobCompletion[],
   claim: ClaimRequest,
+  from?: JobPlace,
 ): Promise<JobExchange> {
   const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
-  const wanted = [lane, limit, crowdedTypes, blockedTypes, awayTypes];
+  const wanted = [lane, limit, crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null];
   if (limit <= 0) {
     await db.query(COMPLETE, [instance, ...completionColumns(done)], 'job-complete');
-    return { claimed: [], blocked: false, nextDueMs: undefined };
+    return { claimed: [], blocked: false, nextDueMs: undefined, oldest: undefined };
   }
   const rows =
     done.length === 0
       ? await db.query<ExchangeRow>(CLAIM, [instance, ...wanted], 'job-claim')
       : await db.query<ExchangeRow>(EXCHANGE, [instance, ...wanted, ...completionColumns(done)], 'job-exchange');
+  const { blocked = false, next_due_ms = null, oldest_at = null, oldest = null } = rows[0] ?? {};
   return {
     claimed: rows.flatMap((row) => (row.id === null ? [] : [claimedJob(lane, row.id, row)])),
-    blocked: rows[0]?.blocked ?? false,
-    nextDueMs: rows[0]?.next_due_ms ?? undefined,
+    blocked,
+    nextDueMs: next_due_ms ?? undefined,
+    oldest: oldest_at === null || oldest === null ? undefined : { runAt: oldest_at, id: oldest },
   };
 }
 

@@ -11,6 +11,7 @@ import type { ClaimedJob, ClaimRequest, JobCompletion, JobRequest, Jobs, LaneDep
 import type { Clock } from '../time.ts';
 import { exchangeJobs, type JobExchange } from './job-exchange.ts';
 import { LEASE_CHANNEL } from './leases-postgres.ts';
+import { OldestJobs } from './oldest-jobs.ts';
 import type { Postgres, Sql } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 import { ReleasePace } from './release-pace.ts';
@@ -77,6 +78,7 @@ export class PostgresJobs implements Jobs {
   /** Lanes whose last claim left due jobs behind. */
   readonly #blocked = new Set<LaneName>();
   readonly #paces = new Map<LaneName, ReleasePace>();
+  readonly #oldest: OldestJobs;
   /** Notifications of released leases so far. */
   #releases = 0;
 
@@ -84,6 +86,7 @@ export class PostgresJobs implements Jobs {
     this.#db = db;
     this.#instance = instance;
     this.#clock = clock;
+    this.#oldest = new OldestJobs(clock);
   }
 
   async enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void> {
@@ -105,11 +108,16 @@ export class PostgresJobs implements Jobs {
     const limit = this.#instance.connected ? claim.limit : 0;
     if (done.length === 0 && limit <= 0) return [];
     const releases = this.#releases;
-    const exchange = await exchangeJobs(this.#db, this.#instance.id, done, { ...claim, limit });
+    const from = this.#oldest.of(claim.lane);
+    const exchange = await exchangeJobs(this.#db, this.#instance.id, done, { ...claim, limit }, from);
     for (const { job, outcome } of done)
       if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
-    if (limit > 0) this.#looked(claim.lane, exchange, releases);
-    return exchange.claimed;
+    const { claimed, oldest } = exchange;
+    if (limit > 0) {
+      this.#looked(claim.lane, exchange, releases);
+      if (this.#oldest.claimed(claim.lane, from, oldest, limit, claimed.length)) this.#wake(claim.lane);
+    }
+    return claimed;
   }
 
   watch(lane: LaneName, wake: () => void): () => void {
