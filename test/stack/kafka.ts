@@ -4,7 +4,7 @@
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import { promisify } from 'node:util';
 
 const SOURCE = join(import.meta.dirname, 'kafka-mock.c');
 const API = { produce: 0, fetch: 1, metadata: 3, offsetCommit: 8, findCoordinator: 10, joinGroup: 11 } as const;
+const STOP_MS = 5_000;
 const CODE = { notLeader: 6, timedOut: 7, tooLarge: 10, coordinatorLoading: 14, groupRefused: 30 } as const;
 
 export interface KafkaOptions {
@@ -83,9 +84,15 @@ export class KafkaCluster implements AsyncDisposable {
     return this.#order(`up ${broker}`);
   }
 
-  /** Hangs: connections stay open and nothing is answered. */
+  /** Hangs from now on: connections stay open and nothing is answered. */
   pause(): void {
     this.#child.kill('SIGSTOP');
+    // Sent is not stopped: until the kernel has reached all threads, one of them may answer yet.
+    const tasks = `/proc/${this.#child.pid}/task`;
+    const isStopped = (task: string): boolean => /\) T /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'));
+    const begun = Date.now();
+    while (!readdirSync(tasks).every(isStopped))
+      if (Date.now() - begun > STOP_MS) throw new Error(`the cluster does not stop within ${STOP_MS} ms`);
   }
 
   continue(): void {
