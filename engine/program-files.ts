@@ -45,9 +45,10 @@ export const programFile = async (path: string): Promise<string> =>
 export const programThread = (path: string): URL => (bundled ? new URL(BUNDLED_THREAD) : pathToFileURL(fromRoot(path)));
 
 /**
- * What the runtime is given before the program. The space for young objects may grow to a quarter of what it may by
- * itself, in the main thread and in each other: it grows with the time that anything runs, not with what is held, so a
- * server's memory went on rising through a long upload. No measure of the benchmark is slower for it.
+ * What the runtime is given before the program: half of the space for young objects, in MiB, may grow so far, in the main
+ * thread and in each other. By itself it goes on to 16 or 32: it grows with the time that anything runs and not with what is
+ * held, so a server's memory rose through a long upload. Uploads, dispatch and a reconciliation with one object per dataset
+ * were measured with both, and take as long.
  */
 export const RUNTIME_OPTIONS: readonly string[] = ['--max-semi-space-size=8'];
 

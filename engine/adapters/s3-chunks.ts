@@ -6,7 +6,10 @@ import { aborted, rejected } from '../failure.ts';
 import { codeOf } from './directory-store-fault.ts';
 import type { Exchange } from './s3-exchange.ts';
 
-/** Of bytes at hand, so that each has its own deadline; with 256 KiB an upload takes a tenth more of the processor. */
+/**
+ * Of bytes at hand, so that each has its own deadline: a store that takes less than this in the time that it may be idle is
+ * given up. With 256 KiB an upload takes a tenth more of the processor.
+ */
 const SLICE_BYTES = 1024 * 1024;
 
 /** @param size is what the request was told; anything else is `rejected` */
