@@ -12,6 +12,8 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
   #head: Row | undefined;
   #last: DatasetAddress | undefined;
   #fault: Error | undefined;
+  /** The head is not read yet. */
+  #behind = false;
   protected over = false;
 
   constructor(name: string) {
@@ -19,12 +21,18 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
   }
 
   get head(): Row | undefined {
+    this.#catchUp();
     return this.#head;
   }
 
   /** Rows have to be asked for. */
   get isEmpty(): boolean {
-    return this.#head === undefined && !this.over;
+    return this.head === undefined && !this.over;
+  }
+
+  /** Whether the head is read: it is when it is asked for, for it may be passed over unread. */
+  protected get isRead(): boolean {
+    return !this.#behind;
   }
 
   /** Throws what the stream fails with, and when its next row is out of order. */
@@ -38,23 +46,29 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
 
   /** The row at the head when it is this dataset's, which makes room for the next. */
   take(at: DatasetAddress): Row | undefined {
-    const head = this.#head;
+    const { head } = this;
     if (head?.owner !== at.owner || head.dataset !== at.dataset) return undefined;
-    this.#last = head;
-    this.#show(this.advance());
+    this.jumped(head);
     return head;
   }
 
-  /** Passes over everything up to `last`, which was read, and was in order. */
+  /** Passes over everything up to `last`, and all of it was in order. */
   protected jumped(last: DatasetAddress): void {
     this.#last = last;
-    this.#show(this.advance());
+    this.#head = undefined;
+    this.#behind = true;
   }
 
   /** The first row of the next page; sets `over` when there is no page. */
   protected abstract nextPage(): Promise<Row | undefined>;
   /** The next row of the page. */
   protected abstract advance(): Row | undefined;
+
+  #catchUp(): void {
+    if (!this.#behind) return;
+    this.#behind = false;
+    this.#show(this.advance());
+  }
 
   #show(row: Row | undefined): void {
     this.#head = undefined;
@@ -84,7 +98,7 @@ export class RowCursor<Row extends DatasetAddress, Page extends PageRows<Row>> e
 
   /** Of the head. */
   get place(): number {
-    return this.#place;
+    return this.isRead ? this.#place : this.#place + 1;
   }
 
   /** To a later row of the page; all between them were in order. */
@@ -128,16 +142,17 @@ export class StoredCursor extends MergeCursor<StoredDataset> {
     return this.#page;
   }
 
-  /** First object of the head, unless that lies on a page before. */
+  /** First object of the head, unless that lies on a page before; told without reading the head. */
   get place(): number | undefined {
-    return this.#place;
+    if (!this.isRead) return this.#openFrom;
+    return this.head && this.#place;
   }
 
-  /** To the dataset that begins with a later object of the page, after `last`; all between them were in order. */
+  /** To the dataset that begins with a later object of the page, after `last`; all between them were in order, and are not read. */
   jump(place: number, last: DatasetAddress): void {
     this.#grouping.restart();
     this.#next = place;
-    this.#openFrom = undefined;
+    this.#openFrom = place;
     this.jumped(last);
   }
 

@@ -95,8 +95,10 @@ function atHand(
 ): readonly MergedDataset[] {
   const batch: MergedDataset[] = [];
   const cursors = [stored, cache, ...targets.values()];
-  while (!cursors.some((cursor) => cursor.isEmpty)) {
+  for (;;) {
+    // Before anybody reads the stored dataset: it may have hundreds of objects.
     if (passOver && targets.size === 0 && passInStep(stored, cache, passOver)) continue;
+    if (cursors.some((cursor) => cursor.isEmpty)) break;
     const first = firstOf(cursors);
     if (!first) break;
     const { owner, dataset } = first;
@@ -115,6 +117,7 @@ function passInStep(
   cache: CacheCursor,
   { inStep, count }: NonNullable<MergeSources['passOver']>,
 ): boolean {
+  // The cache's head is in order, and so comes after all that was taken from the listing: what is its dataset does, too.
   if (!stored.page || !cache.page || !cache.head || stored.place === undefined) return false;
   const { object, row } = inStep.passOver(stored.page, cache.page, { object: stored.place, row: cache.place });
   const passed = row - cache.place;

@@ -136,7 +136,10 @@ async function byMap(site: Site): Promise<Found> {
   return { differing, inStep: merged.length - differing.length };
 }
 
-async function byMerge(site: Site, length: number): Promise<Found & { readonly passed: number }> {
+async function byMerge(
+  site: Pick<Site, 'listing' | 'cache'>,
+  length: number,
+): Promise<Found & { readonly passed: number }> {
   const differing: string[] = [];
   let [inStep, passed] = [0, 0];
   const passOver = {
@@ -194,6 +197,31 @@ t.test('of many pages nearly all are passed over, and every damage is found', as
   t.strictSame({ differing: found.differing, inStep: found.inStep }, await byMap(site));
   t.ok(found.differing.length > 15, `${found.differing.length} differ`);
   t.ok(found.passed > count * 0.95, `${found.passed} of ${count} were passed over`);
+});
+
+t.test('of the objects of a page none are read but those of its last dataset', async (t) => {
+  const [pages, perPage] = [6, 8];
+  const plan = Array.from({ length: pages * perPage }, (_, n): Planned => {
+    return { owner: '1', id: `d${String(n).padStart(5, '0')}`, import: 'complete', damages: [] };
+  });
+  const site = new Site(plan);
+  const each = INSTALLED_OBJECTS.length;
+  let reads = 0;
+  const counted = async function* (): AsyncGenerator<ObjectPage> {
+    for await (const page of site.listing(perPage * each))
+      yield Object.assign(page, {
+        at: (place: number) => {
+          reads++;
+          return Object.getPrototypeOf(page).at.call(page, place);
+        },
+      });
+  };
+  const found = await byMerge({ listing: counted, cache: site.cache }, 0);
+  t.strictSame(found, { differing: [], inStep: pages * perPage, passed: pages * (perPage - 1) });
+  const firstOfPages = pages - 1;
+  // It is what a run begins with, which ends with the next one's first object, and shows that its shape is in step.
+  const firstDataset = each + 1 + each;
+  t.equal(reads, pages * each + firstOfPages + firstDataset);
 });
 
 t.test('what one page says is not taken for what the next says in its place', async (t) => {
