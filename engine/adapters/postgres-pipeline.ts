@@ -8,7 +8,7 @@
 // Where many are under way already, or others wait for a connection, a read gets in line for one by itself: so one that
 // lasts holds up a bounded number behind it, and a connection that is always in use is given back all the same.
 
-import type pg from 'pg';
+import pg from 'pg';
 
 /** Reads under way on the connection at most. */
 const MOST = 16;
@@ -31,7 +31,7 @@ export class PostgresPipeline {
     if (!this.#isOpen) return this.#pool.query(statement);
     this.#underWay++;
     try {
-      return await (this.#held ?? (await this.#ask())).query(statement);
+      return await resultOf(this.#held ?? (await this.#ask()), statement);
     } catch (error) {
       this.#failure ??= error as Error;
       // What is sent behind the first of its name knows only that it could not be prepared, not why.
@@ -58,4 +58,12 @@ export class PostgresPipeline {
     this.#asked = undefined;
     this.#failure = undefined;
   }
+}
+
+/** As `client.query` does, which copies each statement it is given property by property: that takes a tenth of a small read. */
+function resultOf(client: pg.PoolClient, { text, values, name }: pg.QueryConfig): Promise<pg.QueryResult> {
+  return new Promise((resolve, reject) => {
+    const query = new pg.Query(text, values, (error, result) => (error ? reject(error) : resolve(result)));
+    client.query(Object.assign(query, { name }));
+  });
 }
