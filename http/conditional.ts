@@ -1,7 +1,7 @@
 // Conditional requests (RFC 9110, 13). Tags are compared without their `W/`: a proxy that compresses our answers marks
 // the tag as weak, and the client sends it back so.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { preconditionFailed } from './errors.ts';
 
@@ -12,8 +12,7 @@ export interface Validators {
 }
 
 /** A tag for content that has no version of its own. */
-export const tagOf = (content: string | Uint8Array): string =>
-  `"${createHash('sha256').update(content).digest('base64url').slice(0, 27)}"`;
+export const tagOf = (content: string | Uint8Array): string => `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
 
 /** True when the client has this content already: 304 instead of it. For GET and HEAD. */
 export function isKnown(headers: IncomingHttpHeaders, { etag, modified }: Validators): boolean {

@@ -2,9 +2,10 @@
 // nothing, and the number of one may be that of a user. A missing profile is never a failure
 // (engine/ports/accounts.ts), so neither is one that could not be written.
 
+import { isDeepStrictEqual } from 'node:util';
 import { messageOf, transient } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
-import type { Accounts } from '../engine/ports/accounts.ts';
+import type { Accounts, Profile } from '../engine/ports/accounts.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import type { Caller } from './caller.ts';
@@ -20,21 +21,21 @@ export function profileMemory(
   clock: Clock,
   log: Logger,
 ): (caller: Caller) => Promise<void> {
-  const known = new Map<string, string>();
+  const known = new Map<string, Profile>();
   let quietUntil = 0;
   return async (caller) => {
     if (caller.kind !== 'user') return;
     const { profile } = caller;
     // A token without claims says nothing of the person: it must not wipe out what we know.
     if (!profile.firstName && !profile.lastName && !profile.email && !profile.affiliation) return;
-    const written = JSON.stringify(profile);
-    if (known.get(caller.userId) === written || clock.now() < quietUntil) return;
+    // Mostly it is the same object: that of a token that was verified a moment ago.
+    if (isDeepStrictEqual(known.get(caller.userId), profile) || clock.now() < quietUntil) return;
     using limit = deadline(clock, WRITE_MS, undefined, () => transient(`no answer within ${WRITE_MS} ms`));
     try {
       await unlessAborted(accounts.remember(profile, limit.signal), limit.signal);
       const oldest = known.keys().next();
       if (known.size >= MAX_KNOWN && !oldest.done) known.delete(oldest.value);
-      known.set(caller.userId, written);
+      known.set(caller.userId, profile);
     } catch (error) {
       quietUntil = clock.now() + AFTER_FAILURE_MS;
       log.warn({ err: messageOf(error) }, 'the profile of a caller could not be kept');

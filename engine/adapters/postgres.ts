@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { Failure, messageOf } from '../failure.ts';
 import type { Logger } from '../log.ts';
+import { PostgresPipeline } from './postgres-pipeline.ts';
 
 export interface PostgresOptions {
   readonly host: string;
@@ -45,6 +46,7 @@ function parseInt8(text: string): number | string {
 
 export class Postgres implements Sql, AsyncDisposable {
   readonly #pool: pg.Pool;
+  readonly #pipeline: PostgresPipeline;
   readonly #options: PostgresOptions;
   #ended: Promise<void> | undefined;
 
@@ -55,7 +57,10 @@ export class Postgres implements Sql, AsyncDisposable {
       max: options.poolSize,
       idleTimeoutMillis: options.idleTimeoutMs,
       statement_timeout: STATEMENT_MS,
+      // Takes effect only where a statement is given to a connection before the last has its answer.
+      pipeline: true,
     });
+    this.#pipeline = new PostgresPipeline(this.#pool);
     // An idle connection that breaks is replaced by the pool; the next query reports what matters.
     this.#pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
     // One in use fails its statement; the event besides, which nobody else hears, would end the process.
@@ -70,6 +75,15 @@ export class Postgres implements Sql, AsyncDisposable {
   ): Promise<Row[]> {
     try {
       return (await this.#pool.query(statement(text, values, name))).rows as Row[];
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** Like {@link query}, for statements that find few rows by a key: those under way share a connection. */
+  async lookUp<Row extends object>(text: string, values: readonly unknown[], name: string): Promise<Row[]> {
+    try {
+      return (await this.#pipeline.query(statement(text, values, name))).rows as Row[];
     } catch (error) {
       throw this.#failure(error);
     }

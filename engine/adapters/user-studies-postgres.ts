@@ -2,7 +2,7 @@
 
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { UserStudies, UserStudy } from '../ports/user-studies.ts';
-import type { Sql } from './postgres.ts';
+import type { Postgres } from './postgres.ts';
 
 const MAX_STUDIES = 10_000;
 
@@ -22,9 +22,9 @@ interface StudyRow {
 }
 
 export class PostgresUserStudies implements UserStudies {
-  readonly #db: Sql;
+  readonly #db: Pick<Postgres, 'query' | 'lookUp'>;
 
-  constructor(db: Sql) {
+  constructor(db: Pick<Postgres, 'query' | 'lookUp'>) {
     this.#db = db;
   }
 
@@ -45,7 +45,7 @@ export class PostgresUserStudies implements UserStudies {
 
   async find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<StudyRow>(
+    const [row] = await this.#db.lookUp<StudyRow>(
       `select ${COLUMNS}, case
          when d.owner_id = $1::numeric then 'owner'
          when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient'

@@ -14,13 +14,13 @@ export function redeeming(
   clock: Clock,
   log: Logger,
 ): AuthSettings['remember'] {
+  // Not the request's signal: the caller may go away, the record is wanted all the same.
+  const signal = new AbortController().signal;
   return async (caller) => {
     await remember(caller);
     if (caller.kind !== 'user' || caller.profile.email === '') return;
     const { userId, profile } = caller;
     try {
-      // Not the request's signal: the caller may go away, the record is wanted all the same.
-      const signal = new AbortController().signal;
       const made = await invitations.redeem(profile.email, userId, new Date(clock.now()), signal);
       if (made > 0) log.info({ user: userId, made }, 'invitations were redeemed');
     } catch (error) {

@@ -32,8 +32,9 @@ export function recordStatements(db: Postgres): readonly Statement[] {
       statements.push({ text, values });
       return run(text, values, name);
     };
-  const { query, transaction } = db;
+  const { query, lookUp, transaction } = db;
   db.query = recorded(query.bind(db));
+  db.lookUp = recorded(lookUp.bind(db) as Sql['query']);
   db.transaction = (work, signal) =>
     transaction.call(db, (sql) => work({ query: recorded(sql.query) }), signal) as never;
   return statements;

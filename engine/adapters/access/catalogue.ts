@@ -109,9 +109,9 @@ const PUT = `
   returning dataset_id`;
 
 export class PostgresAccessCatalogue implements AccessCatalogue {
-  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  readonly #db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>;
 
-  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+  constructor(db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>) {
     this.#db = db;
   }
 
@@ -131,7 +131,7 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
     const [text, name] = which === 'own' ? [OWN_PARTS, 'own-parts'] : [ALL_PARTS, 'all-parts'];
     for (let after: string | undefined; ; ) {
       signal.throwIfAborted();
-      const rows = await this.#db.query<RoleColumn & (ListedRow | NoDataset)>(text, [user ?? null, after ?? ''], name);
+      const rows = await this.#db.lookUp<RoleColumn & (ListedRow | NoDataset)>(text, [user ?? null, after ?? ''], name);
       const listed = rows.filter((row) => row.dataset_id !== null);
       const last = listed.at(-1);
       const role = rows[0]?.is_owner ?? null;
@@ -154,7 +154,7 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
   }
 
   async #part(text: string, user: UserId | undefined, of: string, name: string): Promise<StudyRow | undefined> {
-    return (await this.#db.query<StudyRow>(text, [user ?? null, of], name))[0];
+    return (await this.#db.lookUp<StudyRow>(text, [user ?? null, of], name))[0];
   }
 
   async put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {

@@ -3,7 +3,7 @@
 import type { CuratedId } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessRoles, Roles } from '../../ports/access-people.ts';
-import type { Sql } from '../postgres.ts';
+import type { Postgres } from '../postgres.ts';
 
 interface RoleRow {
   readonly is_owner: boolean | null;
@@ -11,15 +11,15 @@ interface RoleRow {
 }
 
 export class PostgresAccessRoles implements AccessRoles {
-  readonly #db: Sql;
+  readonly #db: Pick<Postgres, 'lookUp'>;
 
-  constructor(db: Sql) {
+  constructor(db: Pick<Postgres, 'lookUp'>) {
     this.#db = db;
   }
 
   async roles(user: UserId, dataset: CuratedId | undefined, signal: AbortSignal): Promise<Roles> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<RoleRow>(
+    const [row] = await this.#db.lookUp<RoleRow>(
       `select (select s.is_owner from staff s where s.user_id = $1::numeric) as is_owner,
          (select p.is_manager from provider p where p.user_id = $1::numeric and p.dataset_id = $2::text) as is_manager`,
       [user, dataset ?? null],
