@@ -1,5 +1,5 @@
-// The database functions exchange_jobs, complete_jobs and claim_jobs (migrations 12, 15 and 16; 3, 4 and 11 say why) as the
-// adapter calls them: one statement each time, of no more than there is to do.
+// The database function swap_jobs (migration 17; 3, 4, 11, 12, 15 and 16 say why it does what it does) as the adapter calls it:
+// completions and a claim, or one of both, in one statement.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -8,19 +8,10 @@ import type { ClaimedJob, ClaimRequest, JobCompletion, JobOutcome } from '../por
 import type { Postgres } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
-// Not joined: of the few jobs that are claimed each looks up its dataset, however many the planner expects.
-const CLAIMED = `
-  select e.*, (select d.traceparent from dataset d where d.dataset_id = e.dataset_id) as traceparent from`;
-const EXCHANGE = `${CLAIMED} exchange_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) e`;
-const CLAIM = `${CLAIMED} claim_jobs($1, $2, $3, $4, $5, $6, $7, $8) e`;
-const COMPLETE = 'select complete_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9)';
+const SWAP = 'select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)';
 
-interface ExchangeRow {
-  readonly blocked: boolean;
-  readonly next_due_ms: number | null;
-  readonly oldest_at: string | null;
-  readonly oldest: number | null;
-  readonly id: number | null;
+interface ClaimedRow {
+  readonly id: number;
   readonly dataset_id: DatasetId;
   readonly owner: UserId;
   readonly event_id: number;
@@ -32,6 +23,15 @@ interface ExchangeRow {
   readonly token: number;
   readonly waited_ms: number;
   readonly traceparent: Traceparent | null;
+}
+
+/** Comes after the claimed jobs. */
+interface LastRow {
+  readonly id: null;
+  readonly blocked: boolean;
+  readonly next_due_ms: number | null;
+  readonly oldest_at: string | null;
+  readonly oldest: number | null;
 }
 
 /** Where a job stands in its lane: jobs are claimed in the order of time, then id. */
@@ -60,23 +60,27 @@ export async function exchangeJobs(
   from?: JobPlace,
 ): Promise<JobExchange> {
   const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
-  const wanted = [lane, limit, crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null];
-  if (limit <= 0) {
-    await db.query(COMPLETE, [instance, ...completionColumns(done)], 'job-complete');
-    return { claimed: [], blocked: false, nextDueMs: undefined, oldest: undefined };
+  const rows = await db.query<ClaimedRow | LastRow>(
+    SWAP,
+    [
+      ...[instance, ...completionColumns(done)],
+      ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null],
+    ],
+    'job-exchange',
+  );
+  const claimed: ClaimedJob[] = [];
+  for (const row of rows) {
+    if (row.id !== null) claimed.push(claimedJob(lane, row));
+    else return { claimed, ...claimOf(row) };
   }
-  const rows =
-    done.length === 0
-      ? await db.query<ExchangeRow>(CLAIM, [instance, ...wanted], 'job-claim')
-      : await db.query<ExchangeRow>(EXCHANGE, [instance, ...wanted, ...completionColumns(done)], 'job-exchange');
-  const { blocked = false, next_due_ms = null, oldest_at = null, oldest = null } = rows[0] ?? {};
-  return {
-    claimed: rows.flatMap((row) => (row.id === null ? [] : [claimedJob(lane, row.id, row)])),
-    blocked,
-    nextDueMs: next_due_ms ?? undefined,
-    oldest: oldest_at === null || oldest === null ? undefined : { runAt: oldest_at, id: oldest },
-  };
+  return { claimed, blocked: false, nextDueMs: undefined, oldest: undefined };
 }
+
+const claimOf = ({ blocked, next_due_ms, oldest_at, oldest }: LastRow): Omit<JobExchange, 'claimed'> => ({
+  blocked,
+  nextDueMs: next_due_ms ?? undefined,
+  oldest: oldest_at === null || oldest === null ? undefined : { runAt: oldest_at, id: oldest },
+});
 
 /** Completions as one array per column, as the functions take them; those that say no more than `done` are left out. */
 function completionColumns(done: readonly JobCompletion[]): readonly unknown[] {
@@ -119,9 +123,9 @@ function outcomeColumns(outcome: JobOutcome) {
   }
 }
 
-function claimedJob(lane: LaneName, id: number, row: ExchangeRow): ClaimedJob {
+function claimedJob(lane: LaneName, row: ClaimedRow): ClaimedJob {
   return {
-    id,
+    id: row.id,
     lane,
     dataset: row.dataset_id,
     owner: row.owner,

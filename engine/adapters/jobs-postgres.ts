@@ -16,7 +16,7 @@ import type { Postgres, Sql } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 import { ReleasePace } from './release-pace.ts';
 
-/** Heard with the lane's name when it may have claimable jobs; complete_jobs notifies it, too. */
+/** Heard with the lane's name when it may have claimable jobs; swap_jobs notifies it, too. */
 export const JOB_CHANNEL = 'longshore_job';
 /** Requests in one statement; more are sent in turn. */
 const ENQUEUE_BATCH = 5_000;
@@ -25,8 +25,8 @@ const LONGEST_TIMER_MS = 86_400_000;
 
 const ENQUEUE = `
 with upserted as (
-  insert into job as j (lane, dataset_id, rank, owner, event_id, source, type)
-  select r.lane, r.dataset_id, r.rank, r.owner::numeric, r.event_id, r.source, d.type_name || ':' || d.type_version
+  insert into job as j (lane, dataset_id, rank, owner, event_id, source, type, traceparent)
+  select r.lane, r.dataset_id, r.rank, r.owner::numeric, r.event_id, r.source, d.type_name || ':' || d.type_version, d.traceparent
   from unnest($1::text[], $2::text[], $3::smallint[], $4::text[], $5::bigint[], $6::text[])
     as r(lane, dataset_id, rank, owner, event_id, source)
   left join dataset d on d.dataset_id = r.dataset_id
@@ -37,7 +37,8 @@ with upserted as (
     event_id = greatest(j.event_id, excluded.event_id),
     source = case when excluded.event_id >= j.event_id then excluded.source else j.source end,
     owner = excluded.owner,
-    type = coalesce(excluded.type, j.type)
+    type = coalesce(excluded.type, j.type),
+    traceparent = coalesce(excluded.traceparent, j.traceparent)
   returning j.lane, j.state)
 select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upserted where state = 'queued') u`;
 

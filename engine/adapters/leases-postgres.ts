@@ -5,10 +5,10 @@ import type { Lease, Leases } from '../ports/leases.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
-/** Three renewals fit into it; claim_jobs has the same. */
+/** Three renewals fit into it; swap_jobs has the same. */
 const LEASE_TIME = "interval '30 seconds'";
 
-/** Heard when a lease was released: a job that was kept waiting by it may be claimable. No payload; complete_jobs notifies it, too. */
+/** Heard when a lease was released: a job that was kept waiting by it may be claimable. No payload; swap_jobs notifies it, too. */
 export const LEASE_CHANNEL = 'longshore_lease';
 
 const ACQUIRE = `

@@ -1,4 +1,4 @@
-// What exchange_jobs finds of rows that somebody else writes at the same moment: it waits, and then it must see them as they
+// What swap_jobs finds of rows that somebody else writes at the same moment: it waits, and then it must see them as they
 // have become.
 
 import t, { type Test } from 'tap';
@@ -76,4 +76,66 @@ t.test('a lost lease keeps its job from being completed', async (t) => {
   }, signal);
   await completed;
   t.match(await rows(db), { jobs: [{ state: 'running', event_id: 1 }], leases: [{ holder: Number }] });
+});
+
+t.test('a lease that somebody else takes while a claim is under way is theirs, and its job waits', async (t) => {
+  const { db, jobs, complete } = await setup(t);
+  await complete();
+  await jobs.enqueue([request(2)], signal);
+  const other = await engineProcess(t, at);
+  let claimed: Promise<readonly ClaimedJob[]> | undefined;
+  await db.transaction(async (sql) => {
+    const taken = 'update lease set holder = $1, token = token + 1, expires_at = now() + $2::interval';
+    await sql.query(taken, [other.instance.id, '30 seconds']);
+    claimed = jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+    await somebodyWaits(db);
+  }, signal);
+  t.strictSame(await claimed, []);
+  t.match(await rows(db), { jobs: [{ state: 'queued', holder: null }], leases: [{ holder: other.instance.id }] });
+});
+
+t.test(
+  'a lease that changes while a claim is under way, and is free, is taken with its job or not at all',
+  async (t) => {
+    const { db, jobs, complete } = await setup(t);
+    await complete();
+    await jobs.enqueue([request(2)], signal);
+    let claimed: Promise<readonly ClaimedJob[]> | undefined;
+    await db.transaction(async (sql) => {
+      await sql.query('update lease set token = token + 1');
+      claimed = jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+      await somebodyWaits(db);
+    }, signal);
+    const first = (await claimed) ?? [];
+    const held = await rows(db);
+    t.equal(held.leases.filter(({ holder }) => holder !== null).length, first.length);
+    const [job] = first.length > 0 ? first : await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+    t.match(job, { dataset: 'd', eventId: 2 });
+  },
+);
+
+t.test('of the jobs that two processes claim at once each has its lease with the same', async (t) => {
+  const { db, jobs, complete } = await setup(t);
+  await complete();
+  const { instance, db: otherDb } = await engineProcess(t, at);
+  const others = new PostgresJobs(otherDb, instance, systemClock);
+  const datasets = Array.from({ length: 60 }, (_, n) => `d${n}` as DatasetId);
+  for (let round = 0; round < 10; round++) {
+    for (const lane of ['import', 'install'] as const)
+      await jobs.enqueue(
+        datasets.map((dataset) => ({ ...request(round + 3), dataset, lane })),
+        signal,
+      );
+    const claims = await Promise.all([
+      jobs.exchange([], { ...CLAIM, limit: 40 }, signal),
+      others.exchange([], { ...CLAIM, lane: 'install', limit: 40 }, signal),
+      others.exchange([], { ...CLAIM, limit: 40 }, signal),
+    ]);
+    const claimed = claims.flat().map(({ dataset }) => dataset);
+    t.equal(new Set(claimed).size, claimed.length, 'no dataset is worked on twice');
+    const held = await db.query<{ name: DatasetId }>('select name from lease where holder is not null');
+    t.strictSame(held.map(({ name }) => name).sort(), [...claimed].sort());
+    await db.query('delete from job');
+    await db.query('update lease set holder = null, expires_at = now()');
+  }
 });
