@@ -11,8 +11,6 @@ import { walkObjects } from './directory-store-walk.ts';
 
 /** A stream takes a new buffer for every chunk: larger ones pile up further before the collector feels them. */
 const READ_BYTES = 64 * 1024;
-/** For those who give every chunk's memory back: several times as fast. */
-export const LARGE_READ_BYTES = 512 * 1024;
 /** Stat calls under way at once while listing. */
 const STATS_AT_ONCE = 32;
 
@@ -23,12 +21,9 @@ export function openDirectoryReader(path: string): ObjectReader {
 
 export class DirectoryReader implements ObjectReader {
   readonly #objects: string;
-  readonly #chunkBytes: number;
 
-  /** A chunk of a body has at most so many bytes. */
-  constructor(objects: string, chunkBytes = READ_BYTES) {
+  constructor(objects: string) {
     this.#objects = objects;
-    this.#chunkBytes = chunkBytes;
   }
 
   async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {
@@ -48,12 +43,16 @@ export class DirectoryReader implements ObjectReader {
         start,
         // Put anew since its size was looked at, it may end before the range begins.
         ...(start <= end ? { end } : {}),
-        highWaterMark: this.#chunkBytes,
+        highWaterMark: READ_BYTES,
         signal,
       });
       // An abort before anybody reads must not end the process; who reads later is told all the same.
       body.on('error', () => {});
-      return { info: toInfo(key, stats), body, ownChunks: true };
+      const direct = {
+        bytes: Math.max(Math.min(end, Number(stats.size) - 1) - start + 1, 0),
+        fill: (target: Uint8Array, position: number) => fillFrom(handle, key, target, start + position),
+      };
+      return { info: toInfo(key, stats), body, direct };
     } catch (error) {
       await handle?.close();
       throw storeFault(error, `reading ${key}`);
@@ -122,6 +121,18 @@ async function statObject(key: string, path: string): Promise<ObjectInfo | undef
     return stats.isFile() ? toInfo(key, stats) : undefined;
   } catch (error) {
     if (isAbsent(error)) return undefined;
+    throw storeFault(error, `reading ${key}`);
+  }
+}
+
+async function fillFrom(handle: FileHandle, key: string, target: Uint8Array, position: number): Promise<void> {
+  try {
+    for (let filled = 0; filled < target.length; ) {
+      const { bytesRead } = await handle.read(target, filled, target.length - filled, position + filled);
+      if (bytesRead === 0) throw transient(`reading ${key}: it ended at byte ${position + filled}`);
+      filled += bytesRead;
+    }
+  } catch (error) {
     throw storeFault(error, `reading ${key}`);
   }
 }

@@ -23,7 +23,7 @@ import type {
 import { type Clock, deadline } from '../time.ts';
 import type { ChangeJournal, JournalEntry, PendingEntry } from './change-journal.ts';
 import { storeFault } from './directory-store-fault.ts';
-import { DirectoryReader, demandFolder, LARGE_READ_BYTES, objectPath } from './directory-store-reader.ts';
+import { DirectoryReader, demandFolder, objectPath } from './directory-store-reader.ts';
 import { type StagedObject, Staging } from './directory-store-staging.ts';
 import { ObjectTree } from './directory-store-tree.ts';
 
@@ -74,8 +74,7 @@ export class DirectoryStore implements ObjectStore {
     this.#objects = objects;
     this.#tree = new ObjectTree(objects);
     this.#staging = staging;
-    // What is large and read in this process is downloaded, and http/send-body.ts gives its memory back.
-    this.#reader = new DirectoryReader(objects, LARGE_READ_BYTES);
+    this.#reader = new DirectoryReader(objects);
   }
 
   get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {

@@ -58,8 +58,15 @@ export interface OpenObject {
   readonly info: ObjectInfo;
   /** Must be consumed or destroyed. */
   readonly body: Readable;
-  /** Each chunk of the body is a whole memory of its own, which who is done with it may give back before the collector does. */
-  readonly ownChunks?: true;
+  /** The same bytes for who has memory for them, until the body is destroyed: it is, or fails, with the signal of the get. */
+  readonly direct?: DirectBody;
+}
+
+/** A body that can be read anywhere, several pieces at a time. */
+export interface DirectBody {
+  readonly bytes: number;
+  /** Fills the target with what lies at `position`, counted from where the body begins; there must be so many bytes. */
+  readonly fill: (target: Uint8Array, position: number) => Promise<void>;
 }
 
 export interface ObjectStore {

@@ -5,7 +5,7 @@
 import { mkdir, rename, stat } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { DirectoryReader, LARGE_READ_BYTES } from '../../engine/adapters/directory-store-reader.ts';
+import { DirectoryReader } from '../../engine/adapters/directory-store-reader.ts';
 import { sendObject } from '../../http/download.ts';
 import { httpApp, route } from '../http/http-app.ts';
 
@@ -17,8 +17,7 @@ async function ours(): Promise<number> {
   const dir = `${file}.store`;
   await mkdir(join(dir, 'objects', '1', 'D'), { recursive: true });
   await rename(file, join(dir, 'objects', KEY));
-  // As the store of a front end reads.
-  const store = new DirectoryReader(join(dir, 'objects'), LARGE_READ_BYTES);
+  const store = new DirectoryReader(join(dir, 'objects'));
   const options = { key: KEY, contentType: 'application/zip', fileName: 'D-data.zip', absent: 'there is none' };
   const download = route('/download', 'open', (context) => sendObject(context, store, options));
   const { port } = await httpApp({ teardown: () => undefined }, [download]);

@@ -1,6 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -263,19 +275,39 @@ t.test('the journal hears only of changes that are announced, and the others are
   t.strictSame([journal.pending, journal.delivered.length], [[], 2]);
 });
 
-t.test('each chunk of an object in a directory is memory of its own, and no larger than what it holds', async (t) => {
+t.test('an object in a directory is read directly as its stream has it', async (t) => {
   const { store } = await setup(t);
-  for (const size of [0, 1, 10_000, 1_300_000]) {
-    await store.put('1/a/x', Buffer.alloc(size, 'x'), {}, signal);
+  for (const size of [0, 1, 10_000, 200_000]) {
+    const content = Buffer.from(Array.from({ length: size }, (_, n) => n % 251));
+    await store.put('1/a/x', content, {}, signal);
     for (const range of [undefined, { from: Math.min(3, size) }, { from: 0, to: Math.max(size - 2, 0) }]) {
+      const about = `${size}: ${JSON.stringify(range)}`;
+      const streamed = await store.get('1/a/x', range, signal);
+      const expected = Buffer.concat(await Array.fromAsync(streamed?.body ?? []));
       const opened = await store.get('1/a/x', range, signal);
-      t.equal(opened?.ownChunks, true);
-      const chunks: Buffer[] = await Array.fromAsync(opened?.body ?? []);
-      const bytes = Math.min(range?.to ?? size - 1, size - 1) + 1 - (range?.from ?? 0);
-      t.equal(Buffer.concat(chunks).toString(), 'x'.repeat(Math.max(bytes, 0)), `${size}: ${JSON.stringify(range)}`);
-      t.ok(chunks.every((chunk) => chunk.buffer.byteLength === chunk.length));
+      const { bytes = -1, fill } = opened?.direct ?? {};
+      t.equal(bytes, expected.length, about);
+      const target = Buffer.alloc(bytes);
+      const half = bytes >> 1;
+      await Promise.all([fill?.(target.subarray(half), half), fill?.(target.subarray(0, half), 0)]);
+      t.ok(target.equals(expected), about);
+      opened?.body.destroy();
+      await once(opened?.body as Readable, 'close');
+      await t.rejects(fill?.(Buffer.alloc(1), 0) as Promise<void>, { kind: 'transient', message: /1\/a\/x/ });
     }
   }
+});
+
+t.test('an object in a directory that ends before its size is read no further', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a/x', Buffer.alloc(100), {}, signal);
+  const opened = await store.get('1/a/x', undefined, signal);
+  await truncate(join(path, 'objects', '1/a/x'), 60);
+  await t.rejects(opened?.direct?.fill(Buffer.alloc(100), 0) as Promise<void>, {
+    kind: 'transient',
+    message: 'reading 1/a/x: it ended at byte 60',
+  });
+  opened?.body.destroy();
 });
 
 t.test('a directory that is away, or no directory, is no empty store', async (t) => {
