@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'minio';
-import { freePort } from '../support/ports.ts';
+import { freePorts } from '../support/ports.ts';
 import { type Certificate, makeCertificate } from './certificate.ts';
 import { cephConfiguration } from './radosgw-configuration.ts';
 import { type AmqpTopic, notifyAmqp } from './radosgw-notification.ts';
@@ -32,11 +32,8 @@ const run = promisify(execFile);
 export async function startRadosgw(t: Teardown, options: RadosgwOptions = {}): Promise<Radosgw> {
   // Admin sockets lie below it, whose names may not be long.
   const dir = mkdtempSync(join(tmpdir(), 'rgw-'));
-  const radosgw = new Radosgw(dir, options, {
-    monitor: await freePort(),
-    http: await freePort(),
-    https: await freePort(),
-  });
+  const [monitor = 0, http = 0, https = 0] = await freePorts(3);
+  const radosgw = new Radosgw(dir, options, { monitor, http, https });
   t.teardown(async () => {
     await radosgw[Symbol.asyncDispose]();
     rmSync(dir, { recursive: true, force: true });
