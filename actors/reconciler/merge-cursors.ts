@@ -48,12 +48,12 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
   take(at: DatasetAddress): Row | undefined {
     const { head } = this;
     if (head?.owner !== at.owner || head.dataset !== at.dataset) return undefined;
-    this.jumped(head);
+    this.goPast(head);
     return head;
   }
 
-  /** Passes over everything up to `last`, and all of it was in order. */
-  protected jumped(last: DatasetAddress): void {
+  /** Leaves everything up to `last` behind, all of which was in order; what comes next is read when it is asked for. */
+  protected goPast(last: DatasetAddress): void {
     this.#last = last;
     this.#head = undefined;
     this.#behind = true;
@@ -105,7 +105,7 @@ export class RowCursor<Row extends DatasetAddress, Page extends PageRows<Row>> e
   jump(place: number): void {
     this.#place = place - 1;
     const last = this.#page?.at(place - 1);
-    if (last) this.jumped(last);
+    if (last) this.goPast(last);
   }
 
   protected override async nextPage(): Promise<Row | undefined> {
@@ -153,7 +153,7 @@ export class StoredCursor extends MergeCursor<StoredDataset> {
     this.#grouping.restart();
     this.#next = place;
     this.#openFrom = place;
-    this.jumped(last);
+    this.goPast(last);
   }
 
   protected override async nextPage(): Promise<StoredDataset | undefined> {
