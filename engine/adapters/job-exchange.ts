@@ -1,14 +1,19 @@
-// The database function swap_jobs (migration 17; 3, 4, 11, 12, 15 and 16 say why it does what it does) as the adapter calls it:
-// completions and a claim, or one of both, in one statement.
+// The database function swap_jobs (migration 18; 3, 4, 11, 12 and 15 to 17 say why it does what it does) as the adapter calls
+// it: completions and a claim, or one of both, in one statement.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 import type { ClaimedJob, ClaimRequest, JobCompletion, JobOutcome } from '../ports/jobs.ts';
-import type { Postgres } from './postgres.ts';
+import { type Postgres, sqlState } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
 const SWAP = 'select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)';
+
+/** SQLSTATE deadlock_detected: the exchange is undone as a whole, and the others of the ring have gone on. */
+const DEADLOCK = '40P01';
+/** Each takes the server its deadlock_timeout, a second. */
+const DEADLOCK_TRIES = 3;
 
 interface ClaimedRow {
   readonly id: number;
@@ -60,20 +65,26 @@ export async function exchangeJobs(
   from?: JobPlace,
 ): Promise<JobExchange> {
   const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
-  const rows = await db.query<ClaimedRow | LastRow>(
-    SWAP,
-    [
-      ...[instance, ...completionColumns(done)],
-      ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null],
-    ],
-    'job-exchange',
-  );
+  const rows = await swap(db, [
+    ...[instance, ...completionColumns(done)],
+    ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null],
+  ]);
   const claimed: ClaimedJob[] = [];
   for (const row of rows) {
     if (row.id !== null) claimed.push(claimedJob(lane, row));
     else return { claimed, ...claimOf(row) };
   }
   return { claimed, blocked: false, nextDueMs: undefined, oldest: undefined };
+}
+
+async function swap(db: Postgres, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await db.query<ClaimedRow | LastRow>(SWAP, values, 'job-exchange');
+    } catch (error) {
+      if (sqlState(error) !== DEADLOCK || tries === DEADLOCK_TRIES) throw error;
+    }
+  }
 }
 
 const claimOf = ({ blocked, next_due_ms, oldest_at, oldest }: LastRow): Omit<JobExchange, 'claimed'> => ({

@@ -139,3 +139,62 @@ t.test('of the jobs that two processes claim at once each has its lease with the
     await db.query('update lease set holder = null, expires_at = now()');
   }
 });
+
+t.test(
+  'processes that complete and claim the same datasets in several lanes at once never wait in a ring',
+  async (t) => {
+    await emptyCache(at);
+    const lanes = ['import', 'install', 'sharing'] as const;
+    const datasets = Array.from({ length: 1_000 }, (_, n) => `d${n}` as DatasetId);
+    const { db, instance } = await engineProcess(t, at);
+    const { db: otherDb, instance: other } = await engineProcess(t, at);
+    const processes = [new PostgresJobs(db, instance, systemClock), new PostgresJobs(otherDb, other, systemClock)];
+    const deadlocks = async () => {
+      for (const one of [db, otherDb])
+        await Promise.all([1, 2, 3, 4].map(() => one.query('select pg_stat_force_next_flush(), pg_sleep(0.01)')));
+      return (await db.query('select deadlocks from pg_stat_database where datname = current_database()'))[0]
+        ?.deadlocks;
+    };
+    const before = await deadlocks();
+    for (let round = 0; round < 6; round++) {
+      for (const lane of lanes)
+        await processes[0]?.enqueue(
+          datasets.map((dataset) => ({ ...request(round + 1), dataset, lane })),
+          signal,
+        );
+      const drain = async (jobs: PostgresJobs, lane: (typeof lanes)[number]) => {
+        let claimed: readonly ClaimedJob[] = [];
+        do {
+          const done = claimed.map((job) => ({ job, outcome: { kind: 'done' } as const }));
+          claimed = await jobs.exchange(done, { ...CLAIM, lane, limit: 60 }, signal);
+        } while (claimed.length > 0);
+      };
+      await Promise.all(processes.flatMap((jobs) => lanes.flatMap((lane) => [drain(jobs, lane), drain(jobs, lane)])));
+      await db.query('delete from job');
+    }
+    t.equal(await deadlocks(), before);
+  },
+);
+
+t.test('completions that a deadlock undid are written all the same', async (t) => {
+  const { db, jobs } = await setup(t);
+  const second = { ...request(2), dataset: 'e' as DatasetId };
+  await jobs.enqueue([second], signal);
+  const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+  const [running] = await db.query<{ id: number; token: number }>("select id, token from job where dataset_id = 'd'");
+  const done = [job, { ...job, ...running, dataset: 'd', lease: { name: 'd', token: running?.token } }].map((one) => ({
+    job: one as ClaimedJob,
+    outcome: { kind: 'done' } as const,
+  }));
+  let completed: Promise<unknown> | undefined;
+  await db.transaction(async (sql) => {
+    const renew = "update lease set expires_at = now() + interval '30 seconds' where name = $1";
+    await sql.query(renew, ['e']);
+    completed = jobs.exchange(done, { ...CLAIM, limit: 0 }, signal);
+    await somebodyWaits(db);
+    // The exchange waits longer, so it is the one that is told.
+    await sql.query(renew, ['d']);
+  }, signal);
+  await completed;
+  t.same(await rows(db), { jobs: [], leases: [{ holder: null }, { holder: null }] });
+});
