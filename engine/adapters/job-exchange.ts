@@ -8,7 +8,7 @@ import type { ClaimedJob, ClaimRequest, JobCompletion, JobOutcome } from '../por
 import { type Postgres, sqlState } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
-const SWAP = 'select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)';
+const SWAP = 'select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)';
 
 /** SQLSTATE deadlock_detected: the exchange is undone as a whole, and the others of the ring have gone on. */
 const DEADLOCK = '40P01';
@@ -56,18 +56,25 @@ export interface JobExchange {
   readonly oldest: JobPlace | undefined;
 }
 
-/** Writes the completions of one process instance and claims for it, of `from` and what is younger. */
+export interface ExchangeOptions {
+  /** No job of the lane is older; without it that is not known. */
+  readonly from?: JobPlace | undefined;
+  /** Other processes are told of the leases that the completions release. */
+  readonly tell: boolean;
+}
+
+/** Writes the completions of one process instance and claims for it. */
 export async function exchangeJobs(
   db: Postgres,
   instance: number,
   done: readonly JobCompletion[],
   claim: ClaimRequest,
-  from?: JobPlace,
+  { from, tell }: ExchangeOptions,
 ): Promise<JobExchange> {
   const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
   const rows = await swap(db, [
     ...[instance, ...completionColumns(done)],
-    ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null],
+    ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null, tell],
   ]);
   const claimed: ClaimedJob[] = [];
   for (const row of rows) {

@@ -1,8 +1,8 @@
 // The job table on PostgreSQL. Claiming and completing are one round trip (job-exchange.ts); waking is here.
 //
 // A lane is woken by: a job enqueued for it or put back; a lease released anywhere, when its last claim left due jobs
-// behind (release-pace.ts says how often); the time at which its earliest delayed job falls due, as far as this process
-// has seen it; and whenever notifications may have been missed. What no process can notice in time, a claim by a slow
+// behind (release-pace.ts says how often it looks, release-notices.ts how often it tells the other processes); the time at
+// which its earliest delayed job falls due, as far as this process has seen it; and whenever notifications may have been missed. What no process can notice in time, a claim by a slow
 // poll of the lane finds: jobs of a process that died, and delayed jobs of a process that died.
 
 import { LANES, type LaneName, laneRank } from '../model/event.ts';
@@ -14,6 +14,7 @@ import { LEASE_CHANNEL } from './leases-postgres.ts';
 import { OldestJobs } from './oldest-jobs.ts';
 import type { Postgres, Sql } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
+import { ReleaseNotices } from './release-notices.ts';
 import { ReleasePace } from './release-pace.ts';
 
 /** Heard with the lane's name when it may have claimable jobs; swap_jobs notifies it, too. */
@@ -45,6 +46,8 @@ select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upser
 const OVERTAKEN = `
 select dataset_id from job where dataset_id = any($1::text[]) and lane = 'softDelete' and state = 'queued'`;
 
+const TELL = `select pg_notify('${LEASE_CHANNEL}', $1::integer::text)`;
+
 const DEPTHS = `
 select lane,
   count(*) filter (where state = 'queued') as queued, count(*) filter (where state = 'running') as running,
@@ -70,7 +73,7 @@ export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Pr
   }
 }
 
-export class PostgresJobs implements Jobs {
+export class PostgresJobs implements Jobs, AsyncDisposable {
   readonly #db: Postgres;
   readonly #instance: PostgresInstance;
   readonly #clock: Clock;
@@ -80,7 +83,8 @@ export class PostgresJobs implements Jobs {
   readonly #blocked = new Set<LaneName>();
   readonly #paces = new Map<LaneName, ReleasePace>();
   readonly #oldest: OldestJobs;
-  /** Notifications of released leases so far. */
+  readonly #notices: ReleaseNotices;
+  /** Times at which leases were released, by this process or as far as it was told. */
   #releases = 0;
 
   constructor(db: Postgres, instance: PostgresInstance, clock: Clock) {
@@ -88,6 +92,7 @@ export class PostgresJobs implements Jobs {
     this.#instance = instance;
     this.#clock = clock;
     this.#oldest = new OldestJobs(clock);
+    this.#notices = new ReleaseNotices(clock, () => db.query(TELL, [instance.id]));
   }
 
   async enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void> {
@@ -110,15 +115,21 @@ export class PostgresJobs implements Jobs {
     if (done.length === 0 && limit <= 0) return [];
     const releases = this.#releases;
     const from = this.#oldest.of(claim.lane);
-    const exchange = await exchangeJobs(this.#db, this.#instance.id, done, { ...claim, limit }, from);
-    for (const { job, outcome } of done)
-      if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
-    const { claimed, oldest } = exchange;
-    if (limit > 0) {
-      this.#looked(claim.lane, exchange, releases);
-      if (this.#oldest.claimed(claim.lane, from, oldest, limit, claimed.length)) this.#wake(claim.lane);
+    const tell = done.length > 0 && this.#notices.now();
+    try {
+      const exchange = await exchangeJobs(this.#db, this.#instance.id, done, { ...claim, limit }, { from, tell });
+      for (const { job, outcome } of done)
+        if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
+      const { claimed, oldest } = exchange;
+      if (limit > 0) {
+        this.#looked(claim.lane, exchange, releases);
+        if (this.#oldest.claimed(claim.lane, from, oldest, limit, claimed.length)) this.#wake(claim.lane);
+      }
+      return claimed;
+    } finally {
+      // A claim sees what its own completions released.
+      if (done.length > 0) this.#released(tell, limit > 0 ? claim.lane : undefined);
     }
-    return claimed;
   }
 
   watch(lane: LaneName, wake: () => void): () => void {
@@ -129,7 +140,8 @@ export class PostgresJobs implements Jobs {
       this.#instance.listen(JOB_CHANNEL, (payload) => {
         if (payload === undefined || payload === lane) mine();
       }),
-      this.#instance.listen(LEASE_CHANNEL, () => {
+      this.#instance.listen(LEASE_CHANNEL, (payload) => {
+        if (payload === String(this.#instance.id)) return;
         this.#releases++;
         if (this.#blocked.has(lane)) this.#lookAgain(lane);
       }),
@@ -151,6 +163,17 @@ export class PostgresJobs implements Jobs {
     const rows = await this.#db.query<LaneDepth>(DEPTHS);
     const known = new Map(rows.map((row) => [row.lane, row]));
     return LANES.map((lane) => known.get(lane) ?? { lane, queued: 0, running: 0, delayed: 0, dead: 0, oldestMs: 0 });
+  }
+
+  /** What the last completions released is told, if it was not yet; lanes must have ended. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#notices[Symbol.asyncDispose]();
+  }
+
+  #released(tell: boolean, seenBy: LaneName | undefined): void {
+    if (!tell) this.#notices.owe();
+    this.#releases++;
+    for (const lane of this.#blocked) if (lane !== seenBy) this.#lookAgain(lane);
   }
 
   #looked(lane: LaneName, { blocked, nextDueMs }: JobExchange, releasesBefore: number): void {

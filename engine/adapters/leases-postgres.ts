@@ -8,7 +8,10 @@ import type { PostgresInstance } from './postgres-instance.ts';
 /** Three renewals fit into it; swap_jobs has the same. */
 const LEASE_TIME = "interval '30 seconds'";
 
-/** Heard when a lease was released: a job that was kept waiting by it may be claimable. No payload; swap_jobs notifies it, too. */
+/**
+ * Heard when leases were released: a job that was kept waiting by one may be claimable. Completions notify with the id of
+ * their instance, which knows by itself.
+ */
 export const LEASE_CHANNEL = 'longshore_lease';
 
 const ACQUIRE = `

@@ -3,10 +3,13 @@
 
 import t, { type Test } from 'tap';
 import { enqueueJobs, PostgresJobs } from '../../../engine/adapters/jobs-postgres.ts';
+import { LEASE_CHANNEL } from '../../../engine/adapters/leases-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
+import type { PostgresInstance } from '../../../engine/adapters/postgres-instance.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { ClaimedJob, JobRequest } from '../../../engine/ports/jobs.ts';
 import { systemClock } from '../../../engine/time.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
 
 const signal = new AbortController().signal;
@@ -24,13 +27,25 @@ async function setup(t: Test) {
   const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
   const complete = () =>
     jobs.exchange([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
-  return { db, jobs, complete };
+  return { db, instance, jobs, complete };
 }
 
 /** Until a statement waits for a lock of somebody else. */
 async function somebodyWaits(db: Postgres): Promise<void> {
   const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   while ((await db.query(waiting)).length === 0);
+}
+
+/** Watches a lane; resolved when it listens, with what resolves when it is woken after that. */
+async function watched(jobs: PostgresJobs, instance: PostgresInstance, lane: 'install') {
+  const woken = Promise.withResolvers<void>();
+  let listens = false;
+  jobs.watch(lane, () => {
+    if (listens) woken.resolve();
+  });
+  await new Promise<void>((resolve) => void instance.listen(LEASE_CHANNEL, () => resolve()));
+  listens = true;
+  return { woken: woken.promise };
 }
 
 const rows = async (db: Postgres) => ({
@@ -197,4 +212,82 @@ t.test('completions that a deadlock undid are written all the same', async (t) =
   }, signal);
   await completed;
   t.same(await rows(db), { jobs: [], leases: [{ holder: null }, { holder: null }] });
+});
+
+t.test('processes are told of few of the leases that a busy one releases, and of the last one too', async (t) => {
+  await emptyCache(at);
+  const { db, instance } = await engineProcess(t, at);
+  const { db: otherDb, instance: other } = await engineProcess(t, at);
+  const clock = new VirtualClock();
+  const jobs = new PostgresJobs(db, instance, clock);
+  const others = new PostgresJobs(otherDb, other, clock);
+  const notices: (string | undefined)[] = [];
+  let heard = Promise.withResolvers<void>();
+  other.listen(LEASE_CHANNEL, (payload) => {
+    notices.push(payload);
+    heard.resolve();
+  });
+  const untilHeard = async (payload: string, times: number): Promise<void> => {
+    while (notices.filter((one) => one === payload).length < times) {
+      heard = Promise.withResolvers();
+      await heard.promise;
+    }
+  };
+  const datasets = Array.from({ length: 40 }, (_, n) => `d${n}` as DatasetId);
+  await jobs.enqueue(
+    datasets.map((dataset) => ({ ...request(1), dataset })),
+    signal,
+  );
+  await jobs.enqueue(
+    datasets.map((dataset) => ({ ...request(2), dataset, lane: 'install' })),
+    signal,
+  );
+  const { woken } = await watched(others, other, 'install');
+  t.strictSame(await others.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), [], 'imports go first');
+  for (const _ of datasets) {
+    const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+    await jobs.exchange([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
+  }
+  await woken;
+  // What was notified before is heard before.
+  await otherDb.query('select pg_notify($1, $2)', [LEASE_CHANNEL, 'so far']);
+  await untilHeard('so far', 1);
+  const own = String(instance.id);
+  t.equal(notices.filter((one) => one === own).length, 10, 'ten at once');
+  await clock.advance(100);
+  await untilHeard(own, 11);
+  await otherDb.query('select pg_notify($1, $2)', [LEASE_CHANNEL, 'now']);
+  await untilHeard('now', 1);
+  t.equal(notices.filter((one) => one === own).length, 11, 'and one for thirty');
+});
+
+t.test('a lane is told at once of a lease that its own process released', async (t) => {
+  const { jobs, instance, complete } = await setup(t);
+  await jobs.enqueue([{ ...request(2), lane: 'install' }], signal);
+  const { woken } = await watched(jobs, instance, 'install');
+  t.strictSame(await jobs.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), []);
+  await complete();
+  await woken;
+  t.match(await jobs.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), [{ dataset: 'd' }]);
+});
+
+t.test('a process of the release before claims and completes by the function that it knows', async (t) => {
+  const { db, jobs } = await setup(t);
+  const other = await engineProcess(t, at);
+  await jobs.enqueue([{ ...request(2), dataset: 'e' as DatasetId }], signal);
+  const swap = (...done: readonly { readonly id: number; readonly dataset_id: string; readonly token: number }[]) =>
+    other.db.query<{ id: number; dataset_id: string; token: number }>(
+      `select * from swap_jobs($1, $2, $3, $4, null, null, null, null, null, 'import', 10, '{}', '{}', '{}', null, null)`,
+      [other.instance.id, ...(['id', 'dataset_id', 'token'] as const).map((key) => done.map((one) => one[key]))],
+    );
+  const [job, last] = await swap();
+  t.match(
+    [job, last],
+    [
+      { dataset_id: 'e', token: Number },
+      { id: null, blocked: false },
+    ],
+  );
+  if (job) t.match(await swap(job), [{ id: null }]);
+  t.match(await rows(db), { jobs: [{ event_id: 1 }], leases: [{ holder: Number }, { holder: null }] });
 });

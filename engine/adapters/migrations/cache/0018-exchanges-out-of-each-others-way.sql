@@ -1,13 +1,20 @@
--- swap_jobs (migration 17) passes over jobs that were claimed while it ran. Of a row that it locks PostgreSQL looks at the job
--- as it is now, but at its lease as it was when the statement began: a job that another process had claimed in between was
--- taken for one that runs in name only, and this process, which had locked the job, waited for its lease. When the other one
--- completed the job just then, it held the lease and waited for the job: about one deadlock in 5,000 jobs that two processes
--- share. A job whose token is higher than its lease's is such a one.
+-- swap_jobs (migration 17) as a function with one argument more; what it does better:
 --
--- Other rings need more than two chances at once (a lease ran out under its living holder just as that one completes its job);
--- the exchange that is told of a deadlock has written nothing, and is tried again.
+-- * It passes over jobs that were claimed while it ran. Of a row that it locks PostgreSQL looks at the job as it is now, but at
+--   its lease as it was when the statement began: a job that another process had claimed in between was taken for one that
+--   runs in name only, and this process, which had locked the job, waited for its lease. When the other one completed the job
+--   just then, it held the lease and waited for the job: about one deadlock in 5,000 jobs that two processes share. A job
+--   whose token is higher than its lease's is such a one. Other rings need more than two chances at once (a lease ran out
+--   under its living holder just as that one completes its job); the exchange that is told of a deadlock has written nothing,
+--   and is tried again.
+-- * Whether it tells of released leases is the caller's to say, who tells in time of those that it does not tell of. Commits
+--   of transactions that notify are made one after the other, whatever the process, until each is on disk. The payload is the
+--   instance that released.
+-- * Jobs of crowded types are looked for by the same statement, run once more, and only where there are such types.
+--
+-- Processes of the release before call the function that was there, which is the new one now.
 
-create or replace function swap_jobs(
+create function swap_jobs(
   me integer,
   -- One array per column. Outcomes: done, retry, requeue, crash, dead. When all are done, what follows the tokens may be null.
   done_ids bigint[],
@@ -25,7 +32,8 @@ create or replace function swap_jobs(
   types_away text[],
   -- No job of the lane was older than this one lately; null when nothing is known of that.
   oldest_run_at timestamptz,
-  oldest_id bigint)
+  oldest_id bigint,
+  tell_of_releases boolean)
 returns table (
   -- Null in the last row.
   id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, tries integer, crashes integer,
@@ -53,10 +61,11 @@ declare
   from_id bigint := coalesce(oldest_id, 0);
   first_run_at text;
   first_id bigint;
-  places tid[];
-  tokens bigint[];
+  crowded boolean;
+  places tid[] := '{}';
+  tokens bigint[] := '{}';
   claims bigint;
-  ran_in_name bigint;
+  ran_in_name bigint := 0;
   left_behind boolean := false;
   due_in_ms bigint;
 begin
@@ -115,8 +124,8 @@ begin
         select pg_notify('longshore_job', k.lane) from (select distinct lane from kept where state = 'queued') k)
       select count(*) into notifications from notified;
     end if;
-    if releases > 0 then
-      perform pg_notify('longshore_lease', '');
+    if releases > 0 and tell_of_releases then
+      perform pg_notify('longshore_lease', me::text);
     end if;
   end if;
   if max_claims <= 0 then
@@ -125,52 +134,44 @@ begin
 
   select j.run_at::text, j.id from job j where j.lane = its_lane and (j.run_at, j.id) >= (from_run_at, from_id)
   order by j.run_at, j.id limit 1 into first_run_at, first_id;
-  -- A running row is one more candidate: when its lease is free, it runs in name only (the lease expired, or its
-  -- process died) and is claimed as it was, without blame. One whose token is higher than its lease's was claimed while
-  -- this statement ran: of a locked row PostgreSQL looks at the job as it is now, at the lease as it was. Jobs of lower
-  -- rank hold back those of higher rank, see holds_back.
-  with wanted as materialized (
-    select j.ctid as place, j.dataset_id, j.state, l.ctid as lease_place from job j left join lease l on l.name = j.dataset_id
-    where j.lane = its_lane and j.run_at <= now() and (j.run_at, j.id) >= (from_run_at, from_id) and j.state <> 'dead'
-      and not (j.state = 'running' and (j.holder = me and j.claimed_at > now() - lease_time or j.token > coalesce(l.token, 0)))
-      and (j.type is null or j.type <> all(types_last) and j.type <> all(types_not))
-      and case when l.holder is null or l.expires_at <= now()
-          or (l.holder <> me and l.holder not in (select a.id from alive_instance a))
-        then not exists (select from job lower
-          where lower.dataset_id = j.dataset_id and lower.rank < j.rank and holds_back(lower.state, lower.lane, lower.type, types_away) offset 0)
-        else false end
-    order by j.run_at, j.id limit max_claims for update of j skip locked),
-  crowded as materialized (
-    select j.ctid as place, j.dataset_id, j.state, l.ctid as lease_place from job j left join lease l on l.name = j.dataset_id
-    where cardinality(types_last) > 0 and j.lane = its_lane and j.run_at <= now() and (j.run_at, j.id) >= (from_run_at, from_id) and j.state <> 'dead'
-      and not (j.state = 'running' and (j.holder = me and j.claimed_at > now() - lease_time or j.token > coalesce(l.token, 0)))
-      and j.type = any(types_last) and j.type <> all(types_not)
-      and case when l.holder is null or l.expires_at <= now()
-          or (l.holder <> me and l.holder not in (select a.id from alive_instance a))
-        then not exists (select from job lower
-          where lower.dataset_id = j.dataset_id and lower.rank < j.rank and holds_back(lower.state, lower.lane, lower.type, types_away) offset 0)
-        else false end
-    order by j.run_at, j.id limit max_claims - (select count(*) from wanted) for update of j skip locked),
-  candidate as materialized (
-    select * from wanted union all select * from crowded),
-  -- The lease decides between processes that want the same dataset, on the row as it is now.
-  retaken as (
-    update lease l set holder = me, token = l.token + 1, expires_at = now() + lease_time
-    from (select c.place, c.state, c.lease_place from candidate c where c.lease_place is not null order by c.dataset_id) c
-    where l.ctid = c.lease_place
-      and (l.holder is null or l.expires_at <= now() or (l.holder <> me and not instance_alive(l.holder)))
-    returning c.place, c.state, l.token),
-  first_taken as (
-    insert into lease as l (name, holder, token, expires_at)
-    select c.dataset_id, me, 1, now() + lease_time from candidate c where c.lease_place is null order by c.dataset_id
-    on conflict (name) do nothing
-    returning l.name, l.token),
-  taken as (
-    select r.place, r.state, r.token from retaken r
-    union all
-    select c.place, c.state, t.token from first_taken t join candidate c on c.dataset_id = t.name)
-  select array_agg(t.place), array_agg(t.token), count(*), count(*) filter (where t.state = 'running')
-  from taken t into places, tokens, claims, ran_in_name;
+  foreach crowded in array array[false, true] loop
+    exit when crowded and (cardinality(types_last) = 0 or cardinality(places) >= max_claims);
+    -- A running row is one more candidate: when its lease is free, it runs in name only (the lease expired, or its
+    -- process died) and is claimed as it was, without blame. One whose token is higher than its lease's was claimed while
+    -- this statement ran: of a locked row PostgreSQL looks at the job as it is now, at the lease as it was. Jobs of lower
+    -- rank hold back those of higher rank, see holds_back.
+    with candidate as materialized (
+      select j.ctid as place, j.dataset_id, j.state, l.ctid as lease_place from job j left join lease l on l.name = j.dataset_id
+      where j.lane = its_lane and j.run_at <= now() and (j.run_at, j.id) >= (from_run_at, from_id) and j.state <> 'dead'
+        and not (j.state = 'running' and (j.holder = me and j.claimed_at > now() - lease_time or j.token > coalesce(l.token, 0)))
+        and coalesce(j.type = any(types_last), false) = crowded and (j.type is null or j.type <> all(types_not))
+        and case when l.holder is null or l.expires_at <= now()
+            or (l.holder <> me and l.holder not in (select a.id from alive_instance a))
+          then not exists (select from job lower
+            where lower.dataset_id = j.dataset_id and lower.rank < j.rank and holds_back(lower.state, lower.lane, lower.type, types_away) offset 0)
+          else false end
+      order by j.run_at, j.id limit max_claims - cardinality(places) for update of j skip locked),
+    -- The lease decides between processes that want the same dataset, on the row as it is now.
+    retaken as (
+      update lease l set holder = me, token = l.token + 1, expires_at = now() + lease_time
+      from (select c.place, c.state, c.lease_place from candidate c where c.lease_place is not null order by c.dataset_id) c
+      where l.ctid = c.lease_place
+        and (l.holder is null or l.expires_at <= now() or (l.holder <> me and not instance_alive(l.holder)))
+      returning c.place, c.state, l.token),
+    first_taken as (
+      insert into lease as l (name, holder, token, expires_at)
+      select c.dataset_id, me, 1, now() + lease_time from candidate c where c.lease_place is null order by c.dataset_id
+      on conflict (name) do nothing
+      returning l.name, l.token),
+    taken as (
+      select r.place, r.state, r.token from retaken r
+      union all
+      select c.place, c.state, t.token from first_taken t join candidate c on c.dataset_id = t.name)
+    select places || coalesce(array_agg(t.place), '{}'), tokens || coalesce(array_agg(t.token), '{}'),
+      ran_in_name + count(*) filter (where t.state = 'running')
+    from taken t into places, tokens, ran_in_name;
+  end loop;
+  claims := cardinality(places);
   if claims < max_claims then
     left_behind := exists (select from job j
       where j.lane = its_lane and j.run_at <= now() and j.state in ('queued', 'delayed') offset claims - ran_in_name);
@@ -191,4 +192,18 @@ begin
   return query select null::bigint, null::text, null::numeric, null::bigint, null::text, null::text, null::integer,
     null::integer, null::boolean, null::bigint, null::bigint, null::text, left_behind, due_in_ms, first_run_at, first_id;
 end
+$$;
+
+create or replace function swap_jobs(
+  me integer, done_ids bigint[], done_datasets text[], done_tokens bigint[], outcomes text[],
+  delays_ms double precision[], tries_counted boolean[], failures text[], messages text[],
+  its_lane text, max_claims bigint, types_last text[], types_not text[], types_away text[],
+  oldest_run_at timestamptz, oldest_id bigint)
+returns table (
+  id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, tries integer, crashes integer,
+  alone boolean, token bigint, waited_ms bigint, traceparent text,
+  blocked boolean, next_due_ms bigint, oldest_at text, oldest bigint)
+language sql volatile
+as $$
+  select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, true)
 $$;
