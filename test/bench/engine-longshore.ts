@@ -1,5 +1,5 @@
 // The product as an engine of durable jobs: its lane for imports over its job table and leases, tasks in its worker pool,
-// every job's end in its log. The bounds are the largest that the configuration takes.
+// every job's end in its log. The bounds are the largest that the configuration takes: 120 jobs in memory.
 
 import { jobLane } from '../../actors/jobs/job-lane.ts';
 import { PostgresJobs } from '../../engine/adapters/jobs-postgres.ts';
@@ -22,6 +22,8 @@ export interface LongshoreOptions {
   readonly plugins: number;
   /** File of the log. */
   readonly log: string;
+  /** Jobs in memory that wait; default the most that the configuration takes. */
+  readonly queueSize?: number;
 }
 
 export interface LongshoreEngine extends JobEngine {
@@ -35,12 +37,13 @@ export interface LongshoreEngine extends JobEngine {
 /** Jobs, and how many of them end before the thread dies. */
 const DEATH = { jobs: 3_000, after: 1_000 };
 
-const TUNING = { inMemoryQueueSize: 100, workerCount: 20, retry: { tries: 3, baseMs: 1_000, maxMs: 60_000 } };
+const QUEUE_SIZE = 100;
+const TUNING = { workerCount: 20, retry: { tries: 3, baseMs: 1_000, maxMs: 60_000 } };
 
 export async function longshore(
   server: DurableServer,
   name: string,
-  { plugins, log }: LongshoreOptions,
+  { plugins, log, queueSize = QUEUE_SIZE }: LongshoreOptions,
 ): Promise<LongshoreEngine> {
   const pool = await productPool(16);
   const database = await server.database(name);
@@ -63,7 +66,7 @@ export async function longshore(
         },
         report: async () => {},
       },
-      ...{ jobs, types: typesOf(plugins), breakers: undefined, tuning: TUNING },
+      ...{ jobs, types: typesOf(plugins), breakers: undefined, tuning: { ...TUNING, inMemoryQueueSize: queueSize } },
       ...{ clock: systemClock, log: logger, metrics: new Metrics(), random: Math.random },
     });
   const request = (n: number) => ({

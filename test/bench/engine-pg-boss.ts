@@ -1,4 +1,4 @@
-// pg-boss by its own fetch() and complete() in two loops of batches of 500, which is much faster than its work().
+// pg-boss by its own fetch() and complete() in two loops of batches, which is much faster than its work().
 
 import { PgBoss } from 'pg-boss';
 import type { DurableServer } from './durable-server.ts';
@@ -6,10 +6,10 @@ import { payloadOf } from './engine-graphile.ts';
 import { type JobEngine, Tally, untilEmpty, type Work } from './job-engine.ts';
 import { piscinaPool } from './thread-pools.ts';
 
-const BATCH = 500;
 const LOOPS = 2;
 
-export async function pgBoss(server: DurableServer, name: string): Promise<JobEngine> {
+/** Holds as many as two batches in memory. */
+export async function pgBoss(server: DurableServer, name: string, batchSize = 500): Promise<JobEngine> {
   const database = await server.database(name);
   const boss = new PgBoss({ ...server.postgres, database, max: 10, supervise: false, schedule: false });
   boss.on('error', () => {});
@@ -30,7 +30,7 @@ export async function pgBoss(server: DurableServer, name: string): Promise<JobEn
       const tally = new Tally(count);
       const loop = async (): Promise<void> => {
         for (;;) {
-          const jobs = await boss.fetch<{ event: number }>('job', { batchSize: BATCH });
+          const jobs = await boss.fetch<{ event: number }>('job', { batchSize });
           if (jobs.length === 0) return;
           await Promise.all(
             jobs.map(async ({ data }) => tally.ended(data.event, await threads.run(data.event, { name: work }))),
