@@ -7,18 +7,19 @@ import { type JobEngine, pickedUp, Tally, untilEmpty, type Work } from './job-en
 import { piscinaPool } from './thread-pools.ts';
 
 const silent = new Logger(() => () => {});
-const PRESET = {
+const preset = (localQueue: number) => ({
   worker: {
     concurrentJobs: 24,
     maxPoolSize: 25,
-    localQueue: { size: 500, refetchDelay: { durationMs: 10 } },
+    localQueue: { size: localQueue, refetchDelay: { durationMs: 10 } },
     completeJobBatchDelay: 0,
     failJobBatchDelay: 0,
     pollInterval: 2_000,
   },
-};
+});
 
-export async function graphile(server: DurableServer, name: string): Promise<JobEngine> {
+/** Holds as many jobs in memory as `localQueue` and the 24 that run. */
+export async function graphile(server: DurableServer, name: string, localQueue = 500): Promise<JobEngine> {
   const database = await server.database(name);
   const { user, password, host, port } = server.postgres;
   const connectionString = `postgres://${user}:${password}@${host}:${port}/${database}`;
@@ -28,7 +29,7 @@ export async function graphile(server: DurableServer, name: string): Promise<Job
   await utils.migrate();
   const threads = piscinaPool(10);
   const working = (task: Task): Promise<Runner> =>
-    run({ pgPool, preset: PRESET, logger: silent, noHandleSignals: true, taskList: { job: task } });
+    run({ pgPool, preset: preset(localQueue), logger: silent, noHandleSignals: true, taskList: { job: task } });
   const left = async (): Promise<number> =>
     Number((await pgPool.query('select count(*) as n from graphile_worker._private_jobs')).rows[0].n);
   const ending = async <T>(runner: Runner, until: () => Promise<T>): Promise<T> => {

@@ -1,7 +1,8 @@
 // M3: jobs from a durable queue to threads and back: claimed, run in a thread (nothing is done there), completed; fsync is on.
 //
 // How many jobs an engine may have in memory decides how many share a round trip and a commit, and that decides much of this
-// measure. Ours may have 120 (contract 2, bounds of a lane), pg-boss takes 1,000 here. Both are measured with the other's, too.
+// measure. Ours may have 120 (contract 2, bounds of a lane); graphile-worker takes 524 here and pg-boss 1,000. They are measured
+// with 120 as well, and ours with 1,000.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +27,8 @@ export const rows: readonly BenchRow[] = [
       'durable jobs that do nothing in a thread: claimed with a lease, run, completed, logged; severalPlugins: of five; ours1000: with as many jobs in memory as pg-boss',
     ...{ unit: 'jobs/s', better: 'higher' },
     sides: {
-      graphile: { is: 'peer', what: 'graphile-worker in batches, 24 jobs, Piscina' },
+      graphile: { is: 'peer', what: 'graphile-worker in batches, 24 jobs, local queue of 500, Piscina' },
+      graphile120: { is: 'peer', what: 'graphile-worker, local queue of 96: as many jobs in memory as ours' },
       bull: { is: 'peer', what: 'BullMQ, concurrency 10, Piscina, Redis without a disk' },
       sandboxed: { is: 'peer', what: 'BullMQ sandboxed, 10 threads of its own' },
       pgBoss: { is: 'peer', what: 'pg-boss, two loops of fetch and complete of 500, Piscina' },
@@ -39,7 +41,9 @@ export const rows: readonly BenchRow[] = [
       { over: 'sandboxed', atLeast: 10 },
       { over: 'pgBoss', atLeast: 4 },
       { over: 'raw', atLeast: 0.6 },
+      { over: 'graphile120', atLeast: 1 },
       { over: 'pgBoss120', atLeast: 1 },
+      { of: 'ours1000', over: 'graphile', atLeast: 1 },
       { of: 'ours1000', over: 'pgBoss', atLeast: 1 },
     ],
     async measure(rounds) {
@@ -54,6 +58,7 @@ export const rows: readonly BenchRow[] = [
         ours: cleanup.use(await product('ours1', 1)),
         severalPlugins: cleanup.use(await product('ours5', 5)),
         graphile: cleanup.use(await graphile(server, 'graphile')),
+        graphile120: cleanup.use(await graphile(server, 'graphile120', 96)),
         bull: cleanup.use(await bull(redis, 'bull', { sandboxed: false, concurrency: 10 })),
         sandboxed: cleanup.use(await bull(redis, 'sandboxed', { sandboxed: true, concurrency: 10 })),
         pgBoss: cleanup.use(await pgBoss(server, 'pgboss')),
