@@ -6,7 +6,8 @@
 //   not begun        at stop, `abandon` says the outcome
 // Outcomes are written and new jobs claimed in one exchange with the source, never two at once: what finishes while one
 // is under way goes with the next (group commit). A failing exchange backs off and keeps the outcomes; they cannot
-// pile up, for without an exchange nothing new is claimed.
+// pile up, for without an exchange nothing new is claimed. What an exchange brought begins when the next one has been
+// sent, if one is due: the source works while this thread hands out the jobs.
 //   resize  running jobs beyond the new number end in their time; waiting ones beyond it are given back
 //   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   nothing is
 
@@ -61,6 +62,7 @@ interface Claimed<Job> {
 
 interface Running<Job> {
   readonly job: Job;
+  readonly claimedAt: number;
   readonly controller: AbortController;
   /** The same job claimed again (its lease was lost and won back): begins when this run has ended. */
   next?: Claimed<Job>;
@@ -74,6 +76,8 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   readonly #options: LaneOptions<Job, Outcome>;
   readonly #mailbox: Mailbox<Claimed<Job>>;
   readonly #running = new Map<number | string, Running<Job>>();
+  /** Of those running the ones that have a place and begin at the next occasion. */
+  #placed: Running<Job>[] = [];
   /** Waiting jobs that are not to begin, and why. */
   readonly #doomed = new Map<number | string, unknown>();
   readonly #backoff = new Backoff(EXCHANGE_BACKOFF);
@@ -149,8 +153,12 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       if (this.#fault) throw this.#fault.error;
       if (this.stopping.aborted) this.#abandonWaiting();
       const wait = this.#untilExchange(this.clock.now());
-      if (wait > 0) await this.#bell.wait(this.clock, wait);
-      else await this.#exchange();
+      if (wait === 0) {
+        await this.#exchange();
+        continue;
+      }
+      this.#beginPlaced();
+      await this.#bell.wait(this.clock, wait);
     }
   }
 
@@ -192,7 +200,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.#sending = done;
     this.#done = [];
     try {
-      const jobs = await this.#options.source.exchange(done, limit, this.ended);
+      const sent = this.#options.source.exchange(done, limit, this.ended);
+      this.#beginPlaced();
+      const jobs = await sent;
       this.#sending = [];
       this.#exchanged(jobs, limit);
     } catch (error) {
@@ -217,7 +227,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   }
 
   #admit(claimed: Claimed<Job>): void {
-    if (this.#running.size < this.#workers) this.#begin(claimed);
+    if (this.#running.size < this.#workers) this.#place(claimed);
     else if (!this.#mailbox.offer(claimed)) this.#giveBack(claimed);
   }
 
@@ -242,7 +252,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.log[kind === 'defect' ? 'error' : 'warn'](fields, 'exchange with the job source failed; trying on');
   }
 
-  #begin(claimed: Claimed<Job>): void {
+  #place(claimed: Claimed<Job>): void {
     const { job } = claimed;
     const id = this.#options.idOf(job);
     const twin = this.#running.get(id);
@@ -255,24 +265,31 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       this.#giveBack(claimed);
       return;
     }
-    const running: Running<Job> = { job, controller: new AbortController() };
+    const running: Running<Job> = { job, claimedAt: claimed.at, controller: new AbortController() };
     this.#running.set(id, running);
-    const now = this.clock.now();
-    this.#metrics.started(now - claimed.at + (this.#options.waitedMs?.(job) ?? 0));
-    void this.#perform(id, running, now);
+    this.#placed.push(running);
+  }
+
+  #beginPlaced(): void {
+    const placed = this.#placed;
+    this.#placed = [];
+    for (const running of placed) void this.#perform(running);
   }
 
   /** Never rejects. */
-  async #perform(id: number | string, running: Running<Job>, begun: number): Promise<void> {
-    const { job, controller } = running;
+  async #perform(running: Running<Job>): Promise<void> {
+    const { job, claimedAt, controller } = running;
+    const begun = this.clock.now();
+    this.#metrics.started(begun - claimedAt + (this.#options.waitedMs?.(job) ?? 0));
     let outcome: Outcome | undefined;
     try {
+      controller.signal.throwIfAborted();
       outcome = await this.#options.run(job, controller.signal);
     } catch (error) {
       // Whatever it turned our abort into, the abort is the reason.
       outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
     }
-    this.#running.delete(id);
+    this.#running.delete(this.#options.idOf(job));
     if (this.#options.source.heldBack?.()) this.#mayHaveJobs = true;
     this.#complete(job, outcome, this.clock.now() - begun);
     if (this.stopping.aborted) {
@@ -289,8 +306,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     while (this.#running.size < this.#workers) {
       const claimed = this.#mailbox.poll();
       if (!claimed) break;
-      this.#begin(claimed);
+      this.#place(claimed);
     }
+    this.#beginPlaced();
   }
 
   #settle(error: unknown, job: Job): Outcome | undefined {

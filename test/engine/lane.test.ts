@@ -138,6 +138,59 @@ t.test('what finishes during an exchange goes with the next, never two at once',
   t.equal(source.mostBusy, 1);
 });
 
+/** Job 2 is claimed by an exchange during which job 1 ends, so that another is due at once; `during` is called by that one. */
+async function claimBeforeAnExchange(t: Test, during: (lane: Lane<Job, Outcome>, source: FakeSource) => void) {
+  const happened: string[] = [];
+  const world = await setup(t);
+  const { source, lane, runs, finish, add } = world;
+  await add(1);
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  await add(2);
+  await finish(1);
+  source.hold = undefined;
+  const { exchange } = source;
+  source.exchange = (...given) => {
+    happened.push(`${runs.has(2) ? 'begun' : 'not begun'}, sent: ${given[0].map(({ job }) => job.id)}`);
+    source.exchange = exchange;
+    during(lane, source);
+    return source.exchange(...given);
+  };
+  hold.resolve();
+  await finish();
+  return { ...world, happened };
+}
+
+t.test(
+  'what an exchange brought begins when the next one has been sent, not when that one has come back',
+  async (t) => {
+    const { source, runs, happened } = await claimBeforeAnExchange(t, (_lane, source) => {
+      source.hold = new Promise(() => {});
+    });
+    t.strictSame(happened, ['not begun, sent: 1']);
+    t.strictSame([...runs.keys()], [1, 2]);
+    t.equal(source.busy, 1, 'still under way');
+  },
+);
+
+t.test('a job claimed before an exchange that fails at once begins all the same', async (t) => {
+  const { runs, happened } = await claimBeforeAnExchange(t, () => {
+    throw transient('no connection');
+  });
+  t.strictSame(happened, ['not begun, sent: 1']);
+  t.strictSame([...runs.keys()], [1, 2]);
+});
+
+t.test('abortJob keeps a job from running that has a place and has not begun', async (t) => {
+  const { clock, source, lane, runs } = await claimBeforeAnExchange(t, (lane) => {
+    t.equal(lane.abortJob(2, aborted('the lease was lost')), true);
+  });
+  await clock.settle();
+  t.strictSame([...runs.keys()], [1]);
+  t.strictSame(source.written, ['1 done', '2 failed the lease was lost']);
+  t.equal(lane.sizes.inFlight, 0);
+});
+
 t.test('while the mailbox is more than half full, outcomes wait for each other up to flushMs', async (t) => {
   const { clock, source, finish, add } = await setup(t, { queueSize: 10, flushMs: 20 });
   await add(...Array.from({ length: 12 }, (_, i) => i + 1));
