@@ -6,7 +6,7 @@ import type { LaneTuning, LaneTunings } from '../actors/jobs/job-lane.ts';
 import type { Configuration } from '../config/configuration.ts';
 import type { LiveKind } from '../config/live.ts';
 import { type CallTimes, changeTimes, shareTimes } from '../engine/adapters/shared-times.ts';
-import type { LaneBounds } from '../engine/lane.ts';
+import type { LaneBounds } from '../engine/lane-options.ts';
 import type { LogThreshold } from '../engine/log-threshold.ts';
 import { LANES } from '../engine/model/event.ts';
 import { Tunable } from '../engine/tunable.ts';

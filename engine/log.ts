@@ -2,12 +2,12 @@
 // actor, lane, dataset, owner, target, plugin, event, request, err. Secrets are redacted by name wherever they stand.
 //   info  a state change      warn  coped with, worth knowing      error  a person should look
 
-import { isatty } from 'node:tty';
 import pino from 'pino';
 import { defect } from './failure.ts';
-import { readableLine } from './log-lines.ts';
+import { LogDestination, type LogTarget } from './log-destination.ts';
 import { LogThreshold } from './log-threshold.ts';
 import type { LogLevel } from './model/log-level.ts';
+import { systemClock } from './time.ts';
 
 export type Logger = pino.Logger;
 
@@ -27,23 +27,31 @@ export interface LogOptions {
   /** Fixed, or one that may change: for every child too, those made before included. */
   readonly level: LogLevel | LogThreshold;
   /** A file that is appended to, or a descriptor; 1 is standard output. */
-  readonly to: { readonly file: string } | { readonly fd: number };
+  readonly to: LogTarget;
 }
 
-/** JSON lines, on a terminal lines to be read; written synchronously so that the last one before a crash is not lost. */
+/** Severity from which on a line does not wait for the end of its turn; as the library numbers them: a warning. */
+const AT_ONCE = 40;
+
+/** JSON lines, on a terminal lines to be read; what may be lost of them, and when: log-destination.ts. */
 export function createLogger(options: LogOptions): Logger {
   const threshold = options.level instanceof LogThreshold ? options.level : new LogThreshold(options.level);
-  const log = pino(
+  const destination = new LogDestination(options.to, {
+    recovered: (lost) => log.warn({ lost }, 'the log is written again'),
+  });
+  const log: Logger = pino(
     {
       // The library keeps the level of each child by itself; ours is asked at each line.
       level: 'trace',
       hooks: {
         logMethod(args, method, severity) {
-          if (threshold.passes(severity)) method.apply(this, args);
+          if (!threshold.passes(severity)) return;
+          method.apply(this, args);
+          if (severity >= AT_ONCE) destination.flush();
         },
       },
       base: { pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: timeField(),
       redact: {
         paths: SECRET_FIELDS.flatMap((field) =>
           field.includes('.') || field.includes('[') ? [field] : [field, `*.${field}`],
@@ -52,7 +60,7 @@ export function createLogger(options: LogOptions): Logger {
       },
       formatters: { level: (label) => ({ level: label }) },
     },
-    destinationOf(options.to),
+    destination,
   );
   passPlainValues(log);
   return Object.assign(log, {
@@ -75,13 +83,16 @@ function passPlainValues(log: Logger): void {
       : redacted(value);
 }
 
-function destinationOf(to: LogOptions['to']): pino.DestinationStream {
-  if ('file' in to) return pino.destination({ dest: to.file, mode: 0o640, sync: true });
-  const destination = pino.destination({ fd: to.fd, sync: true });
-  if (!isatty(to.fd)) return destination;
-  // Of the library's own formatter ten packages would have to be carried along, and it writes later than it is told to.
-  const coloured = process.stdout.hasColors?.() ?? false;
-  return { write: (line) => void destination.write(readableLine(line, coloured)) };
+/** The time of a line in ISO 8601; a text for all lines of a millisecond, for making it takes as long as writing the line. */
+function timeField(): () => string {
+  let at = Number.NaN;
+  let field = '';
+  return () => {
+    const now = systemClock.now();
+    if (now !== at) field = `,"time":"${new Date(now).toISOString()}"`;
+    at = now;
+    return field;
+  };
 }
 
 /** A logger that writes nothing; for tests and one-shot commands. */

@@ -1,7 +1,8 @@
 // Puts a handler on the engine's lane, with the job table as its source. Logs every job's end once, with its event id.
 
 import { kindOf, messageOf } from '../../engine/failure.ts';
-import { Lane, type LaneBounds } from '../../engine/lane.ts';
+import { Lane } from '../../engine/lane.ts';
+import type { LaneBounds } from '../../engine/lane-options.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { Metrics } from '../../engine/metrics.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';

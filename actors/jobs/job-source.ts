@@ -1,8 +1,8 @@
 // The job table as the source of one lane: claims are fair between plugins (fair-claim.ts) and leave alone the jobs of
 // plugins that do not answer (plugin-breakers.ts).
 
-import type { Completion, LaneSource } from '../../engine/lane.ts';
 import type { LaneSizes } from '../../engine/lane-metrics.ts';
+import type { Completion, LaneSource } from '../../engine/lane-options.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';

@@ -2,6 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
 import { LiveSettings } from '../../bin/live-settings.ts';
@@ -35,7 +36,10 @@ async function setup(t: Test) {
   const live = new LiveSettings(configuration, threshold);
   const reloading = new Reloading(source, live, threshold, systemClock, log);
   reloading.started();
-  const logged = () => linesOf(logFile);
+  const logged = async () => {
+    await turn();
+    return linesOf(logFile);
+  };
   return { file, write, env, live, threshold, reloading, logged, source, log };
 }
 
@@ -68,8 +72,14 @@ t.test('what may change is taken over, what may not is named, and both are logge
     unchanged,
   };
   t.strictSame(answer, { kind: 'reloaded', report });
-  t.strictSame(logged().at(-1), { level: 'info', actor: 'reloading', file, ...report, msg: 'configuration reloaded' });
-  t.notMatch(JSON.stringify([answer, logged()]), /cache-password/);
+  t.strictSame((await logged()).at(-1), {
+    level: 'info',
+    actor: 'reloading',
+    file,
+    ...report,
+    msg: 'configuration reloaded',
+  });
+  t.notMatch(JSON.stringify([answer, await logged()]), /cache-password/);
   t.match(live.lanes.current.import, { workerCount: 2, inMemoryQueueSize: 10, retry: { tries: 12 } });
   t.equal(live.daemonIntervals.current.pruner.pruneIntervalMs, 7_200_000);
   const times = live.pluginTimes.get('genelist');
@@ -130,7 +140,7 @@ t.test('a file with faults changes nothing and is told as a start would tell it'
   t.equal(answer.faults.map(({ text }) => text).join('\n'), told);
   t.match(answer.faults[0]?.text, /found 21; allowed: a whole number 1\.\.20$/);
   t.equal(live.lanes.current, lanes);
-  t.strictSame(logged().at(-1), {
+  t.strictSame((await logged()).at(-1), {
     ...{ level: 'error', actor: 'reloading', file, faults: answer.faults.map(({ text }) => text) },
     msg: 'configuration has faults; nothing was changed',
   });
@@ -244,7 +254,7 @@ t.test('the log level goes round, or where it is told to, and a reload brings ba
   });
   t.equal(reloading.logLevel, 'info');
   t.strictSame(
-    logged().map(({ msg, from, to }) => [msg, from, to].filter(Boolean).join(' ')),
+    (await logged()).map(({ msg, from, to }) => [msg, from, to].filter(Boolean).join(' ')),
     [
       'log level changes info debug',
       'log level changes debug trace',

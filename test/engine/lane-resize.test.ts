@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { aborted, messageOf } from '../../engine/failure.ts';
-import { type Completion, Lane, type LaneSource } from '../../engine/lane.ts';
+import { Lane } from '../../engine/lane.ts';
+import type { Completion, LaneSource } from '../../engine/lane-options.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { aborted, defect, messageOf, transient } from '../../engine/failure.ts';
-import { type Completion, Lane, type LaneOptions, type LaneSource } from '../../engine/lane.ts';
+import { Lane } from '../../engine/lane.ts';
+import type { Completion, LaneOptions, LaneSource } from '../../engine/lane-options.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
