@@ -10,7 +10,7 @@ export interface Completion<Job, Outcome> {
 }
 
 export interface LaneSource<Job, Outcome> {
-  /** Writes the outcomes and claims up to `limit` jobs (0: none) in one step; all or nothing. */
+  /** Writes the outcomes and claims up to `limit` jobs (0: none) in one step; all or nothing. Two may be under way at once. */
   exchange(done: readonly Completion<Job, Outcome>[], limit: number, signal: AbortSignal): Promise<readonly Job[]>;
   /** Calls `wake` when there may be jobs to claim; the result stops that. */
   watch(wake: () => void): () => void;
@@ -30,6 +30,11 @@ export interface LaneOptions<Job, Outcome extends LaneOutcome> extends Lifecycle
   readonly pollMs: number;
   /** Longest wait of an outcome while the mailbox is more than half full: what ends meanwhile goes with it; default 25 ms. */
   readonly flushMs?: number;
+  /**
+   * Free places from which on another exchange is sent before the one under way has come back, where that may fill its own;
+   * default half the mailbox, at least 16: so that exchanges are few and carry many.
+   */
+  readonly anotherAt?: number;
   readonly source: LaneSource<Job, Outcome>;
   readonly run: (job: Job, signal: AbortSignal) => Promise<Outcome>;
   readonly settle: (error: unknown, job: Job) => Outcome;

@@ -4,20 +4,21 @@
 //   run resolves     its outcome waits to be written
 //   run rejects      `settle` turns the error (the abort's reason when we aborted it) into an outcome
 //   not begun        at stop, `abandon` says the outcome
-// Outcomes are written and new jobs claimed in one exchange with the source, never two at once: what finishes while one
-// is under way goes with the next (group commit). A failing exchange backs off and keeps the outcomes; they cannot
-// pile up, for without an exchange nothing new is claimed. What an exchange brought begins when the next one has been
-// sent, if one is due: the source works while this thread hands out the jobs.
+// Outcomes are written and new jobs claimed in one exchange with the source: what finishes while one is under way goes with
+// the next (group commit). Only a lane that finds plenty of jobs, and has ended many again, sends the next one before that
+// has come back, so that the source need not wait for us (lane-traffic.ts). A failing exchange backs off and keeps the
+// outcomes; they cannot pile up, for without an exchange nothing new is claimed. What an exchange brought begins when the
+// next one has been sent, if one is due: the source works while this thread hands out the jobs.
 //   resize  running jobs beyond the new number end in their time; waiting ones beyond it are given back
 //   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   nothing is
 
 import { Bell } from './bell.ts';
 import { aborted, kindOf, messageOf } from './failure.ts';
 import { type LaneMetrics, type LaneOutcome, type LaneSizes, laneMetrics } from './lane-metrics.ts';
-import type { Completion, LaneBounds, LaneOptions } from './lane-options.ts';
+import type { LaneBounds, LaneOptions } from './lane-options.ts';
+import { type LanePlaces, LaneTraffic, type Sent } from './lane-traffic.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { Mailbox } from './mailbox.ts';
-import { Backoff } from './retry.ts';
 
 interface Claimed<Job> {
   readonly job: Job;
@@ -32,10 +33,6 @@ interface Running<Job> {
   next?: Claimed<Job>;
 }
 
-/** At thousands of jobs a second half a mailbox, so that an exchange is of many; nothing to a job that takes long. */
-const FLUSH_MS = 25;
-const EXCHANGE_BACKOFF = { baseMs: 100, maxMs: 10_000 };
-
 export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   readonly #options: LaneOptions<Job, Outcome>;
   readonly #mailbox: Mailbox<Claimed<Job>>;
@@ -44,16 +41,10 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   #placed: Running<Job>[] = [];
   /** Waiting jobs that are not to begin, and why. */
   readonly #doomed = new Map<number | string, unknown>();
-  readonly #backoff = new Backoff(EXCHANGE_BACKOFF);
   readonly #bell = new Bell();
   readonly #metrics: LaneMetrics;
+  readonly #traffic: LaneTraffic<Job, Outcome>;
   #workers: number;
-  #done: Completion<Job, Outcome>[] = [];
-  #sending: readonly Completion<Job, Outcome>[] = [];
-  #mayHaveJobs = true;
-  #pollAt = 0;
-  #flushAt = 0;
-  #retryAt = 0;
   #fault: { readonly error: unknown } | undefined;
 
   constructor(options: LaneOptions<Job, Outcome>) {
@@ -61,6 +52,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.#options = options;
     this.#mailbox = new Mailbox(options.queueSize);
     this.#workers = options.workerCount;
+    this.#traffic = new LaneTraffic(options);
     this.#metrics = laneMetrics(options.metrics, options.name);
     this.#bell.ringOn(this.draining, this.stopping, this.ended);
     this.hurried.addEventListener('abort', () => this.#abortRunning(), { once: true });
@@ -72,7 +64,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       capacity: this.#mailbox.capacity,
       inFlight: this.#running.size,
       workers: this.#workers,
-      unwritten: this.#done.length + this.#sending.length,
+      unwritten: this.#traffic.unwritten.length,
     };
   }
 
@@ -80,7 +72,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   held(): Job[] {
     const running = [...this.#running.values()].flatMap(({ job, next }) => (next ? [job, next.job] : [job]));
     const waiting = [...this.#mailbox].map(({ job }) => job);
-    return [...waiting, ...running, ...this.#sending.map(({ job }) => job), ...this.#done.map(({ job }) => job)];
+    return [...waiting, ...running, ...this.#traffic.unwritten.map(({ job }) => job)];
   }
 
   /** Aborts the job if it runs, keeps it from beginning if it waits; false when the lane has no such job. */
@@ -98,7 +90,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.#workers = workerCount;
     if (!this.stopping.aborted) this.#beginWaiting();
     for (const claimed of this.#mailbox.resize(queueSize)) this.#giveBack(claimed);
-    this.#mayHaveJobs = true;
+    this.#traffic.wake();
     this.#bell.ring();
   }
 
@@ -109,21 +101,19 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.show(this.sizes)));
     cleanup.defer(() => this.#leave());
     const wake = (): void => {
-      this.#mayHaveJobs = true;
+      this.#traffic.wake();
       this.#bell.ring();
     };
     cleanup.defer(this.#options.source.watch(wake));
-    while (!this.#finished()) {
-      if (this.#fault) throw this.#fault.error;
+    while (!this.#fault && !this.#finished()) {
       if (this.stopping.aborted) this.#abandonWaiting();
-      const wait = this.#untilExchange(this.clock.now());
-      if (wait === 0) {
-        await this.#exchange();
-        continue;
-      }
+      const wait = this.#traffic.dueIn(this.clock.now(), this.#places);
+      if (wait === 0) void this.#exchange();
       this.#beginPlaced();
-      await this.#bell.wait(this.clock, wait);
+      if (wait > 0) await this.#bell.wait(this.clock, wait);
     }
+    while (this.#traffic.underWay > 0) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
+    if (this.#fault) throw this.#fault.error;
   }
 
   #leave(): void {
@@ -135,53 +125,31 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
 
   #finished(): boolean {
     if (this.ended.aborted) return true;
-    return this.draining.aborted && this.#mailbox.size + this.#running.size + this.#done.length === 0;
+    return this.draining.aborted && this.#mailbox.size + this.#running.size === 0 && this.#traffic.isIdle;
   }
 
-  /** Jobs that would find a place just now. */
-  get #room(): number {
-    const free = Math.max(0, this.#workers - this.#running.size);
-    return this.draining.aborted ? 0 : free + this.#mailbox.capacity - this.#mailbox.size;
+  get #places(): LanePlaces {
+    const { size, capacity } = this.#mailbox;
+    const free = Math.max(0, this.#workers - this.#running.size) + capacity - size;
+    return { free: this.draining.aborted ? 0 : Math.max(0, free), depth: size, capacity };
   }
 
-  /** Milliseconds until the next exchange is due; 0 = now, Infinity = not before something happens. */
-  #untilExchange(now: number): number {
-    const low = this.#mailbox.size * 2 < this.#mailbox.capacity;
-    const flushIn = this.#done.length === 0 ? Number.POSITIVE_INFINITY : low ? 0 : this.#flushAt - now;
-    const claimIn = !low || this.#room === 0 ? Number.POSITIVE_INFINITY : this.#mayHaveJobs ? 0 : this.#pollAt - now;
-    return Math.max(0, this.#retryAt - now, Math.min(flushIn, claimIn));
-  }
-
+  /** Never rejects. */
   async #exchange(): Promise<void> {
-    const now = this.clock.now();
-    const limit = this.#mayHaveJobs || now >= this.#pollAt ? this.#room : 0;
-    if (limit > 0) {
-      // Before the call: a wake during it must not be forgotten.
-      this.#mayHaveJobs = false;
-      this.#pollAt = now + this.#options.pollMs;
-    }
-    const done = this.#done;
-    this.#sending = done;
-    this.#done = [];
+    const sent = this.#traffic.send(this.clock.now(), this.#places);
     try {
-      const sent = this.#options.source.exchange(done, limit, this.ended);
-      this.#beginPlaced();
-      const jobs = await sent;
-      this.#sending = [];
-      this.#exchanged(jobs, limit);
+      const jobs = await this.#options.source.exchange(sent.done, sent.limit, this.ended);
+      if (this.#traffic.isFailing) this.log.info({ lane: this.name }, 'exchange with the job source works again');
+      this.#traffic.succeeded(sent, jobs.length);
+      this.#exchanged(jobs);
     } catch (error) {
-      this.#sending = [];
-      this.#done = [...done, ...this.#done];
-      if (limit > 0) this.#mayHaveJobs = true;
-      this.#exchangeFailed(error);
+      this.#exchangeFailed(sent, error);
     }
+    this.#bell.ring();
   }
 
-  #exchanged(jobs: readonly Job[], limit: number): void {
-    if (this.#backoff.failures > 0) this.log.info({ lane: this.name }, 'exchange with the job source works again');
-    this.#backoff.succeeded();
+  #exchanged(jobs: readonly Job[]): void {
     this.#metrics.exchanged('ok', jobs.length);
-    if (limit > 0 && jobs.length >= limit) this.#mayHaveJobs = true;
     const at = this.clock.now();
     for (const job of jobs) {
       const claimed = { job, at };
@@ -204,15 +172,14 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.#complete(job, doomed ? this.#settle(reason, job) : this.#options.abandon(job));
   }
 
-  #exchangeFailed(error: unknown): void {
+  #exchangeFailed(sent: Sent<Job, Outcome>, error: unknown): void {
     this.#metrics.exchanged('failed', 0);
-    const first = this.#backoff.failures === 0;
+    const first = !this.#traffic.isFailing;
     // The time before the deadline is short: no long waits then.
-    const delayMs = this.stopping.aborted ? EXCHANGE_BACKOFF.baseMs : this.#backoff.failed();
-    this.#retryAt = this.clock.now() + delayMs;
+    this.#traffic.failed(sent, this.clock.now(), this.stopping.aborted);
     if (!first || this.ended.aborted) return;
     const kind = kindOf(error);
-    const fields = { lane: this.name, kind, err: messageOf(error), unwritten: this.#done.length };
+    const fields = { lane: this.name, kind, err: messageOf(error), unwritten: this.#traffic.unwritten.length };
     this.log[kind === 'defect' ? 'error' : 'warn'](fields, 'exchange with the job source failed; trying on');
   }
 
@@ -254,7 +221,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
     }
     this.#running.delete(this.#options.idOf(job));
-    if (this.#options.source.heldBack?.()) this.#mayHaveJobs = true;
+    if (this.#options.source.heldBack?.()) this.#traffic.wake();
     this.#complete(job, outcome, this.clock.now() - begun);
     if (this.stopping.aborted) {
       if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
@@ -288,13 +255,12 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   #complete(job: Job, outcome: Outcome | undefined, ranMs?: number): void {
     if (outcome === undefined) return;
     this.#metrics.finished(outcome, ranMs);
-    if (this.#done.length === 0) this.#flushAt = this.clock.now() + (this.#options.flushMs ?? FLUSH_MS);
-    this.#done.push({ job, outcome });
+    this.#traffic.add({ job, outcome }, this.clock.now());
   }
 
   #abandonWaiting(): void {
     // A wait for the source begun before the stop is not worth keeping.
-    this.#retryAt = Math.min(this.#retryAt, this.clock.now() + EXCHANGE_BACKOFF.baseMs);
+    this.#traffic.hurry(this.clock.now());
     this.#doomed.clear();
     for (const { job } of this.#mailbox.drain()) this.#complete(job, this.#options.abandon(job));
     for (const running of this.#running.values()) {

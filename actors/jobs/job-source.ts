@@ -31,6 +31,8 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
   readonly #options: JobSourceOptions;
   #wake: () => void = () => undefined;
   #heldBack = false;
+  /** Completions under way: what the lane holds no more, but for its lease. */
+  readonly #ended = new Set<ClaimedJob>();
 
   constructor(options: JobSourceOptions) {
     this.#options = options;
@@ -43,14 +45,14 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
   ): Promise<readonly ClaimedJob[]> {
     const { lane, jobs, types, breakers, away, claimant } = this.#options;
     const { sizes } = claimant();
-    const ended = new Set(done.map(({ job }) => job));
+    for (const { job } of done) this.#ended.add(job);
     const held = claimant().held();
     const plan = planClaim(
       {
         workers: sizes.workers,
         idle: Math.max(0, sizes.workers - sizes.inFlight),
         room,
-        held: held.filter((job) => !ended.has(job)).map(({ type }) => type),
+        held: held.filter((job) => !this.#ended.has(job)).map(({ type }) => type),
       },
       types,
     );
@@ -59,10 +61,14 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const { limit, crowdedTypes } = plan;
     const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
     const awayTypes = away ? { awayTypes: away.blockedTypes() } : {};
-    const claimed = await jobs.exchange(done, { lane, limit, crowdedTypes, blockedTypes, ...awayTypes }, signal);
-    // The lane had asked for more, and what is crowded may be another plugin now.
-    if (limit < room && claimed.length >= limit) this.#wake();
-    return claimed;
+    try {
+      const claimed = await jobs.exchange(done, { lane, limit, crowdedTypes, blockedTypes, ...awayTypes }, signal);
+      // The lane had asked for more, and what is crowded may be another plugin now.
+      if (limit < room && claimed.length >= limit) this.#wake();
+      return claimed;
+    } finally {
+      for (const { job } of done) this.#ended.delete(job);
+    }
   }
 
   watch(wake: () => void): () => void {

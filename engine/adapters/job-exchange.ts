@@ -5,7 +5,7 @@ import type { LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 import type { ClaimedJob, ClaimRequest, JobCompletion, JobOutcome } from '../ports/jobs.ts';
-import { type Postgres, sqlState } from './postgres.ts';
+import { type Sql, sqlState } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
 const SWAP = 'select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)';
@@ -65,7 +65,7 @@ export interface ExchangeOptions {
 
 /** Writes the completions of one process instance and claims for it. */
 export async function exchangeJobs(
-  db: Postgres,
+  db: Sql,
   instance: number,
   done: readonly JobCompletion[],
   claim: ClaimRequest,
@@ -84,7 +84,7 @@ export async function exchangeJobs(
   return { claimed, blocked: false, nextDueMs: undefined, oldest: undefined };
 }
 
-async function swap(db: Postgres, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
+async function swap(db: Sql, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
   for (let tries = 1; ; tries++) {
     try {
       return await db.query<ClaimedRow | LastRow>(SWAP, values, 'job-exchange');

@@ -84,6 +84,8 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
   readonly #paces = new Map<LaneName, ReleasePace>();
   readonly #oldest: OldestJobs;
   readonly #notices: ReleaseNotices;
+  /** Exchanges of one lane share a connection: the next may be sent before the last is answered. */
+  readonly #lines = new Map<LaneName, Sql>();
   /** Times at which leases were released, by this process or as far as it was told. */
   #releases = 0;
 
@@ -117,7 +119,13 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
     const from = this.#oldest.of(claim.lane);
     const tell = done.length > 0 && this.#notices.now();
     try {
-      const exchange = await exchangeJobs(this.#db, this.#instance.id, done, { ...claim, limit }, { from, tell });
+      const exchange = await exchangeJobs(
+        this.#lineOf(claim.lane),
+        this.#instance.id,
+        done,
+        { ...claim, limit },
+        { from, tell },
+      );
       for (const { job, outcome } of done)
         if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
       const { claimed, oldest } = exchange;
@@ -174,6 +182,12 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
     if (!tell) this.#notices.owe();
     this.#releases++;
     for (const lane of this.#blocked) if (lane !== seenBy) this.#lookAgain(lane);
+  }
+
+  #lineOf(lane: LaneName): Sql {
+    const line = this.#lines.get(lane) ?? this.#db.pipeline();
+    this.#lines.set(lane, line);
+    return line;
   }
 
   #looked(lane: LaneName, { blocked, nextDueMs }: JobExchange, releasesBefore: number): void {

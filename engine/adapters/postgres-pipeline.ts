@@ -1,16 +1,18 @@
-// Small reads that are asked for at the same time share one connection of the pool: each is sent behind the one before,
-// without waiting for its answer. With a connection for each, every read wakes a process of the database and is waited for
-// by ours, which costs both more than the read itself. A read has its own answer or error, whatever becomes of the others.
-//   free    no connection is held; the next read asks the pool for one
-//   asked   reads that come meanwhile go out together with the first
-//   held    a read goes out at once; the connection is given back when all have their answers
+// Statements that are given at the same time share one connection of the pool: each is sent behind the one before, without
+// waiting for its answer. For small reads: with a connection for each, every read wakes a process of the database and is
+// waited for by ours, which costs both more than the read itself. For a row of statements of one kind, such as the exchanges
+// of a lane: the database goes on with the next one while we work in the answer to the last. Each has its own answer or
+// error, whatever becomes of the others.
+//   free    no connection is held; the next statement asks the pool for one
+//   asked   statements that come meanwhile go out together with the first
+//   held    a statement goes out at once; the connection is given back when all have their answers
 //   failed  one of them failed: no other goes out, and the connection is closed, as the pool does with those of its own
-// Where many are under way already, or others wait for a connection, a read gets in line for one by itself: so one that
+// Where many are under way already, or others wait for a connection, a statement gets in line for one by itself: so one that
 // lasts holds up a bounded number behind it, and a connection that is always in use is given back all the same.
 
 import pg from 'pg';
 
-/** Reads under way on the connection at most. */
+/** Statements under way on the connection at most. */
 const MOST = 16;
 const NO_SUCH_STATEMENT = '26000';
 
@@ -26,7 +28,7 @@ export class PostgresPipeline {
     this.#pool = pool;
   }
 
-  /** Of statements that find few rows by a key; not for any that waits for a lock. */
+  /** Those behind it wait for it: give short statements only, and none that waits for locks together with others of another kind. */
   async query(statement: pg.QueryConfig): Promise<pg.QueryResult> {
     if (!this.#isOpen) return this.#pool.query(statement);
     this.#underWay++;

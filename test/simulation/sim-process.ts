@@ -31,7 +31,8 @@ import { SimTasks } from './sim-tasks.ts';
 import type { World } from './world.ts';
 
 const RETRY = { tries: 12, baseMs: 1_000, maxMs: 30_000 };
-const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
+/** A second exchange as soon as there is anything to exchange: with so few jobs there would never be two under way. */
+const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY, anotherAt: 1 };
 const TUNINGS = Object.fromEntries(LANES.map((lane) => [lane, TUNING])) as unknown as LaneTunings;
 const CHANNELS = Object.fromEntries(
   LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: lane, key: lane }]),

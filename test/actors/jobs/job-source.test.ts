@@ -96,3 +96,16 @@ t.test('a lane that calls no plugin passes over the jobs that wait for one that 
     ['genes-1'],
   );
 });
+
+t.test('while one exchange is under way, what it completes makes room in the next already', async (t) => {
+  const { enqueue, claim, claims, held } = setup();
+  await enqueue('import', 'genes-1', 'genes-2', 'genes-3', 'genes-4');
+  await claim(2);
+  const [first, second] = [...held];
+  const answers = [first, second].map((job) => claim(1, job ? [job] : []));
+  t.same(claims.slice(1), [
+    { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] },
+    { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] },
+  ]);
+  t.same(await Promise.all(answers), [['genes-3'], ['genes-4']]);
+});
