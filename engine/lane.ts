@@ -112,6 +112,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       this.#beginPlaced();
       if (wait > 0) await this.#bell.wait(this.clock, wait);
     }
+    // Each ends by the source's own deadline; whoever stops or kills the lane does not wait for longer than it says.
     while (this.#traffic.underWay > 0) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
     if (this.#fault) throw this.#fault.error;
   }

@@ -23,7 +23,7 @@ export interface LogOutage {
 }
 
 /** Characters that wait at most for the end of a turn. */
-const AT_ONCE = 65_536;
+const MOST_WAITING = 65_536;
 /** Characters kept while nothing can be written, beside those of the write that failed. */
 const KEPT = 4 * 1024 * 1024;
 
@@ -56,7 +56,7 @@ export class LogDestination implements pino.DestinationStream {
       process.once('exit', this.flush);
     }
     this.#waiting += this.#readable ? this.#readable(line) : line;
-    if (this.#waiting.length >= AT_ONCE) this.flush();
+    if (this.#waiting.length >= MOST_WAITING) this.flush();
   }
 
   /** Writes what waits for the end of the turn. */

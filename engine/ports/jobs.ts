@@ -86,7 +86,7 @@ export interface Jobs {
    * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A
    * job is claimable when it is due, no lower-ranked job of its dataset waits (one delayed by a target that is away holds
    * back nobody, nor one whose plugin is away), and the dataset's lease is free.
-   * Completions whose lease was lost are ignored.
+   * Completions whose lease was lost are ignored. A lane may have two under way: no job is given to both.
    */
   exchange(done: readonly JobCompletion[], claim: ClaimRequest, signal: AbortSignal): Promise<readonly ClaimedJob[]>;
   /** Calls `wake` when the lane may have claimable work. The returned function stops that. */
