@@ -11,6 +11,7 @@ import { tls } from './verification.ts';
 export const CACHE_SCHEMA = 'installer';
 const CACHE_IDLE_MS = 10 * 60_000;
 const EDITS_AT_ONCE = 4;
+const JOURNAL_CONNECTIONS = 4;
 
 type CacheDb = Configuration['installer']['cacheDb'];
 
@@ -30,12 +31,19 @@ export function cacheConnection(db: CacheDb): PostgresOptions {
 }
 
 /**
- * For edits of datasets by their owners. An edit holds its connection while it puts an object, and the journal of the
- * store's changes needs one of the others then: out of one pool, as many edits at once as it has connections would all
- * wait for one more.
+ * For edits of datasets by their owners. An edit holds its connection, and the lock of the dataset's row, while it puts an
+ * object: out of one pool, edits would wait for others that wait for them.
  */
 export function editsConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(EDITS_AT_ONCE, db.poolSize) };
+}
+
+/**
+ * For the journal of the directory store's changes, which notes the object of an edit while that holds its row: lanes that
+ * wait for rows may hold all connections of the other pool. No statement of the journal waits for a row of a dataset.
+ */
+export function journalConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(JOURNAL_CONNECTIONS, db.poolSize) };
 }
 
 /** Of a database that stands at an address, or that the directory said to stand there. */

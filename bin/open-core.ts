@@ -33,7 +33,7 @@ import type { Scope } from '../engine/scope.ts';
 import type { Clock } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { openChangeQueue } from './change-queue.ts';
-import { CACHE_SCHEMA, cacheConnection, editsConnection } from './databases.ts';
+import { CACHE_SCHEMA, cacheConnection, editsConnection, journalConnection } from './databases.ts';
 import { openDirectory } from './directory.ts';
 import { openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
@@ -96,7 +96,11 @@ export async function openCore(
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
   const { events, checks: logChecks } = await openEventLog(installer, { db, instance, ...parts }, scope);
-  const { changes, journal, checks } = await openChangeQueue(installer, { db, instance, ...parts });
+  const journalDb = scope.use(
+    'cache database for the journal of changes',
+    new Postgres(journalConnection(installer.cacheDb), log),
+  );
+  const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
   const opened = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
   const { store, settle } = scope.use('object store', opened);
   const directory = await openDirectory(installer.ldap, log);

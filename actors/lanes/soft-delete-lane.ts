@@ -2,7 +2,8 @@
 // Its objects stay, for an undelete and for its history. States of the cache, by the flags in the store:
 //   delete-flag          live, superseded -> deleting -> deleted (nothing of it is installed anywhere)
 //   revised-flag alone   live -> superseded
-// The state is written first: from then on no other lane works on the dataset.
+// The state is written first: from then on no other lane works on the dataset. It is written only in the place of the one
+// that was read before the flags: who takes a deletion back removes the flag and writes the state, and both stand.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
@@ -38,9 +39,10 @@ export class SoftDeleteLane implements JobHandler {
 
   async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
     const { catalog, store, log } = this.#ports;
+    const known = await catalog.find(job.dataset, signal);
     const flags = await this.#flags(job, signal);
     if (flags.size === 0) return DONE;
-    const record = await this.#mark(job, flags, signal);
+    const record = known ? await this.#mark(job, known, flags, signal) : await this.#register(job, signal);
     if (!record || !WITHDRAWN.includes(record.state)) return DONE;
     if (flags.has('delete-flag') && !flags.has('revised-flag')) {
       // The newest revision takes all others with it.
@@ -56,7 +58,7 @@ export class SoftDeleteLane implements JobHandler {
     if (!flags.has('delete-flag') || record.state !== 'deleting' || !everywhere) return DONE;
     // Scripts may have run for long. Whoever took the deletion back meanwhile said so in the cache, which stands.
     if (await store.head(objectKey(job, 'delete-flag'), signal))
-      await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleted' }], signal);
+      await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleted', from: 'deleting' }], signal);
     return DONE;
   }
 
@@ -70,17 +72,21 @@ export class SoftDeleteLane implements JobHandler {
     return flags;
   }
 
-  /** The record in the state that the flags ask for; undefined when nothing readable is known of the dataset. */
-  async #mark(job: ClaimedJob, flags: Flags, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+  /** The record in the state that the flags ask for, or that its owner gave it meanwhile. */
+  async #mark(
+    job: ClaimedJob,
+    known: DatasetRecord,
+    flags: Flags,
+    signal: AbortSignal,
+  ): Promise<DatasetRecord | undefined> {
     const { catalog } = this.#ports;
-    const known = await catalog.find(job.dataset, signal);
-    if (!known) return this.#register(job, signal);
     const state = stateAfter(known.state, flags);
     if (state === known.state) return known;
-    await catalog.write(job.dataset, job.lease, [{ set: 'state', state }], signal);
-    return { ...known, state };
+    await catalog.write(job.dataset, job.lease, [{ set: 'state', state, from: known.state }], signal);
+    return catalog.find(job.dataset, signal);
   }
 
+  /** Undefined when nothing readable is known of the dataset. */
   async #register(job: ClaimedJob, signal: AbortSignal): Promise<DatasetRecord | undefined> {
     const { catalog, log } = this.#ports;
     const reading = await readSnapshot(this.#ports, this.#types, job, signal);

@@ -27,7 +27,7 @@ export function decideReconciliation(snapshot: Snapshot): readonly Action[] {
   if (known.state === 'pruning' || known.state === 'receiving') return [];
   const plan: Plan = { changes: [], flags: [], removed: [], targets: [], lanes: new Set() };
   const state = stateOf(snapshot, known);
-  if (state !== known.state) plan.changes.push({ set: 'state', state });
+  if (state !== known.state) plan.changes.push({ set: 'state', state, from: known.state });
   if (stored.objects['delete-flag']) decideDeleted(snapshot, known, plan);
   else if (stored.objects['revised-flag']) decideSuperseded(snapshot, known, plan);
   else decideLive(snapshot, known, plan);

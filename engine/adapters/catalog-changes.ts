@@ -57,7 +57,7 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
         import_messages: parameters.add(change.messages.map(storableText), 'text[]'),
       });
     case 'state':
-      return columnsOnly({ state: parameters.add(change.state, 'text'), row_version: 'd.row_version + 1' });
+      return columnsOnly({ state: stateColumn(change, parameters), row_version: 'd.row_version + 1' });
     case 'metadata':
       return {
         columns: { ...documentColumns(dataset, change.metadata, parameters), row_version: 'd.row_version + 1' },
@@ -100,6 +100,11 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
     default:
       throw change satisfies never;
   }
+}
+
+function stateColumn({ state, from }: Extract<CatalogChange, { set: 'state' }>, parameters: SqlParameters): string {
+  const to = parameters.add(state, 'text');
+  return from === undefined ? to : `case when d.state = ${parameters.add(from, 'text')} then ${to} else d.state end`;
 }
 
 /** The columns that hold which version of a part the cache reflects. */

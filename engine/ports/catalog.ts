@@ -57,7 +57,8 @@ export type CatalogChange =
   /** The step is over, or not due any more: its tries are forgotten. */
   | { readonly set: 'attemptOver'; readonly target: TargetId; readonly kind: InstallKind }
   | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
-  | { readonly set: 'state'; readonly state: DatasetState }
+  /** With `from`, only while it is in that state: an owner may have changed it since the writer looked. */
+  | { readonly set: 'state'; readonly state: DatasetState; readonly from?: DatasetState }
   /** Nothing of it can be installed any more: the mirror's statuses and the version of the data go. Not with changes of those. */
   | { readonly set: 'trimmed' };
 

@@ -101,6 +101,19 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     });
   });
 
+  t.test('a state that is to follow another one is written only in the place of that', async (t) => {
+    const { record, write, found } = await open(t);
+    await write({ set: 'state', state: 'deleted', from: 'deleting' });
+    t.strictSame(await found(), record);
+    const messages: string[] = [];
+    await write({ set: 'state', state: 'deleting', from: 'live' }, { set: 'import', status: 'complete', messages });
+    t.match(await found(), { state: 'deleting', import: { status: 'complete' } });
+    await write({ set: 'state', state: 'superseded', from: 'live' }, { set: 'import', status: 'invalid', messages });
+    t.match(await found(), { state: 'deleting', import: { status: 'invalid' } }, 'the other changes are written');
+    await write({ set: 'state', state: 'deleted', from: 'deleting' });
+    t.match(await found(), { state: 'deleted' });
+  });
+
   t.test('a later value replaces the earlier, also within one write', async (t) => {
     const { record, write, found } = await open(t);
     const version = (etag: string) => ({ modified: new Date('2026-03-04T05:06:07.089Z'), etag });

@@ -3,10 +3,12 @@
 import t from 'tap';
 import { Api, detailsOf } from '../support/api.ts';
 import { tempDir, up } from '../support/longshore.ts';
+import { withCache } from '../support/places.ts';
 import { settled } from '../support/site-state.ts';
 
-/** Twice as many as the pool has connections. */
-const DATASETS = 10;
+/** Connections of the pool for all but edits and the store's journal (`cacheDb.poolSize`). */
+const POOL = 5;
+const DATASETS = 2 * POOL;
 
 t.test('edits at once wait for one another, not for a connection that none of them gives up', async (t) => {
   const dir = await tempDir(t);
@@ -26,4 +28,25 @@ t.test('edits at once wait for one another, not for a connection that none of th
     const answers = await Promise.all(ids.map((id) => api.send(method, `/datasets/${id}${path}`, body)));
     t.strictSame(answers, Array(DATASETS).fill(204), `${method} ${path}`);
   }
+});
+
+t.test('an edit needs none of the connections that lanes and listings wait with', async (t) => {
+  const dir = await tempDir(t);
+  const app = await up(t, dir);
+  const api = new Api(app.endpoints.installer, await app.token('42'));
+  const headers = { 'admin-token': app.endpoints.adminToken };
+  const list = async () => (await fetch(`${app.endpoints.installer}/admin/reports/jobs`, { headers })).status;
+  const id = await api.upload(detailsOf('lightweight'), [{ name: 'any.bin', content: 'anything' }]);
+  await settled(dir);
+  await withCache(dir, async (cache) => {
+    await cache.query('begin');
+    await cache.query('lock table installer.job');
+    const listings = Promise.all(Array.from({ length: POOL }, list));
+    const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    while (((await cache.query(waiting)).rowCount ?? 0) < POOL);
+    t.equal(await api.send('PATCH', `/datasets/${id}`, { name: { value: 'Other genes' } }), 204);
+    t.equal(await api.send('DELETE', `/datasets/${id}`), 204);
+    await cache.query('commit');
+    t.strictSame(await listings, Array(POOL).fill(200));
+  });
 });

@@ -164,7 +164,7 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
     case 'sync':
       return { ...known, sync: { ...known.sync, [change.part]: change.version } };
     case 'state':
-      return { ...known, state: change.state };
+      return change.from === undefined || change.from === known.state ? { ...known, state: change.state } : known;
     case 'trimmed': {
       const { data: _data, ...sync } = known.sync;
       return { ...known, sync, installs: [] };

@@ -111,6 +111,48 @@ t.test('a deletion that is taken back while scripts run does not come back, and 
   t.same({ record: await world.record(at), control: await world.control(at) }, before);
 });
 
+/** Calls back at the n-th look for the delete flag, after the store has answered. */
+function atLook(world: LaneWorld, at: DatasetAddress, look: number, change: () => Promise<void>): void {
+  const head = world.store.head.bind(world.store);
+  let looks = 0;
+  world.store.head = async (key, signal) => {
+    const found = await head(key, signal);
+    if (key === objectKey(at, 'delete-flag') && ++looks === look) await change();
+    return found;
+  };
+}
+
+t.test('a deletion that is taken back while the lane looks for its flag is not written', async (t) => {
+  for (const look of [1, 2]) {
+    const world = new LaneWorld(t.testdir());
+    const at = await installed(world);
+    const before = { record: await world.record(at), control: await world.control(at) };
+    await flag(world, at);
+    setState(world, at, 'deleting');
+    const takenBack = Promise.withResolvers<void>();
+    atLook(world, at, look, async () => {
+      await world.store.remove([objectKey(at, 'delete-flag')], never);
+      setState(world, at, 'live');
+      takenBack.resolve();
+    });
+    t.same(await world.run('softDelete'), { kind: 'done' });
+    await takenBack.promise;
+    t.equal(stateOf(world, at), 'live', `at look ${look}`);
+    await world.finish();
+    t.same({ record: await world.record(at), control: await world.control(at) }, before);
+  }
+});
+
+t.test('a dataset that is about to be removed for good while the lane looks for its flag stays so', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await installed(world);
+  await flag(world, at);
+  atLook(world, at, 1, async () => setState(world, at, 'pruning'));
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.equal(stateOf(world, at), 'pruning');
+  t.notOk(world.calls.some((call) => /uninstall/.test(call)));
+});
+
 t.test('an install that has begun and said nothing is taken back', async (t) => {
   const world = new LaneWorld(t.testdir());
   const away = targetAway(world, PLASMO, ['writeMessage']);

@@ -173,7 +173,7 @@ t.test('deletion', async (t) => {
 
   t.test('delete flag and cache record: the state is updated, and it is uninstalled', async (t) => {
     t.strictSame(decide({ stored: flagged('delete-flag') }), [
-      write({ set: 'state', state: 'deleting' }),
+      write({ set: 'state', state: 'deleting', from: 'live' }),
       enqueue('softDelete'),
     ]);
   });
@@ -206,14 +206,14 @@ t.test('deletion', async (t) => {
   t.test('both flags: deleted wins', async (t) => {
     const record = { ...RECORD, state: 'superseded' } as const;
     t.strictSame(decide({ record, stored: flagged('delete-flag', 'revised-flag'), targets: UNINSTALLED }), [
-      write({ set: 'state', state: 'deleting' }),
+      write({ set: 'state', state: 'deleting', from: 'superseded' }),
       enqueue('softDelete'),
     ]);
   });
 
   t.test('revised flag alone: superseded and uninstalled', async (t) => {
     t.strictSame(decide({ stored: flagged('revised-flag') }), [
-      write({ set: 'state', state: 'superseded' }),
+      write({ set: 'state', state: 'superseded', from: 'live' }),
       enqueue('softDelete'),
     ]);
     const record = { ...RECORD, state: 'superseded' } as const;
@@ -229,7 +229,7 @@ t.test('deletion', async (t) => {
   t.test('undelete: live again, and installed from scratch', async (t) => {
     for (const record of [deleted, deleting])
       t.strictSame(decide({ record, targets: [target(PLASMO, control({ deletedStatus: 1 })), target(TOXO, ABSENT)] }), [
-        write({ set: 'state', state: 'live' }),
+        write({ set: 'state', state: 'live', from: record.state }),
         { do: 'reopen', target: PLASMO },
         enqueue('install', 'updateMeta'),
       ]);
@@ -237,7 +237,7 @@ t.test('deletion', async (t) => {
 
   t.test('undelete of a superseded revision: superseded', async (t) => {
     t.strictSame(decide({ record: deleted, stored: flagged('revised-flag'), targets: UNINSTALLED }), [
-      write({ set: 'state', state: 'superseded' }),
+      write({ set: 'state', state: 'superseded', from: 'deleted' }),
     ]);
   });
 
