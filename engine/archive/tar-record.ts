@@ -46,7 +46,8 @@ export function decodePax(bytes: Buffer): Readonly<Record<string, string>> {
   const found: Record<string, string> = Object.create(null);
   for (let rest = bytes; rest.length > 0; ) {
     const space = rest.indexOf(SPACE);
-    const length = Number.parseInt(rest.toString('latin1', 0, space === -1 ? rest.length : space), 10);
+    if (space === -1) return found;
+    const length = Number.parseInt(rest.toString('latin1', 0, space), 10);
     // One that does not even count its own digits would never come to an end.
     if (!(length > space)) return found;
     const line = rest.toString('utf8', space + 1, length - 1);

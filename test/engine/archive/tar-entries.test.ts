@@ -104,7 +104,8 @@ t.test('sizes beyond what octal digits hold are read as GNU tar writes them', as
   t.strictSame({ name: entry?.name, size: entry?.size, type: entry?.type }, { name: 'large', size, type: 'file' });
 });
 
-t.test('a line of a pax header that counts less than its own digits ends it', (t) => {
+t.test('a line of a pax header that counts less than its own digits, or has no space behind them, ends it', (t) => {
+  t.strictSame({ ...decodePax(Buffer.from('8 a=bcd\n14blink=abc\n')) }, { a: 'bcd' });
   t.strictSame({ ...decodePax(Buffer.from('8 a=bcd\n-5 x=y\n')) }, { a: 'bcd' });
   t.strictSame({ ...decodePax(Buffer.from('8 a=bcd\n1 x=y\n')) }, { a: 'bcd' });
   t.end();
