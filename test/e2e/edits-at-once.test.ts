@@ -1,5 +1,6 @@
 // More edits at once, of datasets of one user, than the cache database has connections in the pool of the real program.
 
+import type { Client } from 'pg';
 import t from 'tap';
 import { Api, detailsOf } from '../support/api.ts';
 import { tempDir, up } from '../support/longshore.ts';
@@ -42,11 +43,16 @@ t.test('an edit needs none of the connections that lanes and listings wait with'
     await cache.query('begin');
     await cache.query('lock table installer.job');
     const listings = Promise.all(Array.from({ length: POOL }, list));
-    const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    while (((await cache.query(waiting)).rowCount ?? 0) < POOL);
+    await withCache(dir, (other) => untilWaiting(other, POOL));
     t.equal(await api.send('PATCH', `/datasets/${id}`, { name: { value: 'Other genes' } }), 204);
     t.equal(await api.send('DELETE', `/datasets/${id}`), 204);
     await cache.query('commit');
     t.strictSame(await listings, Array(POOL).fill(200));
   });
 });
+
+/** Not asked within a transaction, which would see what it saw first. */
+async function untilWaiting(cache: Client, connections: number): Promise<void> {
+  const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  while (((await cache.query(waiting)).rowCount ?? 0) < connections);
+}
