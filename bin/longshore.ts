@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env -S node --max-semi-space-size=4
 // The program: finds the command, runs it, turns what it throws into an exit code and a sentence.
 
 import { writeSync } from 'node:fs';

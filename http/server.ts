@@ -11,16 +11,15 @@ import type { Duplex } from 'node:stream';
 import { transient } from '../engine/failure.ts';
 import { Followers } from '../engine/followers.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
+import { Connections, type IdleLimits } from './connections.ts';
 import { ANSWERED } from './context.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
+import { keepFor } from './whole-head.ts';
 
-export interface ServerLimits {
+export interface ServerLimits extends IdleLimits {
   readonly maxHeaderSize: number;
   readonly maxConnections: number;
   readonly headerTimeoutMs: number;
-  /** A client that neither sends what it announced nor takes what it is sent. The work in between may last longer. */
-  readonly idleTimeoutMs: number;
-  readonly keepAliveTimeoutMs: number;
 }
 
 export interface ServerOptions extends LifecycleOptions {
@@ -32,12 +31,6 @@ export interface ServerOptions extends LifecycleOptions {
   readonly pipeline: RequestPipeline;
 }
 
-/** A connection, with its latest request and the answer to it. */
-interface Connection {
-  request: IncomingMessage | undefined;
-  response: ServerResponse | undefined;
-}
-
 export class HttpServer extends Lifecycle {
   readonly #options: ServerOptions;
   readonly #server: Server;
@@ -45,18 +38,20 @@ export class HttpServer extends Lifecycle {
   #underWay = 0;
   #onFinished: () => void = () => {};
   readonly #underWayUntil = new Followers(this.hurried);
-  readonly #connections = new Map<Duplex, Connection>();
+  readonly #connections: Connections;
 
   constructor(options: ServerOptions) {
     super(options);
     this.#options = options;
     const { limits, tls } = options;
+    this.#connections = new Connections(limits, options.clock);
     const settings = {
       maxHeaderSize: limits.maxHeaderSize,
       headersTimeout: limits.headerTimeoutMs,
       // A slow upload is legal as long as it moves: the socket's own timeout bounds standing still.
       requestTimeout: 0,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      // What stands still or rests is found by looking, without a timer for each request.
+      keepAliveTimeout: 0,
       connectionsCheckingInterval: Math.min(limits.headerTimeoutMs, 5_000),
       // Most requests have no body, and should not pay for a stream: theirs has ended before it begins.
       optimizeEmptyRequests: true,
@@ -66,11 +61,9 @@ export class HttpServer extends Lifecycle {
     this.#server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
     this.#server.maxConnections = limits.maxConnections;
     this.#server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
-      this.#connections.set(socket, { request: undefined, response: undefined });
-      socket.once('close', () => this.#connections.delete(socket));
+      this.#connections.add(socket);
     });
-    this.#server.timeout = limits.idleTimeoutMs;
-    this.#server.on('timeout', (socket: Socket) => this.#onIdle(socket));
+    this.#server.on('timeout', (socket: Socket) => this.#connections.stoodStill(socket));
     this.#server.on('clientError', (error, socket) => this.#refuse(error, socket));
     this.#server.on('request', (request, response) => this.#take(request, response));
     this.#server.on('checkExpectation', (request, response) => this.#take(request, response));
@@ -127,22 +120,19 @@ export class HttpServer extends Lifecycle {
    */
   #stopListening(): void {
     NetServer.prototype.close.call(this.#server);
-    for (const [socket, { response }] of this.#connections) if (!response || response.closed) socket.destroy();
+    this.#connections.closeUnused();
   }
 
   #closeAll(): void {
     this.#server.close();
     this.#server.closeAllConnections();
-    for (const socket of this.#connections.keys()) socket.destroy();
+    this.#connections.closeAll();
   }
 
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
   #take(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
-    const connection = this.#connections.get(request.socket);
-    if (connection) {
-      connection.request = request;
-      connection.response = response;
-    }
+    this.#connections.began(request, response);
+    keepFor(response, this.#options.limits.keepAliveTimeoutMs);
     this.#underWay += 2;
     response.on('close', this.#onHalf);
     const handled = this.#options.pipeline.handle(request, response, this.#underWayUntil, mayContinue);
@@ -155,16 +145,9 @@ export class HttpServer extends Lifecycle {
     if (--this.#underWay === 0) this.#onFinished();
   };
 
-  /** Nothing moved for a while. Ends a connection whose client is the one who is waited for. */
-  #onIdle(socket: Socket): void {
-    const { request, response } = this.#connections.get(socket) ?? {};
-    if (!request || !response || response.closed || waitsForClient(request, response, socket)) socket.destroy();
-    else socket.setTimeout(this.#options.limits.idleTimeoutMs);
-  }
-
   /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const underWay = this.#connections.get(socket)?.response;
+    const underWay = this.#connections.latest(socket as Socket)?.response;
     if (!socket.writable || (underWay && !underWay.closed)) {
       socket.destroy();
       return;
@@ -184,12 +167,6 @@ export class HttpServer extends Lifecycle {
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     (socket as Socket).destroySoon();
   }
-}
-
-function waitsForClient(request: IncomingMessage, response: ServerResponse, socket: Socket): boolean {
-  const readingBegan = request.readableFlowing !== null;
-  const wantsMore = !request.complete && readingBegan && request.readableLength === 0;
-  return wantsMore || (response.headersSent && socket.writableLength > 0);
 }
 
 function codeOf(error: NodeJS.ErrnoException): number {

@@ -9,7 +9,13 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 interface Inner {
   /** The head; null until it is written. */
   _header?: string | null;
-  readonly _keepAliveTimeout?: number;
+  /** What its head says of how long the connection is kept, ms. */
+  _keepAliveTimeout?: number;
+}
+
+/** For a server that closes connections itself, so that the platform does not know when. */
+export function keepFor(response: ServerResponse, ms: number): void {
+  (response as Inner)._keepAliveTimeout = ms;
 }
 
 /**

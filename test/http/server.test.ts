@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { Agent, fetch, request } from 'undici';
 import { aborted } from '../../engine/failure.ts';
@@ -178,6 +179,24 @@ t.test('a handler that works longer than the idle time is no idle client', async
     { limits: { idleTimeoutMs: 15 } },
   );
   t.equal(await (await fetch(`${app.url}/work`)).json(), 'done');
+});
+
+t.test('every answer that keeps its connection tells for how long', async (t) => {
+  const app = await httpApp(t, [
+    route('/whole', 'open', async (context) => context.json(200, 1)),
+    route('/streamed', 'open', async (context) =>
+      context.textStream({ 'content-type': 'text/plain' }, Readable.from(['a', 'b'])),
+    ),
+    route('/refused', 'open', async () => {
+      throw tooLarge('too much');
+    }),
+  ]);
+  for (const path of ['/whole', '/streamed', '/refused', '/nowhere']) {
+    const { headers, body } = await request(`${app.url}${path}`);
+    await body.dump();
+    t.equal(headers['keep-alive'], 'timeout=5', path);
+  }
+  t.notMatch(await raw(app.port, 'GET /whole HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /keep-alive/i);
 });
 
 t.test('a client that does not read its answer is cut off', async (t) => {

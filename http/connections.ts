@@ -1,0 +1,120 @@
+// The connections of a server: which of them nobody uses, and what becomes of those. By itself the platform sets a timer at
+// the begin of every request and another at its end, which takes a fifth of the time of a small one. So all connections are
+// looked at together, once in a while:
+//   resting   between two requests: closed when it has rested for the time that its client was told, and a little longer
+//   busy      a request is under way, or its first one is still to come: only now it gets the platform's timer for standing still
+// A time that is measured so is at most a look longer than it was set to, and never shorter.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../engine/time.ts';
+
+export interface IdleLimits {
+  /** A client that neither sends what it announced nor takes what it is sent. The work in between may last longer. */
+  readonly idleTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+}
+
+/** The latest request of a connection, and the answer to it; none before the first. */
+export interface Latest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+interface Connection {
+  latest: Latest | undefined;
+  /** What had come when it was first seen to rest, and when that was. */
+  restsFrom: { readonly bytes: number; readonly at: number } | undefined;
+  /** It has the platform's timer. */
+  timed: boolean;
+}
+
+/** For a request that is on its way while the client is still allowed to send it. */
+const GRACE_MS = 1_000;
+const LONGEST_LOOK_MS = 1_000;
+
+export class Connections {
+  readonly #all = new Map<Socket, Connection>();
+  readonly #limits: IdleLimits;
+  readonly #clock: Clock;
+  readonly #lookMs: number;
+  /** While there are any. */
+  #cancel: (() => void) | undefined;
+
+  constructor(limits: IdleLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+    const shortest = Math.min(limits.idleTimeoutMs, limits.keepAliveTimeoutMs);
+    this.#lookMs = Math.max(1, Math.min(LONGEST_LOOK_MS, shortest / 4));
+  }
+
+  add(socket: Socket): void {
+    this.#all.set(socket, { latest: undefined, restsFrom: undefined, timed: false });
+    socket.once('close', () => this.#remove(socket));
+    this.#cancel ??= this.#clock.after(this.#lookMs, this.#look);
+  }
+
+  began(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#all.get(request.socket);
+    if (connection) connection.latest = { request, response };
+  }
+
+  latest(socket: Socket): Latest | undefined {
+    return this.#all.get(socket)?.latest;
+  }
+
+  /** The platform says that nothing moved for a while. Closes the connection if it is the client who is waited for. */
+  stoodStill(socket: Socket): void {
+    const latest = this.latest(socket);
+    if (!latest || latest.response.closed || waitsForClient(latest, socket)) socket.destroy();
+    else socket.setTimeout(this.#limits.idleTimeoutMs);
+  }
+
+  /** Closes those that have no request under way. */
+  closeUnused(): void {
+    for (const [socket, { latest }] of this.#all) if (!latest || latest.response.closed) socket.destroy();
+  }
+
+  closeAll(): void {
+    for (const socket of this.#all.keys()) socket.destroy();
+  }
+
+  #remove(socket: Socket): void {
+    this.#all.delete(socket);
+    if (this.#all.size > 0) return;
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  readonly #look = (): void => {
+    this.#cancel = this.#clock.after(this.#lookMs, this.#look);
+    const now = this.#clock.now();
+    for (const [socket, connection] of this.#all)
+      if (connection.latest?.response.closed) this.#rests(socket, connection, now);
+      else this.#isBusy(socket, connection);
+  };
+
+  #rests(socket: Socket, connection: Connection, now: number): void {
+    const { restsFrom } = connection;
+    if (connection.timed) this.#setTimer(socket, connection, 0);
+    // A request that came and was answered since the last look has brought bytes; so has the begin of one.
+    if (restsFrom?.bytes !== socket.bytesRead) connection.restsFrom = { bytes: socket.bytesRead, at: now };
+    else if (now - restsFrom.at >= this.#limits.keepAliveTimeoutMs + GRACE_MS) socket.destroy();
+  }
+
+  #isBusy(socket: Socket, connection: Connection): void {
+    connection.restsFrom = undefined;
+    if (!connection.timed) this.#setTimer(socket, connection, this.#limits.idleTimeoutMs);
+  }
+
+  #setTimer(socket: Socket, connection: Connection, ms: number): void {
+    connection.timed = ms > 0;
+    socket.setTimeout(ms);
+  }
+}
+
+function waitsForClient({ request, response }: Latest, socket: Socket): boolean {
+  const readingBegan = request.readableFlowing !== null;
+  const wantsMore = !request.complete && readingBegan && request.readableLength === 0;
+  return wantsMore || (response.headersSent && socket.writableLength > 0);
+}
