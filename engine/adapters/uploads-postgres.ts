@@ -6,7 +6,7 @@
 // Locks are taken in the order upload, dataset, counter.
 
 import { rejected, transient } from '../failure.ts';
-import type { DatasetId, UserId } from '../model/ids.ts';
+import { type DatasetId, rootOf, type UserId } from '../model/ids.ts';
 import type { FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { JobRequest } from '../ports/jobs.ts';
@@ -41,7 +41,7 @@ export class PostgresUploads implements Uploads {
 
   async begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    const values = [at.dataset, at.owner, bytes, limitBytes, this.#options.instance];
+    const values = [at.dataset, at.owner, bytes, limitBytes, this.#options.instance, rootOf(at.dataset)];
     const [row] = await this.#db.query<{ fits: boolean; opened: boolean }>(BEGIN, values, 'upload-begin');
     if (row?.fits && !row.opened) throw rejected(`dataset ${at.dataset} exists or is being uploaded already`);
     return row?.fits ?? false;
@@ -185,6 +185,8 @@ const BEGIN = `
     select $1::text, $2::numeric, 'receiving', $5::integer, $3::bigint from used
     where used.bytes + $3::bigint <= $4::bigint
       and not exists (select from dataset d where d.dataset_id = $1::text)
+      and not exists (select from upload o where o.state = 'receiving' and o.owner_id = $2::numeric
+        and o.dataset_id <> $1::text and regexp_replace(o.dataset_id, '_[0-9]+$', '') = $6::text)
     on conflict (dataset_id) do nothing returning dataset_id)
   select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`;
 

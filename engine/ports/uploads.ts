@@ -31,7 +31,10 @@ export interface AcceptedUpload extends DatasetAddress {
 }
 
 export interface Uploads {
-  /** Opens a `receiving` row with `bytes` reserved. False when the owner's quota (`limitBytes`) would be exceeded: no row. */
+  /**
+   * Opens a `receiving` row with `bytes` reserved. False when the owner's quota (`limitBytes`) would be exceeded: no row.
+   * `rejected` when the dataset exists or is being received, or another revision of it is: of two at once one is made.
+   */
   begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
   /** Raises the reservation to `bytes` in all. False when the quota would be exceeded: the reservation stays. */
   grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;

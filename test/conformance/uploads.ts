@@ -1,7 +1,7 @@
 // What every Uploads does.
 
 import type { Test } from 'tap';
-import type { UserId } from '../../engine/model/ids.ts';
+import { revisionOf, type UserId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
@@ -95,6 +95,25 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     await t.rejects(begin(at, 100), known);
     await accept(at);
     await t.rejects(begin(at, 100), known);
+  });
+
+  t.test('one revision of a dataset is received at a time', async (t) => {
+    const { uploads, begin, accept } = await open(t);
+    const original = newAddress();
+    await begin(original, 100);
+    await accept(original);
+    const [first, second] = [1, 2].map((n) => ({ ...original, dataset: revisionOf(original.dataset, n) })) as [
+      DatasetAddress,
+      DatasetAddress,
+    ];
+    await begin(first, 10);
+    await t.rejects(begin(second, 10), { kind: 'rejected', message: /is being uploaded already/ });
+    const { dataset } = newAddress();
+    t.equal(await begin({ ...original, dataset }, 10), true, 'another dataset of the same owner');
+    await uploads.abandon(first.dataset, signal);
+    t.equal(await begin(second, 10), true);
+    await accept(second);
+    t.equal(await begin({ ...original, dataset: revisionOf(original.dataset, 3) }, 10), true);
   });
 
   t.test('acceptance makes the dataset, its job and its source in one step', async (t) => {

@@ -1,7 +1,7 @@
 // Uploads in memory, beside a fake catalog.
 
 import { aborted, rejected, transient } from '../../engine/failure.ts';
-import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import { type DatasetId, rootOf, type UserId } from '../../engine/model/ids.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
@@ -46,7 +46,9 @@ export class FakeUploads implements Uploads {
     signal.throwIfAborted();
     const { owner, dataset } = at;
     if (this.#used(owner) + bytes > limitBytes) return false;
-    if (this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset))
+    const family = [...this.#uploads.values()].filter((one) => rootOf(one.dataset) === rootOf(dataset));
+    const receiving = family.some((one) => one.state === 'receiving' && one.owner === owner);
+    if (receiving || this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset))
       throw rejected(`dataset ${dataset} exists or is being uploaded already`);
     this.#put({ owner, dataset, state: 'receiving', bytes, source: undefined });
     return true;
