@@ -3,7 +3,7 @@
 // looked at together, once in a while:
 //   resting   between two requests: closed when it has rested for the time that its client was told, and a little longer
 //   busy      a request is under way, or its first one is still to come: only now it gets the platform's timer for standing still
-// A time that is measured so is at most a look longer than it was set to, and never shorter.
+// A time that is measured so is never shorter than it was set to: standing still is at most one look longer, resting two.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -3,7 +3,7 @@
 //
 //   refused    the dataset may not be revised now: before any byte is read, and again before the end
 //   accepted   the new dataset exists, with everything needed to finish it, and the shares of the old one
-//   lost       another revision took the same number meanwhile: 409, nothing is left
+//   lost       another revision came first or is being received, under whatever number: 409, nothing is left
 
 import { type DataType, type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
