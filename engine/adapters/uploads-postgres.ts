@@ -3,7 +3,7 @@
 // A row is `receiving` from begin, `accepted` from accept or resume, `stored` from settle; abandon removes it; one that
 // was given up, or listed as an orphan, is held by nobody. What an owner uses is one counter row that triggers keep exact
 // (0002-catalog.sql); begin and grow lock it, so of two uploads at once that do not both fit the second sees the first.
-// Locks are taken in the order upload, dataset, counter.
+// Locks are taken in the order upload, dataset, counter, jobs.
 
 import { rejected, transient } from '../failure.ts';
 import { type DatasetId, rootOf, type UserId } from '../model/ids.ts';
@@ -150,7 +150,13 @@ export class PostgresUploads implements Uploads {
          where u.accepted_id = f.dataset_id returning u.accepted_id),
        counted as (
          update dataset d set raw_bytes = ${parameters.add(rawBytes, 'bigint')} from stored s
-         where d.dataset_id = s.accepted_id)
+         where d.dataset_id = s.accepted_id returning d.dataset_id, d.traceparent),
+       untraced as (
+         select j.id, c.traceparent from counted c join job j on j.dataset_id = c.dataset_id
+         where c.traceparent is not null and j.traceparent is null
+         order by j.lane for update of j),
+       traced as (
+         update job j set traceparent = n.traceparent from untraced n where j.id = n.id)
        select exists (select from fence) as ours`,
       parameters.values,
       'upload-settle',

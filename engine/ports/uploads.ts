@@ -64,7 +64,10 @@ export interface Uploads {
   room(dataset: DatasetId, limitBytes: number, signal: AbortSignal): Promise<number>;
   /** The files of an accepted upload are under raw/ now and not to be fetched again. Guarded by the lease. */
   fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void>;
-  /** Marks the upload `stored` with the bytes that count against the quota. Guarded by the lease. */
+  /**
+   * Marks the upload `stored` with the bytes that count against the quota. Guarded by the lease. Jobs of the dataset that
+   * an event made before the acceptance, and that know no trace, have that of the upload from now on.
+   */
   settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
   /**
    * `receiving` rows whose process is dead or that were given up, for the sweep: remove their objects, then {@link abandon}.

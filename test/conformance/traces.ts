@@ -1,10 +1,11 @@
 // What Uploads, DatasetEdits and Jobs do together: a job tells the trace of the request that changed its dataset last.
 
 import type { Test } from 'tap';
+import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { newTraceparent, type Traceparent } from '../../engine/model/traceparent.ts';
 import type { DatasetEdits, DecidedEdit } from '../../engine/ports/dataset-edits.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
-import type { Uploads } from '../../engine/ports/uploads.ts';
+import type { AcceptedUpload, Uploads } from '../../engine/ports/uploads.ts';
 import { metadataOf, newAddress } from '../support/dataset-samples.ts';
 
 export interface TracesSetup {
@@ -20,19 +21,7 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
     const { uploads, edits, jobs } = await setup(t);
     const at = newAddress();
     await uploads.begin(at, 0, 1_000, signal);
-    await uploads.accept(
-      {
-        ...at,
-        metadata: metadataOf(at.owner),
-        metaVersion: { modified: new Date(0), etag: 'one' },
-        source: { kind: 'files', files: [] },
-        documents: [],
-        properties: [],
-        eventId: 1,
-        ...(traceparent ? { traceparent } : {}),
-      },
-      signal,
-    );
+    await uploads.accept({ ...uploadOf(at), ...(traceparent ? { traceparent } : {}) }, signal);
     /** Of the next job of the dataset, which is done then. */
     const trace = async (): Promise<Traceparent | undefined> => {
       const claim = { lane: 'upload', limit: 10, crowdedTypes: [], blockedTypes: [] } as const;
@@ -66,8 +55,40 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
     t.equal(await trace(), first);
   });
 
+  t.test('also of a job that the metadata brought about before the dataset was accepted', async (t) => {
+    const { uploads, jobs } = await setup(t);
+    const at = newAddress();
+    const traceparent = newTraceparent();
+    const next = async (lane: 'upload' | 'import') => {
+      const claim = { lane, limit: 10, crowdedTypes: [], blockedTypes: [] };
+      const [job] = await jobs.exchange([], claim, signal);
+      if (!job) throw new Error(`no job of ${lane}`);
+      return { job, end: () => jobs.exchange([{ job, outcome: { kind: 'done' } }], { ...claim, limit: 0 }, signal) };
+    };
+    await uploads.begin(at, 0, 1_000, signal);
+    await jobs.enqueue([{ lane: 'import', ...at, eventId: 1, source: 'object-store' }], signal);
+    await uploads.accept({ ...uploadOf(at), traceparent }, signal);
+    await jobs.enqueue([{ lane: 'upload', ...at, eventId: 2, source: 'api' }], signal);
+    const upload = await next('upload');
+    await uploads.settle(at.dataset, upload.job.lease, 0, signal);
+    await upload.end();
+    const imported = await next('import');
+    await imported.end();
+    t.equal(imported.job.traceparent, traceparent);
+  });
+
   t.test('none when none is known', async (t) => {
     const { trace } = await open(t);
     t.equal(await trace(), undefined);
   });
 }
+
+const uploadOf = (at: DatasetAddress): AcceptedUpload => ({
+  ...at,
+  metadata: metadataOf(at.owner),
+  metaVersion: { modified: new Date(0), etag: 'one' },
+  source: { kind: 'files', files: [] },
+  documents: [],
+  properties: [],
+  eventId: 1,
+});
