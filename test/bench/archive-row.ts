@@ -49,7 +49,7 @@ export function archiveSites<Made>(
   });
 }
 
-export interface ArchiveRow<Site> extends Pick<BenchRow, 'id' | 'title' | 'sides' | 'bars'> {
+export interface ArchiveRow<Site> extends Pick<BenchRow, 'id' | 'title' | 'sides' | 'bars' | 'rounds'> {
   readonly sites: OpenedOnce<Site>;
   /** The files that a figure counts. */
   readonly tree: (site: Site) => Tree;
@@ -63,9 +63,9 @@ export interface ArchiveRow<Site> extends Pick<BenchRow, 'id' | 'title' | 'sides
 }
 
 export function archiveRow<Site extends ArchiveSite>(row: ArchiveRow<Site>): BenchRow {
-  const { id, title, sides, bars, unit } = row;
+  const { id, title, sides, bars, unit, rounds: more } = row;
   return {
-    ...{ id, title, sides, bars, unit, better: 'higher' },
+    ...{ id, title, sides, bars, unit, better: 'higher', ...(more === undefined ? {} : { rounds: more }) },
     async measure(rounds) {
       const site = await row.sites.get();
       const measured: Round[] = [];

@@ -13,6 +13,7 @@ const m10: BenchRow = {
   id: 'M10',
   title: 'upload of 1 GiB as multipart/form-data into an object store that discards, plain HTTP',
   unit: 'MB/s',
+  rounds: 15,
   better: 'higher',
   sides: {
     minio: { is: 'peer', what: 'bare node:http, the body by putObject of minio, which is told the length' },

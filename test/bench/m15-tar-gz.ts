@@ -18,6 +18,7 @@ export const rows: readonly BenchRow[] = [
     id: 'M15',
     title: `a tar.gz (level ${LEVEL}) of ${BIG_FILES} files of 4 MiB`,
     unit: 'MB/s',
+    rounds: 15,
     tree: (site) => site.big,
     sites,
     into: 'file',

@@ -16,6 +16,7 @@ const m7: BenchRow = {
   id: 'M7',
   title: 'GET /service-meta (open, 412 bytes of JSON made anew each time, no database) through the whole pipeline',
   unit: 'requests/s',
+  rounds: 15,
   better: 'higher',
   sides: {
     fastify: { is: 'peer', what: 'Fastify 5 with a schema of the answer, its log off' },

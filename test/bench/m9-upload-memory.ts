@@ -17,6 +17,7 @@ const m9: BenchRow = {
   id: 'M9',
   title: 'peak resident memory of a server that takes an upload of 1 GiB as multipart/form-data',
   unit: 'MB',
+  rounds: 11,
   better: 'lower',
   sides: {
     fastifyBusboy: { is: 'peer', what: '@fastify/busboy 3 behind bare node:http' },

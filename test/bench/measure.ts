@@ -15,7 +15,7 @@ const measure = (await import(`./${file}`)) as Measure;
 const same = (id: string, row: BenchRow): boolean => row.id.toUpperCase() === id || row.id.replace(/[a-z]$/, '') === id;
 const chosen = measure.rows.filter((row) => ids.length === 0 || ids.some((id) => same(id, row)));
 try {
-  for (const row of chosen) await tell(resultOf(row, await row.measure(ROUNDS)));
+  for (const row of chosen) await tell(resultOf(row, await row.measure(row.rounds ?? ROUNDS)));
 } finally {
   await measure.close?.();
 }

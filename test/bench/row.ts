@@ -36,6 +36,8 @@ export interface BenchRow {
   readonly sides: Readonly<Record<string, Side>>;
   /** The first that has `over` gives the row's ratio; without one it is that of ours to the first side. */
   readonly bars: readonly [Bar, ...Bar[]];
+  /** More than the usual, where those leave the median to chance. */
+  readonly rounds?: number;
   /** Rounds alternate between ours and the sides. */
   readonly measure: (rounds: number) => Promise<readonly Round[]>;
 }
