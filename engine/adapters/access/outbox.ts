@@ -28,6 +28,16 @@ export async function queueMails(sql: Sql, mails: readonly MailDraft[], due: Dat
   );
 }
 
+/**
+ * Materialized, so that it is looked once: where the planner takes the table for a very small one it looked once for each
+ * row of it, passed over what this statement had claimed already, and claimed mails that nobody was given.
+ */
+const CLAIM = `
+  with chosen as materialized (
+    select mail_id from outbox where not dead and due <= $1 order by due, mail_id limit $3 for update skip locked)
+  update outbox o set due = $2, tries = tries + 1 from chosen c where o.mail_id = c.mail_id
+  returning o.mail_id, o.message_key, o.draft, o.tries`;
+
 export class PostgresOutbox implements Outbox {
   readonly #db: Sql;
 
@@ -37,13 +47,7 @@ export class PostgresOutbox implements Outbox {
 
   async claim(now: Date, until: Date, limit: number, signal: AbortSignal): Promise<readonly QueuedMail[]> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<MailRow>(
-      `update outbox set due = $2, tries = tries + 1
-       where mail_id in (select mail_id from outbox where not dead and due <= $1
-         order by due, mail_id limit $3 for update skip locked)
-       returning mail_id, message_key, draft, tries`,
-      [now, until, limit],
-    );
+    const rows = await this.#db.query<MailRow>(CLAIM, [now, until, limit]);
     return rows
       .map((row) => ({ id: row.mail_id, messageKey: row.message_key, draft: draftOf(row.draft), tries: row.tries }))
       .sort((a, b) => a.id - b.id);
