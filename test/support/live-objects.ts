@@ -3,23 +3,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 
-/** What is kept for good is there each time; what a compiler's thread has in hand, for example, soon is not. */
-const LOOKS = 10;
-
 /** How many objects of the class, subclasses included, are alive after the work is done. */
 export async function aliveAfter(
   work: () => void | Promise<void>,
   kind: abstract new (...args: never[]) => object,
 ): Promise<number> {
   await work();
-  let alive = 0;
-  for (let look = 0; look < LOOKS; look++) {
-    // What a turn has looked at through weak references lives until its end.
-    await turn();
-    alive = Number(queryObjects(kind));
-    if (alive === 0) break;
-  }
-  return alive;
+  // What a turn has looked at through weak references lives until its end.
+  await turn();
+  return Number(queryObjects(kind));
 }
 
 /** Made by who listens and does not stop: whatever keeps the listener keeps this. */
