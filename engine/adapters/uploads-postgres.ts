@@ -140,6 +140,7 @@ export class PostgresUploads implements Uploads {
     if (!row?.ours) throw leaseLost(dataset);
   }
 
+  /** Under this lease no job that waits for the upload can be claimed: whichever is without a trace yet begins with it. */
   async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const parameters = new SqlParameters();

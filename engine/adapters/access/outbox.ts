@@ -29,8 +29,8 @@ export async function queueMails(sql: Sql, mails: readonly MailDraft[], due: Dat
 }
 
 /**
- * Materialized, so that it is looked once: where the planner takes the table for a very small one it looked once for each
- * row of it, passed over what this statement had claimed already, and claimed mails that nobody was given.
+ * Materialized, so that mails are chosen once: as a subselect they were chosen anew for each row of a table that the planner
+ * took for a very small one, without those that the statement had claimed already, so that more than the limit were claimed.
  */
 const CLAIM = `
   with chosen as materialized (
