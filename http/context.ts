@@ -141,7 +141,11 @@ export class RequestContext {
     if (headers['cache-control'] === undefined)
       list.push('cache-control', headers.etag === undefined ? 'no-store' : 'private, no-cache');
     // Text goes out in one piece with the head, bytes would be a piece of their own.
-    this.#write(code, headers, list).end(this.wantsBody ? (packed ?? text) : undefined);
+    const response = this.#write(code, headers, list);
+    if (!this.wantsBody) response.end();
+    else if (packed) response.end(packed);
+    // Text as long as its bytes is ASCII alone: there is nothing to encode.
+    else response.end(text, length === text.length ? 'latin1' : 'utf8');
   }
 
   /** Like {@link json}, under a tag made of the content. */
