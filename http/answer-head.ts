@@ -5,35 +5,36 @@
 //   handed   whoever wants to set more, or streams, has asked for the response: they are all set there
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HeaderLine } from './header-line.ts';
 import { writeWholeHead } from './whole-head.ts';
 
 export class AnswerHead {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #date: string;
-  /** Names in lower case and values in turn; undefined once handed. */
-  #held: string[] | undefined;
+  /** Undefined once handed. */
+  #held: HeaderLine[] | undefined;
 
   /**
    * @param date the time as a header has it
-   * @param headers of every answer, names in lower case and values in turn
+   * @param headers of every answer
    */
-  constructor(request: IncomingMessage, response: ServerResponse, date: string, headers: string[] = []) {
+  constructor(request: IncomingMessage, response: ServerResponse, date: string, headers: HeaderLine[] = []) {
     this.#request = request;
     this.#response = response;
     this.#date = date;
     this.#held = headers;
   }
 
-  /** @param name in lower case, each but once; what is added here is of the service, never of a handler */
-  add(name: string, value: string): void {
-    if (this.#held) this.#held.push(name, value);
-    else this.#response.setHeader(name, value);
+  /** @param header each name but once; what is added here is of the service, never of a handler */
+  add(header: HeaderLine): void {
+    if (this.#held) this.#held.push(header);
+    else this.#response.setHeader(header.name, header.value);
   }
 
   has(name: string): boolean {
     if (!this.#held) return this.#response.hasHeader(name);
-    for (let i = 0; i < this.#held.length; i += 2) if (this.#held[i] === name) return true;
+    for (const header of this.#held) if (header.name === name) return true;
     return false;
   }
 
@@ -41,7 +42,7 @@ export class AnswerHead {
   get response(): ServerResponse {
     const held = this.#held;
     this.#held = undefined;
-    if (held) for (let i = 0; i < held.length; i += 2) this.#response.setHeader(held[i] ?? '', held[i + 1] ?? '');
+    if (held) this.#setAll(held);
     return this.#response;
   }
 
@@ -49,13 +50,21 @@ export class AnswerHead {
    * Writes the status and all headers, these as the last. What is given here must not be among those that were added, must
    * have been checked to be a header, and the length of the body is one of them.
    */
-  write(code: number, headers: readonly string[]): ServerResponse {
+  write(code: number, headers: readonly HeaderLine[]): ServerResponse {
     const response = this.#response;
-    if (this.#held) {
-      if (writeWholeHead(this.#request, response, code, [this.#held, headers], this.#date)) return response;
-      return response.writeHead(code, this.#held.concat(headers));
+    const held = this.#held;
+    if (held) {
+      if (writeWholeHead(this.#request, response, code, [held, headers], this.#date)) return response;
+      return response.writeHead(
+        code,
+        [...held, ...headers].flatMap(({ name, value }) => [name, value]),
+      );
     }
-    for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
+    this.#setAll(headers);
     return response.writeHead(code);
+  }
+
+  #setAll(headers: readonly HeaderLine[]): void {
+    for (const { name, value } of headers) this.#response.setHeader(name, value);
   }
 }

@@ -13,6 +13,7 @@ import type { Caller } from './caller.ts';
 import { isKnown, requireMatch, tagOf } from './conditional.ts';
 import { forbidden } from './errors.ts';
 import type { Exchange } from './exchange.ts';
+import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
 import { jsonListText } from './json-list.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
@@ -28,6 +29,12 @@ const TAGGED_LIST = 256 * 1024;
 const GZIP_FROM_BYTES = 1024;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+const OF_JSON = constantHeader('content-type', JSON_TYPE);
+const PACKED = constantHeader('content-encoding', 'gzip');
+const NOT_KEPT = constantHeader('cache-control', 'no-store');
+/** What has a tag may be kept, as long as it is asked for anew each time. */
+const KEPT_BY_TAG = constantHeader('cache-control', 'private, no-cache');
+const VARIES = constantHeader('vary', 'accept-encoding');
 
 /** For answers that are made for one caller: a higher level takes longer than it saves. In few, large pieces. */
 const GZIP_OPTIONS: ZlibOptions = { level: 1, chunkSize: 64 * 1024 };
@@ -135,11 +142,9 @@ export class RequestContext {
     packed: Buffer | undefined,
     headers: Readonly<Record<string, string>>,
   ): void {
-    const list = ['content-type', JSON_TYPE, 'content-length', String(packed?.length ?? length)];
-    if (packed) list.push('content-encoding', 'gzip');
-    // What has a tag may be kept, as long as it is asked for anew each time.
-    if (headers['cache-control'] === undefined)
-      list.push('cache-control', headers.etag === undefined ? 'no-store' : 'private, no-cache');
+    const list = [OF_JSON, headerLine('content-length', String(packed?.length ?? length))];
+    if (packed) list.push(PACKED);
+    if (headers['cache-control'] === undefined) list.push(headers.etag === undefined ? NOT_KEPT : KEPT_BY_TAG);
     // Text goes out in one piece with the head, bytes would be a piece of their own.
     const response = this.#write(code, headers, list);
     if (!this.wantsBody) response.end();
@@ -205,15 +210,15 @@ export class RequestContext {
   }
 
   /** Status and headers at once. */
-  #write(code: number, headers: Readonly<Record<string, string>>, list: string[]): ServerResponse {
+  #write(code: number, headers: Readonly<Record<string, string>>, list: HeaderLine[]): ServerResponse {
     const { head } = this.#exchange;
     // Where other origins may call, it says so already.
-    if (!head.has('vary')) list.push('vary', 'accept-encoding');
+    if (!head.has('vary')) list.push(VARIES);
     for (const name in headers) {
       const value = headers[name] ?? '';
       validateHeaderName(name);
       validateHeaderValue(name, value);
-      list.push(name, value);
+      list.push(headerLine(name, value));
     }
     return head.write(code, list);
   }

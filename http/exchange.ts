@@ -13,7 +13,10 @@ import {
   traceIdOf,
 } from '../engine/model/traceparent.ts';
 import { AnswerHead } from './answer-head.ts';
+import { constantHeader, headerLine } from './header-line.ts';
 import type { Route } from './route.ts';
+
+const NO_SNIFFING = constantHeader('x-content-type-options', 'nosniff');
 
 /** The header `traceid` of clients that know no Trace Context. */
 const CLIENT_TRACE = /^[A-Za-z0-9-]{1,64}$/;
@@ -47,7 +50,7 @@ export class Exchange implements Disposable {
     this.id = id;
     this.request = request;
     this.response = response;
-    this.head = new AnswerHead(request, response, date, ['x-request-id', id, 'x-content-type-options', 'nosniff']);
+    this.head = new AnswerHead(request, response, date, [headerLine('x-request-id', id), NO_SNIFFING]);
     this.#stopped = stopped;
     this.#serverLog = log;
   }

@@ -13,6 +13,7 @@ import { type CorsSettings, corsHeaders, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
 import { badRequest, HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import { Exchange } from './exchange.ts';
+import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
 import { HttpDate } from './http-date.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { UrlSettings } from './public-url.ts';
@@ -36,6 +37,12 @@ export interface PipelineOptions {
 
 const DRAINING_RETRY_SECONDS = 10;
 const HOST = 'host';
+const CLOSING = constantHeader('connection', 'close');
+/** By the version that was asked for. */
+const VERSIONS: Readonly<Record<ApiVersion, HeaderLine>> = {
+  '1.7.0': constantHeader('api-version', '1.7.0'),
+  '1.8.0': constantHeader('api-version', '1.8.0'),
+};
 /** Of a path without a query; nothing is ever added to it. */
 const NO_PARAMETERS = new URLSearchParams();
 
@@ -115,8 +122,9 @@ export class RequestPipeline {
     const { request, head } = exchange;
     const { auth, cors } = this.#options;
     const [path, search] = splitUrl(request.url ?? '/');
-    if (cors !== false) for (const [name, value] of corsHeaders(cors, request.headers.origin)) head.add(name, value);
-    if (this.draining) head.add('connection', 'close');
+    if (cors !== false)
+      for (const [name, value] of corsHeaders(cors, request.headers.origin)) head.add(headerLine(name, value));
+    if (this.draining) head.add(CLOSING);
     refuseOddHeads(request);
     if (request.method === 'OPTIONS') return this.#tellMethods(exchange, path);
     const found = this.#router.find(request.method ?? '', path);
@@ -124,7 +132,7 @@ export class RequestPipeline {
     exchange.route = route;
     if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request);
-    head.add('api-version', version);
+    head.add(VERSIONS[version]);
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
     if (route.access === 'open') return this.#call(exchange, found, version, parameters, ANONYMOUS);

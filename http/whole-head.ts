@@ -4,6 +4,7 @@
 // that keeps it elsewhere, or an answer that is not of the usual kind, is left to `writeHead`.
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type HeaderLine, inOnePiece } from './header-line.ts';
 
 /** What of the response is not in its type. */
 interface Inner {
@@ -18,8 +19,30 @@ export function keepFor(response: ServerResponse, ms: number): void {
   (response as Inner)._keepAliveTimeout = ms;
 }
 
+/** The lines at the end of a head; the same until the date changes. */
+class Ending {
+  #date = '';
+  #keptMs = 0;
+  #text = '';
+
+  of(date: string, keptMs: number): string {
+    if (date !== this.#date || keptMs !== this.#keptMs) {
+      this.#date = date;
+      this.#keptMs = keptMs;
+      const kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keptMs / 1000)}\r\n`;
+      this.#text = inOnePiece(`Date: ${date}\r\n${kept}\r\n`);
+    }
+    return this.#text;
+  }
+}
+
+const ENDING = new Ending();
+const STATUS_LINES = new Map(
+  Object.entries(STATUS_CODES).map(([code, message]) => [Number(code), `HTTP/1.1 ${code} ${message}\r\n`]),
+);
+
 /**
- * @param lists names in lower case and values in turn, checked; the length of the body is one of them
+ * @param lists checked; the length of the body is one of them
  * @param date for the header of that name
  * @returns false when nothing was done
  */
@@ -27,7 +50,7 @@ export function writeWholeHead(
   request: IncomingMessage,
   response: ServerResponse,
   code: number,
-  lists: readonly (readonly string[])[],
+  lists: readonly (readonly HeaderLine[])[],
   date: string,
 ): boolean {
   const inner: Inner = response as object;
@@ -36,15 +59,14 @@ export function writeWholeHead(
   // A body that is still to be read, or not even sent, decides whether the connection can be kept; so does who asked for its end.
   if (!response.shouldKeepAlive || !request.readableEnded || request.headers.expect !== undefined) return false;
   if (code < 200 || code === 204 || code === 304) return false;
-  const message = STATUS_CODES[code] ?? 'unknown';
-  let head = `HTTP/1.1 ${code} ${message}\r\n`;
+  let head = STATUS_LINES.get(code) ?? `HTTP/1.1 ${code} unknown\r\n`;
   for (const list of lists)
-    for (let i = 0; i < list.length; i += 2) {
-      if (list[i] === 'connection') return false;
-      head += `${list[i]}: ${list[i + 1]}\r\n`;
+    for (const { name, line } of list) {
+      if (name === 'connection') return false;
+      head += line;
     }
   response.statusCode = code;
-  response.statusMessage = message;
-  inner._header = `${head}Date: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keptMs / 1000)}\r\n\r\n`;
+  response.statusMessage = STATUS_CODES[code] ?? 'unknown';
+  inner._header = head + ENDING.of(date, keptMs);
   return true;
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { fetch } from 'undici';
 import { AnswerHead } from '../../http/answer-head.ts';
+import { headerLine } from '../../http/header-line.ts';
 
 /** What a client sees of an answer that is made so. */
 async function answered(
@@ -11,8 +12,8 @@ async function answered(
 ): Promise<unknown> {
   const server = createServer({ optimizeEmptyRequests: true }, (request, response) => {
     const head = new AnswerHead(request, response, 'Thu, 01 Jan 1970 00:00:00 GMT');
-    head.add('x-one', '1');
-    head.add('vary', 'origin');
+    head.add(headerLine('x-one', '1'));
+    head.add(headerLine('vary', 'origin'));
     make(head).end('text');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -22,7 +23,7 @@ async function answered(
   return [response.status, await response.text(), ...shown];
 }
 
-const HEADERS = ['x-two', '2', 'content-length', '4'];
+const HEADERS = [headerLine('x-two', '2'), headerLine('content-length', '4')];
 
 t.test('an answer is the same whether its head is written at once or was asked for before', async (t) => {
   const expected = [201, 'text', '1', 'origin', '2', '4'];
@@ -39,7 +40,7 @@ t.test('headers are known before and after the response was handed out', async (
   await answered(t, (head) => {
     known.push(head.has('vary'), head.has('x-two'));
     const { response } = head;
-    head.add('x-two', '2');
+    head.add(headerLine('x-two', '2'));
     known.push(head.has('vary'), head.has('x-two'));
     return response;
   });

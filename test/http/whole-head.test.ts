@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import t, { type Test } from 'tap';
+import { type HeaderLine, headerLine } from '../../http/header-line.ts';
 import { writeWholeHead } from '../../http/whole-head.ts';
 
 interface Case {
@@ -24,6 +25,9 @@ const REQUESTS = [
   'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n',
   'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
 ];
+
+const linesOf = (headers: readonly string[]): HeaderLine[] =>
+  headers.flatMap((name, i) => (i % 2 === 0 ? [headerLine(name, headers[i + 1] ?? '')] : []));
 
 /** Pseudo-random numbers in [0, 1), the same for the same seed. */
 function random(seed: number): () => number {
@@ -75,7 +79,7 @@ t.test('an answer is byte for byte that of writeHead, whatever is asked and answ
   let written = 0;
   const fast = await serving(t, (request, response, answer) => {
     const half = 2 * Math.floor(answer.headers.length / 4);
-    const lists = [answer.headers.slice(0, half), answer.headers.slice(half)];
+    const lists = [linesOf(answer.headers.slice(0, half)), linesOf(answer.headers.slice(half))];
     if (!writeWholeHead(request, response, answer.code, lists, DATE)) return obvious(request, response, answer);
     written++;
     response.end(answer.body);
@@ -96,7 +100,7 @@ t.test('what ends the connection, or has no body by its code, is left to writeHe
   const taken: boolean[] = [];
   const trying = (headers: readonly string[]): Answering => {
     return (request, response, { code, body }) => {
-      taken.push(writeWholeHead(request, response, code, [headers], DATE));
+      taken.push(writeWholeHead(request, response, code, [linesOf(headers)], DATE));
       if (!response.headersSent) response.writeHead(code, [...headers]);
       response.end(body);
     };

@@ -15,14 +15,13 @@ export interface ServiceMetaSettings {
 }
 
 export function serviceMetaRoute(settings: ServiceMetaSettings, targets: InstallTargets): Route {
+  const api = { maxUploadSize: settings.maxUploadBytes, userMaxStorageSize: settings.userMaxStorageBytes };
+  const installTargets = targets.enabled().map(({ id, name }) => ({ id, name }));
+  const features = { supportedArchiveTypes: [...ARCHIVE_EXTENSIONS] };
   const meta = (): ServiceMeta => ({
     buildInfo: settings.buildInfo,
-    configuration: {
-      api: { maxUploadSize: settings.maxUploadBytes, userMaxStorageSize: settings.userMaxStorageBytes },
-      daemons: { reconciler: settings.reconciler() },
-      installTargets: targets.enabled().map(({ id, name }) => ({ id, name })),
-    },
-    features: { supportedArchiveTypes: [...ARCHIVE_EXTENSIONS] },
+    configuration: { api, daemons: { reconciler: settings.reconciler() }, installTargets },
+    features,
   });
   return {
     method: 'GET',
