@@ -1,5 +1,6 @@
 // M7: a small JSON document over HTTP, the whole pipeline of a front end beside bare node:http and Fastify that answer the
-// same. One server at a time gets the load; all are up throughout.
+// same. One server at a time gets the load, while all are up. How fast a process gets differs from start to start by more
+// than the servers differ from each other, so they are started anew every few rounds.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -11,6 +12,7 @@ const KINDS = ['ours', 'node', 'fastify', 'tcp'] as const;
 type Kind = (typeof KINDS)[number];
 const CONNECTIONS = 32;
 const SECONDS = 3;
+const ROUNDS_OF_A_START = 3;
 
 const m7: BenchRow = {
   id: 'M7',
@@ -28,25 +30,33 @@ const m7: BenchRow = {
     { over: 'fastify', atLeast: 1 },
   ],
   async measure(rounds) {
-    await using programs = new AsyncDisposableStack();
-    const ports = new Map<Kind, number>();
-    for (const kind of KINDS) ports.set(kind, programs.use(await Program.start('json-server.ts', kind)).port);
-    await demandSameAnswer([...ports.values()]);
     const measured: Round[] = [];
-    for (let n = -1; n < rounds; n++) {
-      const round: Record<string, number> = {};
-      // Each begins in turn.
-      for (let i = 0; i < KINDS.length; i++) {
-        const kind = KINDS[(i + n + 1) % KINDS.length] ?? 'ours';
-        round[kind] = await requestsPerSecond(ports.get(kind) ?? 0);
-      }
-      if (n >= 0) measured.push(round as Round);
-    }
+    while (measured.length < rounds)
+      measured.push(...(await measureStarted(Math.min(ROUNDS_OF_A_START, rounds - measured.length))));
     return measured;
   },
 };
 
 export const rows: readonly BenchRow[] = [m7];
+
+/** So many rounds of servers that are started for them, after one that does not count. */
+async function measureStarted(rounds: number): Promise<readonly Round[]> {
+  await using programs = new AsyncDisposableStack();
+  const ports = new Map<Kind, number>();
+  for (const kind of KINDS) ports.set(kind, programs.use(await Program.start('json-server.ts', kind)).port);
+  await demandSameAnswer([...ports.values()]);
+  const measured: Round[] = [];
+  for (let n = -1; n < rounds; n++) {
+    const round: Record<string, number> = {};
+    // Each begins in turn.
+    for (let i = 0; i < KINDS.length; i++) {
+      const kind = KINDS[(i + n + 1) % KINDS.length] ?? 'ours';
+      round[kind] = await requestsPerSecond(ports.get(kind) ?? 0);
+    }
+    if (n >= 0) measured.push(round as Round);
+  }
+  return measured;
+}
 
 async function demandSameAnswer(ports: readonly number[]): Promise<void> {
   const bodies = new Set<string>();
