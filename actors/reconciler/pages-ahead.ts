@@ -6,7 +6,7 @@ import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { PageRows, StoreOrdered } from '../../engine/ports/dataset-index.ts';
 
 /** Rows of a page: so many that the round trip is small beside them, so few that what is read of them dies young. */
-export const PAGE = 500;
+export const PAGE = 1_000;
 
 /** The same where rows are compared as bytes, and nothing is read of nearly all of them. */
 export const BYTES_PAGE = 4_000;

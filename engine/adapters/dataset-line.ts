@@ -74,8 +74,10 @@ export class DatasetLines implements DatasetPage {
   }
 
   #sharedAt(at: number, end: number): Shared {
-    if (this.#shared && this.#rest.length === end - at && this.#lines.startsWith(this.#rest, at)) return this.#shared;
-    this.#rest = this.#lines.slice(at, end);
+    const rest = this.#lines.slice(at, end);
+    // Whole strings are compared eight bytes at a time, the start of one is letter by letter.
+    if (this.#shared && this.#rest === rest) return this.#shared;
+    this.#rest = rest;
     this.#shared = parseShared(this.#rest);
     return this.#shared;
   }

@@ -119,7 +119,7 @@ t.test('an order that breaks between two pages is found, too', async (t) => {
   const rows = Array.from({ length: PAGE }, (_, i) => addressOf(1, `b${String(i).padStart(4, '0')}`));
   await t.rejects(merged(listingOf([]), cacheOf([...rows, addressOf(1, 'a')])), {
     kind: 'defect',
-    message: /cache: dataset 1\/a\/ comes after 1\/b0499\//,
+    message: new RegExp(`cache: dataset 1/a/ comes after 1/b0*${PAGE - 1}/`),
   });
 });
 
@@ -139,8 +139,8 @@ t.test('a target that fails on the way is left out from there on, the others go 
   const left: string[] = [];
   const lines = await merged(listingOf(all), cacheOf(all), targets, (id, error) => left.push(`${id}: ${error}`));
   t.strictSame(lines.slice(PAGE - 1), [
-    `1/d0${PAGE - 1}/ store, cache, PlasmoSite, ToxoSite`,
-    `1/d0${PAGE}/ store, cache, ToxoSite`,
+    `1/${all[PAGE - 1]?.dataset}/ store, cache, PlasmoSite, ToxoSite`,
+    `1/${all[PAGE]?.dataset}/ store, cache, ToxoSite`,
   ]);
   t.strictSame(left, ['PlasmoSite: Failure: PlasmoSite is away']);
 });
