@@ -3,7 +3,8 @@
 import type { LaneTasks } from '../actors/tasks/task-map.ts';
 import type { PluginHttpOptions } from '../engine/adapters/plugin-http.ts';
 import type { RemoteHttpOptions } from '../engine/adapters/remote-http.ts';
-import type { ArchiveLimits } from '../engine/archive/archive-entry.ts';
+import type { ArchiveLimits, WrittenArchive } from '../engine/archive/archive-entry.ts';
+import type { CopyOrder, RecordsOrder } from '../engine/archive/zip-pieces.ts';
 import type { FileEntry } from '../engine/model/metadata.ts';
 import type { PackOrder, UnpackOrder } from '../http/handler/packages.ts';
 import type { PackedFile } from '../http/plugin-host/archives.ts';
@@ -25,8 +26,10 @@ export type ArchiveTasks = {
   };
   readonly zip: {
     readonly input: { readonly target: string; readonly files: readonly PackedFile[]; readonly level: number };
-    readonly output: { readonly bytes: number };
+    readonly output: WrittenArchive;
   };
+  readonly 'zip-copy': { readonly input: CopyOrder; readonly output: readonly number[] };
+  readonly 'zip-records': { readonly input: RecordsOrder; readonly output: WrittenArchive };
 };
 
 /** The same of the handler service: packages of either format in, tar.gz out. */

@@ -2,6 +2,7 @@
 // of the handler service.
 
 import type { TaskRunner } from '../actors/tasks/task-map.ts';
+import { type PieceThreads, worthPieces, zipInPieces } from '../engine/archive/zip-in-pieces.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import { aborted } from '../engine/failure.ts';
 import type { Logger } from '../engine/log.ts';
@@ -34,6 +35,10 @@ export function workerThreads(
     if (!pool) throw aborted('the worker threads have not been started');
     return pool;
   };
+  const pieceThreads: PieceThreads = {
+    copy: (order, signal) => current().run('zip-copy', order, { signal }),
+    records: (order, signal) => current().run('zip-records', order, { signal }),
+  };
   return {
     spec: {
       name: 'workerPool',
@@ -46,7 +51,10 @@ export function workerThreads(
     tasks: { run: (name, input, options) => current().run(name, input, options) },
     archives: {
       unpack: (zip, dir, limits, signal) => current().run('unpack', { zip, dir, limits }, { signal }),
-      zip: (target, files, { level }, signal) => current().run('zip', { target, files, level }, { signal }),
+      zip: (target, files, { level }, signal) =>
+        level === 0 && worthPieces(files)
+          ? zipInPieces(target, files, pieceThreads, signal)
+          : current().run('zip', { target, files, level }, { signal }),
     },
     packages: {
       unpack: (order, signal) => current().run('unpack-package', order, { signal }),

@@ -133,9 +133,12 @@ export async function writeArchive<Result>(
     return result;
   } catch (error) {
     await output?.discard();
-    // A full disk is nobody's bad data.
-    if (!(error instanceof Failure) && error instanceof Error && 'syscall' in error)
-      throw transient(`writing ${file}: ${error.message}`, { cause: error });
-    throw error;
+    throw outputFailure(file, error);
   }
+}
+
+/** What a failure while an archive is written is to its callers: a full disk is nobody's bad data. */
+export function outputFailure(file: string, error: unknown): unknown {
+  if (error instanceof Failure || !(error instanceof Error) || !('syscall' in error)) return error;
+  return transient(`writing ${file}: ${error.message}`, { cause: error });
 }

@@ -79,9 +79,11 @@ export function readSmallFile(source: ArchiveSource, { file }: LocalFile, target
   }
 }
 
-const tooMany = ({ path, size }: ArchiveSource): Error =>
+type Announced = Pick<ArchiveSource, 'path' | 'size'>;
+
+export const tooMany = ({ path, size }: Announced): Error =>
   defect(`entry ${quoteEntry(path)} has more than the ${size} bytes announced`);
-const tooFew = ({ path, size }: ArchiveSource, bytes: number): Error =>
+export const tooFew = ({ path, size }: Announced, bytes: number): Error =>
   defect(`entry ${quoteEntry(path)} has ${bytes} bytes, not the ${size} announced`);
 
 class FileBytes implements Bytes {

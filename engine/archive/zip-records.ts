@@ -15,6 +15,8 @@ export interface ZipRecord {
   readonly zip64: boolean;
 }
 
+/** Deflating may add a little: from here on a packed size might not fit 32 bits. */
+const ZIP64_FROM_BYTES = 0xf0000000;
 const MAX_32 = 0xffffffff;
 const MAX_16 = 0xffff;
 const ZIP64_FIELD = 0x0001;
@@ -24,6 +26,10 @@ const VERSION_ZIP64 = 45;
 const MADE_BY_UNIX = (3 << 8) | VERSION_ZIP64;
 const UTF8_NAME = 0x800;
 const PLAIN_FILE_0644 = 0o100644;
+
+/** Of a file, at that place of the archive. */
+export const needsZip64 = (size: number, offset: number): boolean =>
+  size >= ZIP64_FROM_BYTES || offset >= ZIP64_FROM_BYTES;
 
 /** Same length whatever crc and packedSize are, so that it can be written first and patched later. */
 export function localHeader(record: ZipRecord): Buffer {

@@ -12,6 +12,7 @@ import {
   endRecords,
   localHeader,
   localHeaderBytes,
+  needsZip64,
   putLocalHeader,
   type ZipRecord,
 } from './zip-records.ts';
@@ -25,8 +26,6 @@ export interface ZipWriteOptions {
 
 /** A body as small as that is deflated at once, in memory of its own size, unless it has to wait for others. */
 const SMALL_BYTES = 16 * 1024;
-/** Deflating may add a little: from here on a packed size might not fit 32 bits. */
-const ZIP64_FROM_BYTES = 0xf0000000;
 /** Of the directory, written in one go. */
 const RECORDS_AT_ONCE = 1_000;
 
@@ -104,7 +103,7 @@ class ZipPacking implements AsyncDisposable {
   /** Where the output is now, the content to be known later. */
   #draft({ path, size, modified }: ArchiveSource, deflated: boolean): ZipRecord {
     const offset = this.#output.position;
-    const zip64 = this.#options.forceZip64 === true || size >= ZIP64_FROM_BYTES || offset >= ZIP64_FROM_BYTES;
+    const zip64 = this.#options.forceZip64 === true || needsZip64(size, offset);
     return { name: Buffer.from(path), modified, offset, zip64, size, crc: 0, packedSize: size, deflated };
   }
 

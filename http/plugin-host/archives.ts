@@ -1,7 +1,7 @@
 // The heavy work of the plugin host. It blocks while it writes, so the host never does it itself: it is given an
 // implementation that runs it in worker threads. Arguments and results are plain values.
 
-import type { ArchiveLimits, ArchiveSource } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits, ArchiveSource, WrittenArchive } from '../../engine/archive/archive-entry.ts';
 import { unpackZip } from '../../engine/archive/unpack.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
@@ -23,7 +23,7 @@ export interface Archives {
     files: readonly PackedFile[],
     options: { readonly level: number },
     signal: AbortSignal,
-  ): Promise<{ readonly bytes: number }>;
+  ): Promise<WrittenArchive>;
 }
 
 /** The work itself, in the thread that calls it. */

@@ -17,6 +17,7 @@ const m16: BenchRow = {
   title: 'datasets a second, 1,000,000 rows of the cache in the order of keys',
   unit: 'rows/s',
   better: 'higher',
+  rounds: 11,
   sides: {
     stream: { is: 'peer', what: 'pg-query-stream, batches of 1,000' },
     cursor: { is: 'peer', what: 'pg-cursor, 1,000 rows at a time' },
