@@ -3,11 +3,10 @@
 import type { LaneTasks } from '../actors/tasks/task-map.ts';
 import type { PluginHttpOptions } from '../engine/adapters/plugin-http.ts';
 import type { RemoteHttpOptions } from '../engine/adapters/remote-http.ts';
-import type { ArchiveLimits, WrittenArchive } from '../engine/archive/archive-entry.ts';
+import type { ArchiveLimits, PackedFile, WrittenArchive } from '../engine/archive/archive-entry.ts';
 import type { CopyOrder, RecordsOrder } from '../engine/archive/zip-pieces.ts';
 import type { FileEntry } from '../engine/model/metadata.ts';
 import type { PackOrder, UnpackOrder } from '../http/handler/packages.ts';
-import type { PackedFile } from '../http/plugin-host/archives.ts';
 import type { StoreData } from './store-reader.ts';
 
 export interface ThreadData {

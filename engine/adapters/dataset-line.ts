@@ -78,7 +78,7 @@ export class DatasetLines implements DatasetPage {
     // Whole strings are compared eight bytes at a time, the start of one is letter by letter.
     if (this.#shared && this.#rest === rest) return this.#shared;
     this.#rest = rest;
-    this.#shared = parseShared(this.#rest);
+    this.#shared = parseShared(rest);
     return this.#shared;
   }
 }

@@ -29,6 +29,14 @@ export interface LocalFile {
   readonly file: string;
 }
 
+/** A local file and its path in the archive: plain data, for whoever has an archive written in a thread. */
+export interface PackedFile {
+  readonly path: string;
+  /** Its path on disk. */
+  readonly file: string;
+  readonly size: number;
+}
+
 export interface WrittenArchive {
   /** Bytes of the archive file. */
   readonly bytes: number;

@@ -1,11 +1,10 @@
 // Has a stored zip of large local files written by two threads at once (zip-pieces.ts). It only schedules, and may be
 // called in the main thread.
 
-import { rm, writeFile } from 'node:fs/promises';
-import type { WrittenArchive } from './archive-entry.ts';
-import { outputFailure } from './archive-output.ts';
+import type { PackedFile, WrittenArchive } from './archive-entry.ts';
+import { writeArchive } from './archive-output.ts';
 import { AtOnce } from './at-once.ts';
-import { type CopyOrder, cutPieces, type RecordsOrder, type StoredFile } from './zip-pieces.ts';
+import { type CopyOrder, cutPieces, type RecordsOrder } from './zip-pieces.ts';
 
 /** The steps of zip-pieces.ts as they run in threads. */
 export interface PieceThreads {
@@ -23,7 +22,7 @@ const FROM_BYTES = 2 * PIECE_BYTES;
 const FROM_MEAN_BYTES = 64 * 1024;
 
 /** Whether files are worth it. */
-export function worthPieces(files: readonly StoredFile[]): boolean {
+export function worthPieces(files: readonly PackedFile[]): boolean {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   return bytes >= FROM_BYTES && bytes >= files.length * FROM_MEAN_BYTES;
 }
@@ -31,26 +30,23 @@ export function worthPieces(files: readonly StoredFile[]): boolean {
 /** Creates or replaces `target`, as `writeZip` does at level 0; it is gone again when anything fails. */
 export async function zipInPieces(
   target: string,
-  files: readonly StoredFile[],
+  files: readonly PackedFile[],
   threads: PieceThreads,
   signal: AbortSignal,
   pieceBytes: number = PIECE_BYTES,
 ): Promise<WrittenArchive> {
   signal.throwIfAborted();
-  try {
-    await writeFile(target, '', { mode: 0o644, signal });
+  // It makes the file and removes it; whatever is in it is written by the threads.
+  return writeArchive(target, async () => {
     const crcs = await copyAll(target, files, threads, signal, pieceBytes);
     return await threads.records({ target, files, crcs, pieceBytes }, signal);
-  } catch (error) {
-    await rm(target, { force: true });
-    throw outputFailure(target, error);
-  }
+  });
 }
 
 /** When it settles, nobody writes any more. */
 async function copyAll(
   target: string,
-  files: readonly StoredFile[],
+  files: readonly PackedFile[],
   threads: PieceThreads,
   signal: AbortSignal,
   pieceBytes: number,

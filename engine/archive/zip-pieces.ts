@@ -9,21 +9,14 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { giveBack } from '../give-back.ts';
-import type { WrittenArchive } from './archive-entry.ts';
+import type { PackedFile, WrittenArchive } from './archive-entry.ts';
 import { outputFailure } from './archive-output.ts';
 import { crc32Combine } from './crc32-combine.ts';
 import { tooFew, tooMany } from './source-body.ts';
 import { centralRecord, endRecords, localHeader, localHeaderBytes, needsZip64, type ZipRecord } from './zip-records.ts';
 
-/** A local file and its path in the archive. */
-export interface StoredFile {
-  readonly path: string;
-  readonly file: string;
-  readonly size: number;
-}
-
 /** Bytes of a file that lie together in the archive; none of an empty file. */
-export interface ZipPiece extends StoredFile {
+export interface ZipPiece extends PackedFile {
   /** In the file. */
   readonly from: number;
   readonly bytes: number;
@@ -38,7 +31,7 @@ export interface CopyOrder {
 
 export interface RecordsOrder {
   readonly target: string;
-  readonly files: readonly StoredFile[];
+  readonly files: readonly PackedFile[];
   /** Of the pieces of all files, in order. */
   readonly crcs: readonly number[];
   /** That they were cut to. */
@@ -51,7 +44,7 @@ const COPY_BYTES = 256 * 1024;
 const RECORDS_AT_ONCE = 1_000;
 
 /** Lists of pieces of up to `pieceBytes`, which together have no more either. */
-export function* cutPieces(files: readonly StoredFile[], pieceBytes: number): Generator<readonly ZipPiece[]> {
+export function* cutPieces(files: readonly PackedFile[], pieceBytes: number): Generator<readonly ZipPiece[]> {
   let pieces: ZipPiece[] = [];
   let sum = 0;
   for (const piece of allPieces(files, pieceBytes)) {
@@ -102,7 +95,7 @@ export function writeRecords({ target, files, crcs, pieceBytes }: RecordsOrder):
 }
 
 /** Their checksums are not known yet. */
-function* drafts(files: readonly StoredFile[]): Generator<ZipRecord> {
+function* drafts(files: readonly PackedFile[]): Generator<ZipRecord> {
   let offset = 0;
   for (const { path, size } of files) {
     const zip64 = needsZip64(size, offset);
@@ -112,10 +105,10 @@ function* drafts(files: readonly StoredFile[]): Generator<ZipRecord> {
   }
 }
 
-function* allPieces(files: readonly StoredFile[], pieceBytes: number): Generator<ZipPiece> {
+function* allPieces(files: readonly PackedFile[], pieceBytes: number): Generator<ZipPiece> {
   const every = files.values();
   for (const draft of drafts(files)) {
-    const { path, file, size } = every.next().value as StoredFile;
+    const { path, file, size } = every.next().value as PackedFile;
     const body = draft.offset + localHeaderBytes(draft);
     let from = 0;
     do {

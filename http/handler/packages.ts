@@ -2,12 +2,11 @@
 // service never does it itself: it is given an implementation that runs it in worker threads. Arguments and results are
 // plain values.
 
-import type { ArchiveLimits, ArchiveSource, ReadOptions } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits, ArchiveSource, PackedFile, ReadOptions } from '../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
 import { unpackTo, unpackZip } from '../../engine/archive/unpack.ts';
 import { rejected } from '../../engine/failure.ts';
-import type { PackedFile } from '../plugin-host/archives.ts';
 import type { PackageKind } from './upload-body.ts';
 
 /** Folder in which commands leave what is to be packed: an upload may not bring it along. */

@@ -1,18 +1,10 @@
 // The heavy work of the plugin host. It blocks while it writes, so the host never does it itself: it is given an
 // implementation that runs it in worker threads. Arguments and results are plain values.
 
-import type { ArchiveLimits, ArchiveSource, WrittenArchive } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits, ArchiveSource, PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
 import { unpackZip } from '../../engine/archive/unpack.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
-
-export interface PackedFile {
-  /** Path in the archive. */
-  readonly path: string;
-  /** Path on disk. */
-  readonly file: string;
-  readonly size: number;
-}
 
 export interface Archives {
   /** Unpacks a zip into an existing folder; an archive that breaks the archive rules is a `rejected` failure. */

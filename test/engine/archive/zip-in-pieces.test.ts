@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { openPromise } from 'yauzl';
+import type { PackedFile } from '../../../engine/archive/archive-entry.ts';
 import { type PieceThreads, worthPieces, zipInPieces } from '../../../engine/archive/zip-in-pieces.ts';
-import { copyPieces, cutPieces, type StoredFile, writeRecords } from '../../../engine/archive/zip-pieces.ts';
+import { copyPieces, cutPieces, writeRecords } from '../../../engine/archive/zip-pieces.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
 
 const signal = new AbortController().signal;
@@ -108,7 +109,7 @@ t.test('a file that is not as long as announced is a defect, and nothing is left
   const [file] = await filesIn(dir, [{ path: 'a', size: 100 * KiB }]);
   const target = join(dir, 'a.zip');
   const of = (size: number): Promise<unknown> =>
-    zipInPieces(target, [{ ...(file as StoredFile), size }], here, signal, 8 * KiB);
+    zipInPieces(target, [{ ...(file as PackedFile), size }], here, signal, 8 * KiB);
   const message = `entry 'a' has ${100 * KiB} bytes, not the ${130 * KiB} announced`;
   await t.rejects(of(130 * KiB), { kind: 'defect', message });
   await t.rejects(of(100 * KiB - 1), { kind: 'defect', message: /entry 'a' has more than the \d+ bytes announced/ });
@@ -124,6 +125,7 @@ t.test('a folder that is not there, a file that is gone and an abort leave nothi
     kind: 'transient',
     message: /writing \/nowhere\/a\.zip/,
   });
+  await t.rejects(zipInPieces(dir, files, here, signal), { kind: 'transient', message: /EISDIR/ });
   const gone = [...files, { path: 'b', file: join(dir, 'gone'), size: 1 }];
   await t.rejects(zipInPieces(target, gone, here, signal), { kind: 'transient', message: /ENOENT/ });
   const stop = new AbortController();
@@ -162,7 +164,7 @@ t.test('after a failure no further piece is begun, and the file is removed once 
 });
 
 t.test('two threads are worth it for much content in files that are not small', async (t) => {
-  const files = (count: number, size: number): StoredFile[] =>
+  const files = (count: number, size: number): PackedFile[] =>
     Array.from({ length: count }, (_, n) => ({ path: `${n}`, file: `/${n}`, size }));
   t.ok(worthPieces(files(1, 32 * MiB)));
   t.ok(worthPieces(files(1_000, 64 * KiB)));
@@ -174,13 +176,13 @@ t.test('two threads are worth it for much content in files that are not small', 
 async function filesIn(
   dir: string,
   wanted: readonly { readonly path: string; readonly size: number }[],
-): Promise<readonly StoredFile[]> {
+): Promise<readonly PackedFile[]> {
   const files = wanted.map(({ path, size }, n) => ({ path, size, file: join(dir, `${n}`) }));
   for (const { file, path, size } of files) await writeFile(file, Buffer.alloc(size, `${path} ${size} `));
   return files;
 }
 
-function* sources(files: readonly StoredFile[]) {
+function* sources(files: readonly PackedFile[]) {
   for (const { path, size, file } of files) yield { path, size, body: { file } };
 }
 
