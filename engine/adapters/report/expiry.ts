@@ -16,10 +16,10 @@ where id = any (array(select id from idle)) returning id`;
 
 const EXPIRE = expire(`
   select id from report_job where status in ('complete', 'failed') and accessed_at <= $1 order by accessed_at, id limit $2
-  for update skip locked`);
+  for no key update skip locked`);
 
 const EXPIRE_ONE = expire(`
-  select id from report_job where status in ('complete', 'failed') and id = $1 for update`);
+  select id from report_job where status in ('complete', 'failed') and id = $1 for no key update`);
 
 export class PostgresReportExpiry implements ReportExpiry {
   readonly #db: Postgres;

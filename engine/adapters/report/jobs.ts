@@ -81,7 +81,7 @@ export class PostgresReportJobs implements ReportJobs {
     return this.#db.transaction(async (sql) => {
       await lockQueue(sql);
       const [job] = await sql.query<{ expired: boolean }>(
-        `select status = 'expired' as expired from report_job where id = $1 for update`,
+        `select status = 'expired' as expired from report_job where id = $1 for no key update`,
         [id],
       );
       if (!job) return 'absent';
@@ -170,7 +170,7 @@ async function mayWait(sql: Sql, id: ReportJobId, { failedBefore }: SubmitRules)
 async function enqueue(sql: Sql, request: ReportRequest, rules: SubmitRules): Promise<Submission> {
   await lockQueue(sql);
   const [job] = await sql.query<{ waits: boolean }>(
-    `select status = 'expired' or (status = 'failed' and ended_at <= $2) as waits from report_job where id = $1 for update`,
+    `select status = 'expired' or (status = 'failed' and ended_at <= $2) as waits from report_job where id = $1 for no key update`,
     [request.id, rules.failedBefore],
   );
   if (job && !job.waits) return 'known';

@@ -35,13 +35,13 @@ const FREE_LOST = `
 with lost as (
   select id from report_job
   where status = 'in-progress' and (lease_until <= now() or (holder <> $1 and not instance_alive(holder)))
-  order by id for update skip locked)
+  order by id for no key update skip locked)
 update report_job set status = 'queued', holder = null, lease_until = null where id = any (array(select id from lost))`;
 
 const CLAIM = `
 with due as (
   select id from report_job where status = 'queued' and run_at <= $2 order by run_at, id limit $3
-  for update skip locked),
+  for no key update skip locked),
 claimed as (
   update report_job j set status = 'in-progress', holder = $1, lease_until = now() + ${LEASE_TIME}, started_at = $2,
     attempt = j.attempt + 1, debris_to = nullif(j.attempt, 0)
@@ -52,7 +52,7 @@ select * from claimed order by run_at, id`;
 const RENEW = `
 with ours as (
   select j.id from report_job j join unnest($2::text[], $3::integer[]) as g (id, attempt) on j.id = g.id and j.attempt = g.attempt
-  where j.holder = $1 and j.status = 'in-progress' order by j.id for update of j)
+  where j.holder = $1 and j.status = 'in-progress' order by j.id for no key update of j)
 update report_job j set lease_until = now() + ${LEASE_TIME}
 where j.id = any (array(select id from ours)) returning j.id, j.attempt`;
 

@@ -1,8 +1,21 @@
+import pg from 'pg';
 import t, { type Test } from 'tap';
+import type { ReportJobId } from '../../../engine/model/report/report-job-id.ts';
 import { reportCollectionsConformance } from '../../conformance/report-collections.ts';
 import { reportJobsConformance } from '../../conformance/report-jobs.ts';
 import { reportQueueConformance } from '../../conformance/report-queue.ts';
-import type { ReportWorld } from '../../conformance/report-world.ts';
+import {
+  at as after,
+  claim,
+  complete,
+  failed,
+  type ReportWorld,
+  requestOf,
+  rulesAt,
+  signal,
+  submit,
+  userOf,
+} from '../../conformance/report-world.ts';
 import { FakeReportCollections } from '../../fakes/fake-report-collections.ts';
 import { FakeReportExpiry, FakeReportJobs, FakeReportQueue, ReportTable } from '../../fakes/fake-report-jobs.ts';
 import { reportDatabase, reportProcess } from '../../support/report-database.ts';
@@ -52,3 +65,39 @@ for (const [name, setup] of [
     t.test('collections', async (t) => reportCollectionsConformance(t, setup));
     t.test('queue', async (t) => reportQueueConformance(t, setup));
   });
+
+t.test('a link that is being made holds up nobody else who asks for its job or runs it', async (t) => {
+  // Two that ask for a job at once may each wait for the other's link: whoever held the job against links was a third, and
+  // PostgreSQL ended one of them.
+  const { first, second } = await onPostgres(t);
+  const id = await submit(first, 1);
+  const asked = (seconds: number) =>
+    second.jobs.submit(requestOf(1), { user: userOf(8), meta: {} }, rulesAt(seconds), signal);
+  await linking(id, async () => {
+    const [claimed] = await claim(second, 1);
+    t.equal(claimed?.id, id);
+    t.strictSame(await second.queue.renew(claimed ? [claimed] : [], signal), []);
+    if (claimed) await second.queue.exchange([{ claim: claimed, outcome: failed(1) }], 0, after(2), signal);
+    t.equal(await asked(1_000), 'queued');
+    const [again] = await claim(second, 1_001);
+    if (again) await second.queue.exchange([{ claim: again, outcome: complete(1_002) }], 0, after(1_002), signal);
+    t.equal(await second.expiry.expireOne(id, signal), 'expired');
+    t.equal(await second.jobs.requeue(id, { now: after(1_003), maxQueued: 10 }, signal), 'queued');
+  });
+});
+
+/** Somebody's link is written meanwhile, and not committed yet. */
+async function linking(id: ReportJobId, work: () => Promise<void>): Promise<void> {
+  const client = new pg.Client({ ...at, options: '-c search_path=report' });
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query(
+      'insert into collection (user_id, guest, report_id, query_id) select 7, false, id, query_id from report_job where id = $1',
+      [id],
+    );
+    await work();
+  } finally {
+    await client.end();
+  }
+}
