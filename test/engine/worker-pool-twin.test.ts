@@ -31,6 +31,8 @@ const pool = new WorkerPool<TwinTasks>({
 const plain = new Piscina({
   filename: new URL('./fixtures/twin-plain-thread.ts', import.meta.url).href,
   ...{ minThreads: THREADS, maxThreads: THREADS },
+  // Where its threads sleep between tasks, one was never answered in 4 of 124 runs beside other work; in none of 133 so.
+  atomics: 'disabled',
 });
 t.teardown(async () => {
   pool.kill();
