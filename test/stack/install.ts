@@ -22,6 +22,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/fish': 'fish',
   '/usr/bin/tmux': 'tmux',
   '/usr/bin/xmllint': 'libxml2-utils',
+  '/usr/bin/zip': 'zip',
   '/usr/bin/unzip': 'unzip',
   '/usr/bin/promtool': 'prometheus',
 };
