@@ -30,10 +30,10 @@ async function setup(t: Test) {
   return { db, instance, jobs, complete };
 }
 
-/** Until a statement waits for a lock of somebody else. */
-async function somebodyWaits(db: Postgres): Promise<void> {
+/** Until so many statements wait for locks of others. */
+async function somebodyWaits(db: Postgres, count = 1): Promise<void> {
   const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  while ((await db.query(waiting)).length === 0);
+  while ((await db.query(waiting)).length < count);
 }
 
 /** Watches a lane; resolved when it listens, with what resolves when it is woken after that. */
@@ -193,25 +193,31 @@ t.test(
 
 t.test('completions that a deadlock undid are written all the same', async (t) => {
   const { db, jobs } = await setup(t);
-  const second = { ...request(2), dataset: 'e' as DatasetId };
-  await jobs.enqueue([second], signal);
-  const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
-  const [running] = await db.query<{ id: number; token: number }>("select id, token from job where dataset_id = 'd'");
-  const done = [job, { ...job, ...running, dataset: 'd', lease: { name: 'd', token: running?.token } }].map((one) => ({
-    job: one as ClaimedJob,
-    outcome: { kind: 'done' } as const,
-  }));
+  const others = ['e', 'f'].map((dataset) => ({ ...request(2), dataset: dataset as DatasetId }));
+  await jobs.enqueue(others, signal);
+  const claimed = await jobs.exchange([], { ...CLAIM, limit: 2 }, signal);
+  const [first] = await db.query<{ id: number; token: number }>("select id, token from job where dataset_id = 'd'");
+  const d = { ...claimed[0], ...first, dataset: 'd', lease: { name: 'd', token: first?.token } } as ClaimedJob;
+  const done = [...claimed, d].map((job) => ({ job, outcome: { kind: 'done' } as const }));
+  const renew = "update lease set expires_at = now() + interval '30 seconds' where name = $1";
   let completed: Promise<unknown> | undefined;
+  let renewed: Promise<unknown> | undefined;
+  // The exchange has the lease of d and waits for that of e; who has that of f waits for d; then e is free, and the
+  // exchange waits for f: it closes the ring. It alone looks for one, so it is undone, or nobody ever goes on.
   await db.transaction(async (sql) => {
-    const renew = "update lease set expires_at = now() + interval '30 seconds' where name = $1";
-    await sql.query(renew, ['e']);
-    completed = jobs.exchange(done, { ...CLAIM, limit: 0 }, signal);
-    await somebodyWaits(db);
-    // The exchange waits longer, so it is the one that is told.
-    await sql.query(renew, ['d']);
+    await sql.query("set local deadlock_timeout = '1h'");
+    await sql.query(renew, ['f']);
+    await db.transaction(async (e) => {
+      await e.query(renew, ['e']);
+      completed = jobs.exchange(done, { ...CLAIM, limit: 0 }, signal);
+      await somebodyWaits(db);
+      renewed = sql.query(renew, ['d']);
+      await somebodyWaits(db, 2);
+    }, signal);
+    await renewed;
   }, signal);
   await completed;
-  t.same(await rows(db), { jobs: [], leases: [{ holder: null }, { holder: null }] });
+  t.same(await rows(db), { jobs: [], leases: [{ holder: null }, { holder: null }, { holder: null }] });
 });
 
 t.test('processes are told of few of the leases that a busy one releases, and of the last one too', async (t) => {
