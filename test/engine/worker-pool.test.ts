@@ -44,8 +44,8 @@ async function gatesIn(pool: WorkerPool<FixtureTasks>, count: number): Promise<r
   return await Promise.all(gates);
 }
 
-/** For tests that leave the threads as they were: starting one is the dear part. */
-const steady = await setup(t);
+/** For tests that leave the threads as they were, however long one takes to heed an abort: starting one is the dear part. */
+const steady = await setup(t, { cancelGraceMs: 60_000 });
 
 t.test('a task gets its input and the resources of its thread, opened once', async (t) => {
   const { pool, sessions } = steady;

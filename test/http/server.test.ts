@@ -176,7 +176,7 @@ t.test('a handler that works longer than the idle time is no idle client', async
         await context.json(200, 'done');
       }),
     ],
-    { limits: { idleTimeoutMs: 15 } },
+    { limits: { idleTimeoutMs: 100 } },
   );
   t.equal(await (await fetch(`${app.url}/work`)).json(), 'done');
 });
