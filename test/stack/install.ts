@@ -1,4 +1,4 @@
-// Installs the servers that the stack tests start, where they are missing: Debian packages, as root.
+// Installs the servers and programs that tests start, where they are missing: Debian packages, as root.
 //   node test/stack/install.ts [PACKAGE ..]     only these
 
 import { installMissing } from '../support/debian-packages.ts';

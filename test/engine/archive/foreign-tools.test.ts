@@ -41,18 +41,22 @@ const trees: fc.Arbitrary<Tree> = fc
   )
   .map((files) => Object.fromEntries(files.map((file) => [file.path.join('/'), contentOf(file)])));
 
-t.test('a zip is read by yauzl and by unzip', { skip: existsSync(UNZIP) ? false : 'unzip is missing' }, async (t) => {
+t.test('a zip is read by yauzl', (t) => isRead(t, async (zip, tree) => t.ok(same(await readByYauzl(zip), tree))));
+t.test('a zip is whole to unzip', { skip: existsSync(UNZIP) ? false : 'unzip is missing' }, (t) =>
+  isRead(t, (zip) => run(UNZIP, ['-tqq', zip])),
+);
+
+async function isRead(t: Test, read: (zip: string, tree: Tree) => Promise<unknown>): Promise<void> {
   const dir = await tempDir(t);
   const zip = join(dir, 'a.zip');
   await fc.assert(
     fc.asyncProperty(trees, fc.constantFrom(0, 1, 6), fc.boolean(), fc.boolean(), async (tree, level, zip64, local) => {
       await writeZip(zip, await sources(dir, tree, local), { level, forceZip64: zip64 }, signal);
-      await run(UNZIP, ['-tqq', zip]);
-      t.ok(same(await readByYauzl(zip), tree));
+      await read(zip, tree);
     }),
     { numRuns: 12 },
   );
-});
+}
 
 t.test('a tar.gz is read by tar', async (t) => {
   const dir = await tempDir(t);
