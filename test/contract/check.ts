@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunResult } from '../support/run.ts';
+import type { RunResult } from '../run/suite.ts';
 import { answerFaults, rowFaults } from './faults.ts';
 import type { Seen } from './recorder.ts';
 import { ROWS, SERVICES } from './tables.ts';
@@ -38,7 +38,7 @@ async function kept(seen: string): Promise<readonly Seen[]> {
 }
 
 function run(results: string, seen: string): Promise<void> {
-  const script = join(import.meta.dirname, '..', 'support', 'run.ts');
+  const script = join(import.meta.dirname, '..', 'run', 'suite.ts');
   const child = spawn(process.execPath, [script, '--suite', 'contract', '--results', results], {
     stdio: 'inherit',
     env: { ...process.env, LONGSHORE_CONTRACT_SEEN: seen },

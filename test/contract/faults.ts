@@ -1,6 +1,6 @@
 // What is wrong with a run of the contract's tests: rows that nothing proves, tests that are no row, answers not seen.
 
-import type { RunResult } from '../support/run.ts';
+import type { RunResult } from '../run/suite.ts';
 import type { Seen } from './recorder.ts';
 import type { Service } from './tables.ts';
 

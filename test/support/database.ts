@@ -1,4 +1,4 @@
-// An empty database for one test file, dropped with it. The server is the one of support/run.ts; a file run by hand
+// An empty database for one test file, dropped with it. The server is the one of run/suite.ts; a file run by hand
 // (`npx tap test/x.test.ts`) starts a server of its own.
 
 import { randomBytes } from 'node:crypto';

@@ -2,6 +2,7 @@
 
 import type { Test } from 'tap';
 import { type Cut, postgresProxy } from '../../support/postgres-proxy.ts';
+import { sampled } from '../../support/sampled.ts';
 import { ADMIN_TOKEN, type App, accessApp, dataset, enters, never, serveAccess, TEXTS } from './access-app.ts';
 import { counts, disagreements } from './books.ts';
 
@@ -84,8 +85,9 @@ async function cutOne(t: Test, world: Awaited<ReturnType<typeof setup>>, change:
   t.equal(await status(cuttable, call), change.again, 'again');
   t.strictSame(await added(), whole, 'once');
   const commit = statements.indexOf('commit') + 1;
-  for (const cut of cutsOf(statements.length)) {
-    const name = `${cut.ends} ends ${cut.when} ${cut.at} of ${statements.length}`;
+  const nameOf = (cut: Cut): string => `${cut.ends} ends ${cut.when} ${cut.at} of ${statements.length}`;
+  for (const cut of sampled(cutsOf(statements.length), (cut) => `${change.name} ${nameOf(cut)}`)) {
+    const name = nameOf(cut);
     const { call, added } = await next(change);
     line.cut(cut);
     const answered = await status(cuttable, call);

@@ -1,0 +1,147 @@
+// The suites that are too slow for every landing. A landing runs those that its change touches, as far as they fit into
+// its time, and one of them by turn when it touches none. `npm run test:full` runs all of them.
+
+import type { Step } from './steps.ts';
+
+export interface SlowSuite extends Step {
+  /** Measured on two quiet cores; a landing adds these up. */
+  readonly seconds: number;
+  /** A change of a file whose path begins with one of these runs the suite, and so does a change of its own tests. */
+  readonly touchedBy: readonly string[];
+}
+
+/** What a landing may spend on them. */
+export const SLOW_SECONDS = 240;
+
+const INSTALL = 'node test/stack/install.ts';
+/** Of the suite of that name: these files alone. */
+const some = (suite: string, names: readonly string[]): string =>
+  `node test/run/suite.ts --suite ${suite} ${names.map((name) => `test/${suite}/${name}.test.ts`).join(' ')}`;
+const e2e = (...names: readonly string[]): string => some('e2e', names);
+const stack = (...names: readonly string[]): string => `${INSTALL} && ${some('stack', names)}`;
+
+export const SLOW_SUITES: readonly SlowSuite[] = [
+  {
+    name: 'e2e start',
+    run: e2e('demo', 'doctor', 'late-dependencies', 'ports-in-use', 'readme', 'reload', 'serve', 'up'),
+    seconds: 120,
+    touchedBy: ['bin/commands/', 'bin/compose', 'config/', 'engine/adapters/embedded-postgres'],
+  },
+  {
+    name: 'e2e datasets',
+    run: e2e('create-faults', 'edits-at-once', 'files', 'revise', 'revisions', 'upload-by-url'),
+    seconds: 80,
+    touchedBy: ['http/installer/', 'actors/lanes/', 'actors/tasks/', 'actors/dataset/'],
+  },
+  {
+    name: 'e2e crash',
+    run: e2e('api-clear-failed', 'crash', 'hung-plugin', 'install-retry', 'rebuild'),
+    seconds: 100,
+    touchedBy: ['actors/lanes/', 'actors/reconcil', 'actors/plugins/', 'actors/jobs/', 'engine/adapters/jobs'],
+  },
+  {
+    name: 'e2e services',
+    run: e2e('access', 'access-mail', 'handler', 'handler-many-jobs', 'report'),
+    seconds: 80,
+    touchedBy: ['http/access/', 'http/handler/', 'http/report/', 'actors/report/', 'actors/daemons/access'],
+  },
+  {
+    name: 'memory',
+    run: 'npm run --silent test:memory',
+    seconds: 270,
+    touchedBy: ['engine/archive/', 'http/multipart', 'http/download', 'actors/tasks/'],
+  },
+  {
+    name: 'binary',
+    run: 'npm run --silent test:binary',
+    seconds: 165,
+    touchedBy: ['bin/build/', 'package', 'config/deploy/', 'test/binary/'],
+  },
+  {
+    name: 's3',
+    run: stack('s3', 's3-faults', 's3-memory', 's3-notifications', 's3-objects'),
+    seconds: 150,
+    touchedBy: ['engine/adapters/s3', 'engine/ports/object-store', 'test/conformance/object-store'],
+  },
+  {
+    name: 'kafka',
+    run: stack('kafka', 'kafka-client', 'kafka-conformance', 'kafka-readers'),
+    seconds: 90,
+    touchedBy: ['engine/adapters/kafka', 'engine/ports/event-log', 'test/conformance/event-log'],
+  },
+  {
+    name: 'rabbitmq',
+    run: stack('rabbitmq'),
+    seconds: 60,
+    touchedBy: ['engine/adapters/rabbit', 'engine/ports/change-queue', 'test/conformance/change-queue'],
+  },
+  {
+    name: 'full stack',
+    run: stack('doctor', 'full-stack', 'postgres-tls', 'slapd'),
+    seconds: 100,
+    touchedBy: ['bin/compose', 'bin/doctor/', 'config/samples/', 'engine/adapters/ldap'],
+  },
+  {
+    name: 'blast',
+    run: stack(
+      ...['blast-database', 'blast-options', 'query-run', 'report-faults', 'report-formats'],
+      ...['report-memory', 'report-readme', 'report-run'],
+    ),
+    seconds: 120,
+    touchedBy: ['actors/report/', 'engine/model/report/', 'http/report/'],
+  },
+  {
+    name: 'terminal',
+    run: stack('shells', 'terminal'),
+    seconds: 60,
+    touchedBy: ['bin/terminal/', 'bin/top/', 'bin/client/', 'bin/completion'],
+  },
+  {
+    name: 'scale-out',
+    run: 'npm run --silent test:scale-out -- --datasets 150 --kills 3 --every 10 --outages --away 5 --throughput 0',
+    seconds: 138,
+    touchedBy: ['engine/adapters/lease', 'engine/adapters/jobs', 'engine/supervisor', 'test/stack/scale-out/'],
+  },
+  {
+    name: 'observability',
+    run: 'npm run --silent test:observability',
+    seconds: 40,
+    touchedBy: ['engine/metrics', 'http/ops', 'config/deploy/', 'test/observability/'],
+  },
+  {
+    name: 'browser',
+    run: 'npm run --silent test:browser',
+    seconds: 20,
+    touchedBy: ['http/openapi', 'http/api-page', 'test/browser/'],
+  },
+  { name: 'benchmarks', run: 'npm run --silent check:bench', check: true, seconds: 30, touchedBy: ['test/bench/'] },
+];
+
+export interface Choice {
+  readonly chosen: readonly SlowSuite[];
+  /** Touched, but there was no time for them: `test:full` runs them. */
+  readonly left: readonly SlowSuite[];
+}
+
+/** `turn` says which suite begins: whoever is left out of one landing comes early in another. */
+export function chooseSlow(
+  suites: readonly SlowSuite[],
+  changed: readonly string[],
+  turn: number,
+  seconds: number,
+): Choice {
+  const at = turn % suites.length;
+  const inTurn = [...suites.slice(at), ...suites.slice(0, at)];
+  const touched = inTurn.filter(({ run, touchedBy }) =>
+    changed.some((file) => run.split(' ').includes(file) || touchedBy.some((start) => file.startsWith(start))),
+  );
+  if (touched.length === 0) return { chosen: inTurn.slice(0, 1), left: [] };
+  const chosen: SlowSuite[] = [];
+  let spent = 0;
+  for (const suite of touched) {
+    if (chosen.length > 0 && spent + suite.seconds > seconds) continue;
+    chosen.push(suite);
+    spent += suite.seconds;
+  }
+  return { chosen, left: touched.filter((suite) => !chosen.includes(suite)) };
+}

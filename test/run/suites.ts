@@ -1,0 +1,69 @@
+// The suites: which test files belong to which, and how they are run.
+
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Suite {
+  /** Files whose paths begin with one of these. */
+  readonly tests: readonly string[];
+  /** Less those whose paths begin with one of these. */
+  readonly exclude: readonly string[];
+  /** For one file on a busy machine: a net for what hangs, never a bound that a test relies on. */
+  readonly timeoutSeconds: number;
+  /** Files that run at once. */
+  readonly jobs: number;
+}
+
+const CONTRACT = 'test/e2e/contract-';
+const MEMORY = 'test/e2e/memory';
+/** Adapters and front ends on what they are made for: a real PostgreSQL, processes, files. */
+const INTEGRATION = [
+  'engine/adapters/',
+  'http/access/',
+  'http/handler/',
+  'http/installer/',
+  'http/plugin-host/',
+  'http/report/',
+].map((at) => `test/${at}`);
+/** Everything that can go wrong, one by one: many runs of whole stories. */
+const MATRIX = [
+  ...['actors/crash', 'actors/reconciliation', 'actors/reconciler-', 'actors/rebuild'],
+  ...['http/access/crash', 'http/access/crowd', 'http/access/patch-table'],
+].map((at) => `test/${at}`);
+const SHORT = ['life', 'newcomer', 'datasets', 'command-line'].map((name) => `test/e2e/${name}.test.ts`);
+const PROGRAM = ['e2e', 'binary', 'browser', 'stack', 'observability', 'simulation'].map((at) => `test/${at}/`);
+
+export const SUITES: Readonly<Record<string, Suite>> = {
+  unit: { tests: ['test/'], exclude: [...PROGRAM, ...INTEGRATION, ...MATRIX], timeoutSeconds: 120, jobs: 4 },
+  integration: { tests: INTEGRATION, exclude: MATRIX, timeoutSeconds: 180, jobs: 4 },
+  matrix: { tests: [...MATRIX, 'test/simulation/'], exclude: [], timeoutSeconds: 300, jobs: 2 },
+  e2e: { tests: ['test/e2e/'], exclude: [CONTRACT, MEMORY], timeoutSeconds: 300, jobs: 1 },
+  // The main path through the real program; the rest of `e2e` is in slow-suites.ts.
+  'e2e-short': { tests: SHORT, exclude: [], timeoutSeconds: 300, jobs: 1 },
+  contract: { tests: [CONTRACT], exclude: [], timeoutSeconds: 300, jobs: 2 },
+  memory: { tests: [MEMORY], exclude: [], timeoutSeconds: 900, jobs: 1 },
+  stack: { tests: ['test/stack/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
+  observability: { tests: ['test/observability/'], exclude: [], timeoutSeconds: 120, jobs: 2 },
+  // The executable, and what starts and stops it in all ways.
+  binary: {
+    tests: ['test/binary/', 'test/e2e/serve', 'test/e2e/up'],
+    exclude: ['test/e2e/upload'],
+    timeoutSeconds: 240,
+    jobs: 1,
+  },
+  browser: { tests: ['test/browser/'], exclude: [], timeoutSeconds: 120, jobs: 1 },
+};
+
+export const root = join(import.meta.dirname, '..', '..');
+
+export function filesOf({ tests, exclude }: Suite): readonly string[] {
+  return globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] })
+    .filter((file) => tests.some((start) => file.startsWith(start)))
+    .filter((file) => !exclude.some((start) => file.startsWith(start)))
+    .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || (a < b ? -1 : 1));
+}
+
+/** Threads, databases and hostile archives take longest: begun last, they would keep one core busy alone. */
+function isSlow(file: string): boolean {
+  return /^test\/(engine|actors\/crash|http\/server)/.test(file);
+}
