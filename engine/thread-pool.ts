@@ -21,8 +21,8 @@ export interface ThreadPoolOptions extends LifecycleOptions {
   readonly threads: number;
   /** Threads for tasks that run alone; default 1. */
   readonly soloThreads?: number;
-  /** Tasks that one shared thread runs at a time; default 32. */
-  readonly tasksPerThread?: number;
+  /** Tasks that one shared thread runs at a time. */
+  readonly tasksPerThread: number;
   /** Tasks that may wait for a place, of each kind; default 1,000. */
   readonly queueSize?: number;
   /** From a task's cancellation to the end of its thread; default 5 s. */
@@ -55,7 +55,7 @@ export class ThreadPool extends Lifecycle {
     super(options);
     this.#options = options;
     this.#crews = {
-      shared: this.#crew('shared', options.threads, options.tasksPerThread ?? 32),
+      shared: this.#crew('shared', options.threads, options.tasksPerThread),
       solo: this.#crew('solo', options.soloThreads ?? 1, 1),
     };
     this.#bell.ringOn(this.stopping, this.hurried, this.ended);

@@ -31,6 +31,7 @@ async function setup(t: Test, run: (pool: WorkerPool<FixtureTasks>) => Omit<JobH
     filename: new URL('../engine/fixtures/task-thread.ts', import.meta.url),
     workerData,
     threads: 1,
+    tasksPerThread: 10,
     maxOldGenerationSizeMb: 32,
   });
   const jobs = new PostgresJobs(db, instance, systemClock);

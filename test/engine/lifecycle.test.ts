@@ -101,7 +101,7 @@ function tree(clock: Clock): Child {
 
 function idlePool(clock: Clock): Child {
   const filename = new URL('./fixtures/task-thread.ts', import.meta.url);
-  return new WorkerPool({ ...base(clock), filename, workerData: null, threads: 1 });
+  return new WorkerPool({ ...base(clock), filename, workerData: null, threads: 1, tasksPerThread: 1 });
 }
 
 const makers: Readonly<Record<string, (clock: Clock) => Child>> = {

@@ -195,6 +195,51 @@ t.test('a lost lead aborts the run', async (t) => {
   t.strictSame(seen, [reason]);
 });
 
+t.test('a lost lead is given up before it is asked for again', async (t) => {
+  const told: string[] = [];
+  const lost = new AbortController();
+  const givenUp = Promise.withResolvers<void>();
+  const { clock } = await setup(t, {
+    lead: async () => {
+      told.push('asked for');
+      return {
+        lost: told.length === 1 ? lost.signal : never,
+        async [Symbol.asyncDispose]() {
+          told.push('being given up');
+          await givenUp.promise;
+          told.push('given up');
+        },
+      };
+    },
+  });
+  await clock.advance(60_000);
+  lost.abort(aborted('the lease ran out'));
+  await clock.advance(60_000);
+  t.strictSame(told, ['asked for', 'being given up']);
+  givenUp.resolve();
+  await clock.settle();
+  t.strictSame(told, ['asked for', 'being given up', 'given up', 'asked for']);
+});
+
+t.test('it has ended when its lead is given up, not before', async (t) => {
+  const told: string[] = [];
+  const givenUp = Promise.withResolvers<void>();
+  const { clock, timer } = await setup(t, {
+    lead: async () => ({
+      async [Symbol.asyncDispose]() {
+        await givenUp.promise;
+        told.push('given up');
+      },
+    }),
+  });
+  await clock.advance(60_000);
+  const stopped = timer.stop(clock.now() + 10_000).then(() => told.push('ended'));
+  await clock.settle();
+  givenUp.resolve();
+  await stopped;
+  t.strictSame(told, ['given up', 'ended']);
+});
+
 t.test('what a run leaves listening to its signal goes with the run', async (t) => {
   const lost = new AbortController();
   let runs = 0;

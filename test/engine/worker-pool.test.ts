@@ -24,6 +24,7 @@ async function setup(t: Pick<Test, 'teardown'>, options: Partial<ThreadPoolOptio
     filename: new URL('./fixtures/task-thread.ts', import.meta.url),
     workerData,
     threads: 1,
+    tasksPerThread: 32,
     cancelGraceMs: 50,
     ...options,
   });
@@ -95,7 +96,7 @@ t.test('busy threads are joined by others up to the limit, before tasks share on
 });
 
 t.test('a handful of tasks goes to the thread that is quick at their kind; more and others go to all', async (t) => {
-  const { pool } = await setup(t, { threads: 2, tasksPerThread: 32 });
+  const { pool } = await setup(t, { threads: 2 });
   await gatesIn(pool, 2);
   const idsOf = (count: number): Promise<readonly number[]> =>
     Promise.all(Array.from({ length: count }, () => pool.run('threadId', null, { signal: never })));
