@@ -1,6 +1,6 @@
 // PostgreSQL's programs as the npm package brings them: run in place when possible, copied where they are not readable.
 
-import { cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { programPlace } from '../program-files.ts';
@@ -35,8 +35,22 @@ export async function copyPrograms(native: string, place: string): Promise<void>
   const partial = `${place}.partial-${process.pid}`;
   await rm(partial, { recursive: true, force: true });
   await mkdir(dirname(place), { recursive: true, mode: 0o755 });
-  await cp(native, partial, { recursive: true, verbatimSymlinks: true });
-  await linkLibraries(native, partial);
-  await rm(place, { recursive: true, force: true });
-  await rename(partial, place);
+  try {
+    await cp(native, partial, { recursive: true, verbatimSymlinks: true });
+    await makeWritable(partial);
+    await linkLibraries(native, partial);
+    await rm(place, { recursive: true, force: true });
+    await rename(partial, place);
+  } catch (error) {
+    // Whatever comes of this, the first failure is the one to tell of.
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** A copy has the rights of its source, which may be read-only; to this one links are added, and another may replace it. */
+async function makeWritable(tree: string): Promise<void> {
+  await chmod(tree, 0o755);
+  for (const entry of await readdir(tree, { recursive: true, withFileTypes: true }))
+    if (entry.isDirectory()) await chmod(join(entry.parentPath, entry.name), 0o755);
 }

@@ -5,6 +5,7 @@ import {
   mkdir,
   mkdtemp,
   readdir,
+  readFile,
   rename,
   rm,
   stat,
@@ -204,6 +205,22 @@ t.test('a local file is moved in, and comes back when the put fails', async (t) 
   await t.rejects(store.put('1/a/y', { file }, {}, signal), { kind: 'defect', message: /not a plain file/ });
 });
 
+t.test('a local file of another file system is copied, and stays where it was', async (t) => {
+  const elsewhere = await otherFileSystem(t);
+  if (elsewhere === undefined) return t.comment('skipped: /dev/shm is no file system of its own here');
+  const { store, path } = await setup(t);
+  const file = join(elsewhere, 'scratch-file');
+  await writeFile(file, 'content');
+  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), {
+    kind: 'rejected',
+    message: /7 bytes, not the 3/,
+  });
+  t.strictSame(await readdir(join(path, 'staging')), []);
+  await store.put('1/a/x', { file }, { size: 7 }, signal);
+  t.equal(await readFile(join(path, 'objects/1/a/x'), 'utf8'), 'content');
+  t.equal(await readFile(file, 'utf8'), 'content');
+});
+
 t.test('folders go with their last object', async (t) => {
   const { store, path } = await setup(t);
   for (const key of ['1/a/raw/x', '1/a/y']) await store.put(key, Buffer.from('x'), {}, signal);
@@ -343,6 +360,26 @@ t.test('a store that may not be written fails transient and says where', async (
   await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), { kind: 'transient', message: /putting 1\/a\/x/ });
 });
 
+t.test('a put into a folder that cannot be synced fails, and is announced once settled', async (t) => {
+  const { store, journal, path } = await setup(t);
+  const folder = join(path, 'objects/1/a');
+  await mkdir(folder, { recursive: true });
+  // Files can be made in it, but it cannot be opened.
+  await chmod(folder, 0o333);
+  for (const open of [path, join(path, 'staging')]) await chmod(open, 0o777);
+  // Root may read every folder: for the time of the put it is nobody.
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  const put = await store.put('1/a/x', Buffer.from('x'), {}, signal).catch((error: unknown) => error);
+  if (isRoot) process.seteuid?.(0);
+  await chmod(folder, 0o777);
+  t.match(put, { kind: 'transient', message: /putting 1\/a\/x: EACCES/ });
+  t.strictSame(journal.delivered, []);
+  await store.settleOrphans(signal);
+  t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/x' }]);
+  t.strictSame(journal.pending, []);
+});
+
 t.test('a folder with more names than the window is listed whole, in order', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
   t.teardown(() => rm(dir, { recursive: true }));
@@ -372,6 +409,15 @@ t.test('a folder with more names than the window is listed whole, in order', asy
   );
   t.strictSame(rest.flat(), keys.slice(101));
 });
+
+/** An empty folder to which nothing can be renamed from where stores are; undefined when this machine has none. */
+async function otherFileSystem(t: Test): Promise<string | undefined> {
+  const shared = await stat('/dev/shm').catch(() => undefined);
+  if (!shared?.isDirectory() || shared.dev === (await stat(tmpdir())).dev) return undefined;
+  const path = await mkdtemp('/dev/shm/longshore-test-');
+  t.teardown(() => rm(path, { recursive: true }));
+  return path;
+}
 
 interface Setup {
   readonly store: DirectoryStore;
