@@ -164,6 +164,18 @@ t.test('two processes send each mail once', async (t) => {
   t.equal(new Set(taken.map(({ messageId }) => messageId)).size, 10);
 });
 
+t.test('what the person and support cannot be told goes to those who would get a copy', async (t) => {
+  const site = { siteUrl: undefined, registrationPath: '/', applicationPath: '/', supportEmail: undefined };
+  const { app, taken, run } = await setup(t, { site });
+  await enters(app, 55, 'private', {});
+  await app.call('2', 'PATCH', '/dataset-end-users/55-private', [replace('/approvalStatus', 'denied')]);
+  t.equal(await run(), 1);
+  t.strictSame(
+    taken.map(({ to, cc, subject }) => ({ to, cc, subject })),
+    [{ to: ['u2@site.example'], cc: [], subject: 'Study private: Access Request Denied' }],
+  );
+});
+
 t.test('nobody to write to is no failure', async (t) => {
   const site = { siteUrl: undefined, registrationPath: '/', applicationPath: '/', supportEmail: undefined };
   const { app, taken, run, rows } = await setup(t, { site });

@@ -105,6 +105,31 @@ t.test('a waiting target is not tried before its time, and others are not held u
   t.equal(world.calls.length, calls);
 });
 
+t.test('a target whose wait ended while others were installed is tried at once', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  const target = world.targets.get(PLASMO);
+  if (!target) throw new Error('no target');
+  const waits = Promise.withResolvers<void>();
+  const { writeMessage } = target;
+  target.writeMessage = async (dataset, kind, message, token, signal) => {
+    await writeMessage.call(target, dataset, kind, message, token, signal);
+    if (message.status === 'queued') waits.resolve();
+  };
+  world.plugin.decide = async ({ target }) => {
+    if (target === PLASMO) throw transient('busy');
+    await waits.promise;
+    await world.clock.advance(1_500);
+    return undefined;
+  };
+  t.same(await world.run('install'), { ...WAITING, delayMs: 0 });
+  world.plugin.decide = () => undefined;
+  // Goes before an install of the same dataset.
+  await world.run('updateMeta');
+  t.same(await world.run('install'), { kind: 'done' });
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'] }, ToxoSite: { data: ['complete'] } });
+});
+
 t.test('tries of a target are counted for it alone, and the last one fails it with the reason', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = await world.before('install');
@@ -228,6 +253,22 @@ t.test('metadata are installed again after the data were', async (t) => {
   await world.finish();
   t.same([await world.control(at), await world.record(at), world.plugin.installed], before);
   t.equal(world.calls.filter((call) => call === 'installMeta PlasmoSite').length, 2);
+});
+
+t.test('metadata that are to be installed after the data are asked for until the request is taken', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('updateMeta');
+  const update = world.jobs.get('updateMeta', at.dataset);
+  if (!update) throw new Error('no job');
+  world.jobs.remove(update);
+  world.event('install', at);
+  const process = world.process();
+  const { enqueue } = process.jobs;
+  process.jobs.enqueue = () => Promise.reject(transient('away'));
+  t.match(await world.run('install', process), { kind: 'retry', message: 'away' });
+  process.jobs.enqueue = enqueue;
+  await world.finish(process);
+  t.match(await world.control(at), { PlasmoSite: { meta: ['complete'] }, ToxoSite: { meta: ['complete'] } });
 });
 
 t.test('the mirror is brought in line when a crash came before it was written', async (t) => {

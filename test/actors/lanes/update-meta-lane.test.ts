@@ -2,7 +2,7 @@ import t from 'tap';
 import { transient } from '../../../engine/failure.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../../engine/model/object-key.ts';
-import { newAddress, PLASMO } from '../../support/dataset-samples.ts';
+import { newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -174,6 +174,27 @@ t.test('a target that is away does not hold back the first install on the others
   await world.finish();
   t.same(await world.control(at), { PlasmoSite: SHOWN, ToxoSite: SHOWN });
   t.same(await world.attempts(at), []);
+});
+
+t.test('a target that is away, where no data are, does not keep the update of the others from its end', async (t) => {
+  for (const [away, other] of [
+    [PLASMO, TOXO],
+    [TOXO, PLASMO],
+  ] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = await world.before('install');
+    world.plugin.decide = ({ target }) => (target === away ? { kind: 'script-error', message: 'no' } : undefined);
+    await world.finish();
+    const target = world.targets.get(away);
+    if (!target) throw new Error('no target');
+    target.state = async () => {
+      throw transient(`${away} refused`, { unreachable: true });
+    };
+    await putMetadata(world, at, { name: 'Renamed' });
+    await world.run('import');
+    t.same(await world.run('updateMeta'), { kind: 'done' }, away);
+    t.match(await world.control(at), { [other]: { ...SHOWN, name: 'Renamed' } });
+  }
 });
 
 t.test('a target that is away waits for the change of what is installed there', async (t) => {

@@ -32,7 +32,7 @@ const DAMAGES = [
   ...['no manifest', 'not packed', 'delete-flag', 'revised-flag', 'upload-error.json', 'raw/a.txt', 'raw/a/b', 'raw/'],
   ...['documents/a.pdf', 'datasetProperties/a.tsv', 'documents/a/b', 'shares/7/share-offer.json', 'vdi-meta.jsonx'],
   ...['superseded', 'deleted', 'pruning', 'upload running', 'upload failed', 'shares known', 'no shares known'],
-  ...['never synced', 'other type', 'no targets', 'import in-progress', 'longer etag', 'stray before'],
+  ...['never synced', 'other type', 'no targets', 'import in-progress', 'longer etag', 'stray before', 'folder marker'],
 ] as const;
 type Damage = (typeof DAMAGES)[number];
 
@@ -59,6 +59,8 @@ class Site {
         this.objects.push({ key: datasetPrefix(at) + name, size: 1, etag: etag(name), modified: new Date(SECOND_MS) });
     if (is('stray before'))
       this.objects.push({ key: `${owner}/${id}`, size: 1, etag: 'e', modified: new Date(SECOND_MS) });
+    if (is('folder marker'))
+      this.objects.push({ key: datasetPrefix(at), size: 0, etag: 'e', modified: new Date(SECOND_MS) });
     if (is('not in the cache')) return;
     const version = (name: 'meta' | 'data', object: string): unknown[] => [
       SECOND_MS + (is(`${name} time`) ? 1_000 : 0),
