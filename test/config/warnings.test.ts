@@ -95,6 +95,7 @@ t.test('values that others override are named', async (t) => {
   t.same(warningsWith({ 'installer.restService.userMaxStorageSize': 1_073_741_824 }), [
     'installer.restService.maxUploadSize is above userMaxStorageSize, which applies first',
   ]);
+  t.same(warningsWith({ 'installer.restService.userMaxStorageSize': 2_147_483_648 }), [], 'as much as one upload');
   t.match(warningsWith({ 'installer.logBroker.consumers.autoOffsetReset': 'none' }), [/none is taken as earliest/]);
   t.same(warningsWith({ 'handler.resultRetenton': '1h' }), [
     'handler.resultRetenton has no meaning here: did you mean resultRetention?',
