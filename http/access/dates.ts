@@ -7,9 +7,9 @@ export function parseDate(text: string): Date | undefined {
   const [, year = '', month = '', day = '', offset] = DATE.exec(text) ?? [];
   if (year === '' || Number(year) < 1) return undefined;
   // Days that the month does not have would become days of the next.
-  const calendar = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-  if (Number(year) >= 100 && (calendar.getUTCMonth() !== Number(month) - 1 || calendar.getUTCDate() !== Number(day)))
-    return undefined;
+  const calendar = new Date(0);
+  calendar.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  if (calendar.getUTCMonth() !== Number(month) - 1 || calendar.getUTCDate() !== Number(day)) return undefined;
   const date = new Date(text.includes('T') && offset === undefined ? `${text}Z` : text);
   return Number.isNaN(date.getTime()) ? undefined : date;
 }

@@ -1,6 +1,6 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { removeTree } from '../../http/remove-tree.ts';
 
@@ -39,10 +39,17 @@ t.test('folders that a script left without rights are removed by their owner', a
     process.seteuid?.(NOBODY);
     t.teardown(() => process.seteuid?.(0));
   }
-  await mkdir(join(dir, 'tree', 'a', 'b'), { recursive: true });
-  await writeFile(join(dir, 'tree', 'a', 'b', 'x'), '');
-  await chmod(join(dir, 'tree', 'a', 'b'), 0o500);
-  await chmod(join(dir, 'tree', 'a'), 0o500);
+  const copy = join(dir, 'tree', 'copy');
+  const folders = Array.from({ length: 20 }, (_, n) => join(copy, `folder ${n}`, 'below'));
+  for (const folder of folders) await mkdir(folder, { recursive: true });
+  // So many that what is read of the folder piece by piece comes later than what is read at once.
+  for (let n = 0; n < 500; n++) await writeFile(join(copy, `${n}`), '');
+  for (const folder of folders) await writeFile(join(folder, 'x'), '');
+  for (const folder of folders) for (const at of [folder, dirname(folder)]) await chmod(at, 0o500);
+  await chmod(copy, 0o500);
+  const closed = Array.from({ length: 3 }, (_, n) => join(dir, 'tree', 'closed', ...'a'.repeat(n)));
+  for (const folder of closed) await mkdir(folder);
+  for (const folder of closed.toReversed()) await chmod(folder, 0);
   await removeTree(join(dir, 'tree'));
   t.strictSame(await readdir(dir), []);
 });

@@ -59,6 +59,21 @@ t.test('a patch that changes nothing writes nothing', async (t) => {
   t.equal(app.store.changes.length, before);
 });
 
+t.test('members are changed one by one, and what holds them goes with the last one', async (t) => {
+  const app = await setup(t);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  const before = await metadataOf(t, app, at);
+  const characteristics = (members: object) => statusOf(app, owner, at, { datasetCharacteristics: members });
+  const shown = async () =>
+    ((await app.call(owner, 'GET', `/datasets/${at.dataset}`)).body as Record<string, unknown>).datasetCharacteristics;
+  t.equal(await characteristics({ participantAges: value('18-65'), countries: value(['Kenya']) }), 204);
+  t.equal(await characteristics({ countries: value(null) }), 204);
+  t.strictSame(await shown(), { participantAges: '18-65' });
+  t.equal(await characteristics({ participantAges: value(null) }), 204);
+  t.strictSame(await metadataOf(t, app, at), before);
+});
+
 t.test('only the owner changes a dataset, and nobody learns what others own', async (t) => {
   const app = await setup(t);
   const [owner, friend, revoked, stranger] = [newUser(), newUser(), newUser(), newUser()];
