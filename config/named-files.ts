@@ -1,7 +1,7 @@
 // Files and programs that a configuration names and that must exist where it is used: a check for `config check`, not for
 // loading, which may happen on another machine.
 
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Cursor } from './cursor.ts';
 import { isMap, type Path, valueAt } from './path.ts';
@@ -58,7 +58,8 @@ async function isExecutable(name: string, dir: string, searchPath: string): Prom
 async function permits(path: string, mode: number): Promise<boolean> {
   try {
     await access(path, mode);
-    return true;
+    // Its rights mean something else.
+    return !(await stat(path)).isDirectory();
   } catch {
     // Whatever the reason, it cannot be used here.
     return false;

@@ -1,4 +1,4 @@
-import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -73,11 +73,13 @@ t.test('check looks for the files and programs that are named', async (t) => {
     code: EXIT.configuration,
     err: `${embedded}:5:54: containerCore.authentication.oauth.publicKeyFile: found "token-key.pub.pem", which cannot be read; allowed: a readable file\n`,
   });
+  await mkdir(join(dir, 'token-key.pub.pem'));
+  t.match((await run(['check', embedded])).err, /found "token-key\.pub\.pem", which cannot be read/, 'a folder');
   const contract = join(dir, 'contract-form.yaml');
   const text = await readFile(contract, 'utf8');
-  const withCommand = async (command: string) => {
+  const withCommand = async (command: string, env: CommandIo['env'] = {}) => {
     await writeFile(contract, text.replace('command: /bin/sh', `command: ${command}`));
-    return (await run(['check', contract], SECRETS)).err;
+    return (await run(['check', contract], { ...SECRETS, ...env })).err;
   };
   t.equal(await withCommand('sh'), '');
   t.match(
@@ -88,6 +90,13 @@ t.test('check looks for the files and programs that are named', async (t) => {
     await withCommand('./contract-form.yaml'),
     'handler.commands[0].command: found "./contract-form.yaml", which is no executable here',
   );
+  t.match(await withCommand('./'), 'handler.commands[0].command: found "./", which is no executable here');
+  t.match(
+    await withCommand("''"),
+    /^\S+ handler\.commands\[0\]\.command: found [^\n]+\n$/,
+    'one fault of an empty text',
+  );
+  t.match(await withCommand('tmp', { PATH: '/' }), 'found "tmp", which is no executable here', 'a folder on PATH');
 });
 
 t.test('print shows the file with its defaults and without its secrets', async (t) => {
