@@ -57,8 +57,8 @@ export interface ReportWorld {
   becomes(id: string, status: string): Promise<void>;
   /** A new job that is complete. */
   complete(who: Person, blastConfig?: object, spec?: QuerySpec): Promise<string>;
-  /** How the formatter was called last. */
-  lastCall(): Promise<readonly string[]>;
+  /** How the formatter was called last for what tells it this, whatever else it was called for meanwhile. */
+  lastCall(told: string): Promise<readonly string[]>;
   /** The test of a row of the contract. */
   row(id: ReportRowId, facts: (t: Test) => Promise<unknown>): void;
 }
@@ -69,7 +69,7 @@ export const FAILURE = 'blast_formatter ended with exit code 3';
 
 /** Writes `text: what it was told` to every file; the types 13 and 14 have one for each of two queries. */
 const FORMATTER = `#!/bin/sh -eu
-printf '%s\\n' "$@" >"$CALL"
+call=$(printf '%s\\n' "$@")
 while [ $# -gt 0 ]; do
   case $1 in
     -archive) archive=$2 ;;
@@ -79,6 +79,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 read -r told rest <"$archive" || :
+printf '%s\\n' "$call" >"$CALLS/$told"
 case $told in
   fail) echo 'Error: told to' >&2; exit 3 ;;
   wait) read -r _ <"$rest" ;;
@@ -97,9 +98,9 @@ export async function reportWorld(t: Test): Promise<ReportWorld> {
   const dir = await tempDir(t);
   const base = await freePortBase();
   const { blastDb, queryJobs } = dataDir(dir);
-  const [bin, call] = [join(dir, 'blast-bin'), join(dir, 'last-call')];
-  for (const made of [bin, blastDb, queryJobs]) await mkdir(made, { recursive: true });
-  await writeFile(join(bin, 'blast_formatter'), FORMATTER.replace('"$CALL"', `'${call}'`), { mode: 0o755 });
+  const [bin, calls] = [join(dir, 'blast-bin'), join(dir, 'last-calls')];
+  for (const made of [bin, calls, blastDb, queryJobs]) await mkdir(made, { recursive: true });
+  await writeFile(join(bin, 'blast_formatter'), FORMATTER.replace('$CALLS', calls), { mode: 0o755 });
   const config = parse(embeddedConfig(dataDir(dir), base, [NO_PLUGIN])) as { report: object };
   Object.assign(config.report, { blastBin: bin, retryAfter: RETRY_AFTER });
   await writeFile(join(dir, 'config.yaml'), stringify(config), { mode: 0o600 });
@@ -153,7 +154,7 @@ export async function reportWorld(t: Test): Promise<ReportWorld> {
       await world.becomes(id, 'complete');
       return id;
     },
-    lastCall: async () => (await readFile(call, 'utf8')).trimEnd().split('\n'),
+    lastCall: async (told) => (await readFile(join(calls, told), 'utf8')).trimEnd().split('\n'),
     row: (id, facts) => void t.test(id, facts),
   };
   await world.database('flies');

@@ -140,13 +140,15 @@ row('report/decisions/query job', async (t) => {
   t.strictSame(await ask({}, '0'.repeat(32)), ['queryJobID']);
 });
 row('report/decisions/command line', async (t) => {
-  await complete(user, { formatType: 'pairwise', numDescriptions: 7, sortHits: 'by-bit-score' });
-  t.strictSame(await at.lastCall(), [
+  const pairs = { formatType: 'pairwise', numDescriptions: 7, sortHits: 'by-bit-score' };
+  await complete(user, pairs, { archive: 'pairs' });
+  t.strictSame(await at.lastCall('pairs'), [
     ...['-archive', 'query-result', '-out', 'report.txt', '-outfmt', '0', '-num_descriptions', '7'],
     ...['-num_alignments', '250', '-line_length', '60', '-sorthits', '1'],
   ]);
-  await complete(user, { formatType: 'tabular', formatFields: ['qseqid', 'evalue'], maxTargetSequences: 5 });
-  t.strictSame(await at.lastCall(), [
+  const table = { formatType: 'tabular', formatFields: ['qseqid', 'evalue'], maxTargetSequences: 5 };
+  await complete(user, table, { archive: 'table' });
+  t.strictSame(await at.lastCall('table'), [
     ...['-archive', 'query-result', '-out', 'report.tsv', '-outfmt', '6 qseqid evalue', '-max_target_seqs', '5'],
   ]);
 });
