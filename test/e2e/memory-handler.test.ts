@@ -1,5 +1,5 @@
-// Memory stays flat, and the disk is given back: a handler job whose archive is as large as one may be, and whose result is
-// twice that, needs hardly more than a job of 50 MB did. Random bytes, so that no step gets off lightly by packing them.
+// Memory stays flat, and the disk is given back: a handler job whose archive has 200 MB, and whose result is twice that,
+// needs hardly more than a job of 25 MB did. Random bytes, so that no step gets off lightly by packing them.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -15,9 +15,8 @@ import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 
 const MIB = 1024 * 1024;
-/** The most that contract 2 allows. */
-const BIG_BYTES = 524_288_000;
-const WARM_UP_BYTES = 50_000_000;
+const BIG_BYTES = 200_000_000;
+const WARM_UP_BYTES = 25_000_000;
 /** Each may use other threads; only then does the garbage that each may hold come on top of all the others. */
 const WARM_UPS = 4;
 const ALLOWED_MIB = 64;
@@ -145,7 +144,7 @@ t.test(`an archive of ${BIG_BYTES} bytes, and a result of twice that`, async (t)
   const { chunks, content } = zipOf(BIG_BYTES);
   const answer = await post('big', BIG_BYTES, chunks);
   t.equal(answer.statusCode, 200);
-  t.ok(Number(answer.headers['content-length']) > 2 * content, 'about 1 GB');
+  t.ok(Number(answer.headers['content-length']) > 2 * content, 'two copies');
   const hash = createHash('sha256');
   for (const chunk of blocks(content)) hash.update(chunk);
   const digest = hash.digest('hex');
@@ -155,7 +154,7 @@ t.test(`an archive of ${BIG_BYTES} bytes, and a result of twice that`, async (t)
   t.ok(more < ALLOWED_MIB, `the peak grew by ${more.toFixed(0)} MiB`);
 
   const status = (await (await fetch(jobUrl('big', '/status'))).json()) as { size: number };
-  t.equal(status.size, BIG_BYTES, 'as large as one may be');
+  t.equal(status.size, BIG_BYTES);
   t.match(
     filesFrom(WARM_UP_BYTES * 3),
     [/^objects\/objects\/handler\/[0-9a-f-]{36}\/result\.tgz$/],
