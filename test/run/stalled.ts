@@ -1,5 +1,5 @@
-// Runs a suite on a machine that stalls: everything it started stands still for 1.5 s, every 8 s. See support/stall.ts.
-//   npm run test:stalled -- --suite e2e [FILE ..]     what support/run.ts takes
+// Runs a suite on a machine that stalls: everything it started stands still for 1.5 s, every 8 s. See stall.ts.
+//   npm run test:stalled -- --suite e2e [FILE ..]     what run/suite.ts takes
 // Output and exit code are those of the suite.
 
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 const { code, stalls } = await runStalled(
   {
     program: process.execPath,
-    args: [join(import.meta.dirname, 'run.ts'), ...process.argv.slice(2)],
+    args: [join(import.meta.dirname, 'suite.ts'), ...process.argv.slice(2)],
     everyMs: 8_000,
     stallMs: 1_500,
     graceMs: 30_000,
