@@ -56,10 +56,13 @@ export const SUITES: Readonly<Record<string, Suite>> = {
 
 export const root = join(import.meta.dirname, '..', '..');
 
-export function filesOf({ tests, exclude }: Suite): readonly string[] {
+export function isOf({ tests, exclude }: Suite, file: string): boolean {
+  return tests.some((start) => file.startsWith(start)) && !exclude.some((start) => file.startsWith(start));
+}
+
+export function filesOf(suite: Suite): readonly string[] {
   return globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] })
-    .filter((file) => tests.some((start) => file.startsWith(start)))
-    .filter((file) => !exclude.some((start) => file.startsWith(start)))
+    .filter((file) => isOf(suite, file))
     .sort((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || (a < b ? -1 : 1));
 }
 

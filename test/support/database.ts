@@ -26,7 +26,8 @@ interface Teardown {
 /** Creates an empty database; it is dropped by force when the test ends. */
 export async function testDatabase(t: Teardown): Promise<TestDatabase> {
   const server = await testServer(t);
-  const database = `t_${randomBytes(6).toString('hex')}`;
+  // With a label, whoever cuts a test file short can drop what it left.
+  const database = `t_${process.env.LONGSHORE_TEST_LABEL ?? ''}${randomBytes(6).toString('hex')}`;
   await asAdmin(server, `create database ${database}`);
   t.teardown(() => asAdmin(server, `drop database if exists ${database} with (force)`));
   return { ...server, database };

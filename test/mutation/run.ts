@@ -1,0 +1,151 @@
+// Mutation testing: changes the product in small ways, one at a time, and counts which changes the tests notice.
+//   node test/mutation/run.ts --area AREA[,AREA ..] [--sample N] [--seed S] [--workers W] [--budget SECONDS]
+//        [--json FILE] [--at-least PERCENT]
+//        .. --again FILE    the survivors of an earlier run's --json instead of a sample
+//        .. --list          prints the mutants and runs nothing
+
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
+import { silentLogger } from '../../engine/log.ts';
+import { systemClock } from '../../engine/time.ts';
+import { freePort } from '../support/ports.ts';
+import { filesOf } from './areas.ts';
+import { CoverageMap } from './coverage-map.ts';
+import { type Equivalent, Equivalents, entryOf } from './equivalents.ts';
+import { importGraph } from './import-graph.ts';
+import { type Mutant, mutantsOf, mutated, shown } from './mutants.ts';
+import { Run } from './mutation-run.ts';
+import { sample } from './sample.ts';
+import { described, type Judged, score, survivors, table } from './score.ts';
+import { Selection } from './selection.ts';
+import { parses } from './syntax.ts';
+import { Tree } from './tree.ts';
+
+const { values } = parseArgs({
+  options: {
+    area: { type: 'string', default: 'all' },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    workers: { type: 'string', default: '2' },
+    budget: { type: 'string', default: '120' },
+    json: { type: 'string' },
+    again: { type: 'string' },
+    list: { type: 'boolean', default: false },
+    'at-least': { type: 'string' },
+  },
+});
+const tree = new Tree(join(import.meta.dirname, '..', '..'));
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const seed = wholeNumber('seed', values.seed);
+  const commit = tree.commit();
+  console.error(`seed ${seed}, commit ${commit}`);
+  const equivalents = readEquivalents();
+  const all = chosenFiles().flatMap(mutants);
+  const chosen =
+    values.again === undefined
+      ? sample(all, values.sample === undefined ? all.length : wholeNumber('sample', values.sample), seed, isSound)
+      : again(all, values.again);
+  console.error(`${chosen.length} of ${all.length} mutants`);
+  if (values.list) {
+    for (const mutant of chosen) console.log(described(mutant));
+    return 0;
+  }
+  const judged = await judgeAll(chosen, equivalents);
+  for (const line of [`seed ${seed}, commit ${commit}`, ...table(judged), ...survivors(judged)]) console.log(line);
+  for (const { file, line, kind } of equivalents.stale(equivalents.files.filter(isThere).flatMap(mutants)))
+    console.log(`no longer there, but in equivalent.json: ${file} ${kind}: ${line}`);
+  if (values.json !== undefined) await writeFile(values.json, report(judged, seed, commit));
+  return score(judged) < Number(values['at-least'] ?? 0) ? 1 : 0;
+}
+
+async function judgeAll(chosen: readonly Mutant[], equivalents: Equivalents): Promise<readonly Judged[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-mutation-'));
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  try {
+    const password = 'longshore-tests';
+    await using server = await startEmbeddedPostgres(
+      { dir, port: await freePort(), password, maxConnections: 200, unsafeFast: true },
+      systemClock,
+      silentLogger(),
+      stop.signal,
+    );
+    const map = new CoverageMap(join(tree.root, '.tap', 'mutation-coverage.json'), textOrNone);
+    const selection = new Selection(tree.tests, importGraph(tree.code));
+    await using run = await Run.start({
+      ...{ tree, map, selection, equivalents, dir },
+      ...{ server: { port: server.port, password }, workers: wholeNumber('workers', values.workers) },
+      budgetMs: wholeNumber('budget', values.budget) * 1000,
+      progress: (line) => console.error(line),
+    });
+    return await run.judgeAll(chosen, stop.signal);
+  } finally {
+    await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function chosenFiles(): readonly string[] {
+  try {
+    return filesOf(values.area, tree.sources);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return usage(error.message);
+  }
+}
+
+function mutants(file: string): readonly Mutant[] {
+  return mutantsOf(file, tree.textOf(file));
+}
+
+function isThere(file: string): boolean {
+  return tree.files.includes(file);
+}
+
+function textOrNone(file: string): string | undefined {
+  return isThere(file) ? tree.textOf(file) : undefined;
+}
+
+/** Some changes are no program: two signs that become one, say. */
+function isSound(mutant: Mutant): boolean {
+  return parses(mutated(tree.textOf(mutant.file), mutant));
+}
+
+function readEquivalents(): Equivalents {
+  const entries: readonly Equivalent[] = JSON.parse(readFileSync(join(import.meta.dirname, 'equivalent.json'), 'utf8'));
+  return new Equivalents(entries);
+}
+
+/** What survived in an earlier run, as far as it is still there. */
+function again(all: readonly Mutant[], file: string): readonly Mutant[] {
+  const { mutants: earlier }: Report = JSON.parse(readFileSync(file, 'utf8'));
+  const keys = new Set(earlier.filter(({ verdict }) => /^(survived|not covered)$/.test(verdict)).map(({ key }) => key));
+  return all.filter((mutant) => keys.has(JSON.stringify(entryOf(mutant))));
+}
+
+interface Report {
+  readonly mutants: readonly { readonly key: string; readonly verdict: string }[];
+}
+
+function report(judged: readonly Judged[], seed: number, commit: string): string {
+  const rows = judged.map(({ mutant, verdict: { kind: verdict, ...more } }) => ({
+    ...{ ...entryOf(mutant), line: mutant.line, text: mutant.text, before: shown(mutant.before) },
+    ...{ verdict, ...more, key: JSON.stringify(entryOf(mutant)) },
+  }));
+  return `${JSON.stringify({ seed, commit, area: values.area, score: score(judged), mutants: rows }, null, 1)}\n`;
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= 0 ? value : usage(`--${name} is a whole number, not '${text}'`);
+}
+
+function usage(message: string): never {
+  console.error(message);
+  process.exit(2);
+}
