@@ -56,7 +56,7 @@ export class Run implements AsyncDisposable {
     await this.#measureAll([...new Set(counted.map(({ file }) => file))], signal);
     const began = performance.now();
     const verdicts = new Map<Mutant, Judged['verdict']>();
-    await this.#shared(counted, async (mutant, copy) => {
+    await this.#shared(counted, signal, async (mutant, copy, signal) => {
       const options = { map, budgetMs, textOf: (file: string) => tree.textOf(file) };
       const verdict = await judge(mutant, selection.candidates(mutant, map), copy, options, signal);
       if (verdict.kind === 'killed' || verdict.kind === 'timeout') await this.#dropLeft(copy);
@@ -86,15 +86,13 @@ export class Run implements AsyncDisposable {
     const isSource = (path: string): boolean => tree.sources.includes(path);
     const began = performance.now();
     let done = 0;
-    await this.#shared(tests, async (test, copy) => {
+    await this.#shared(tests, signal, async (test, copy, signal) => {
       const measured = await measure(test, copy, isSource, signal);
       map.keep(test, hashOf(test), selection.sourcesOf(test), measured);
       done++;
       progress(`measured ${done}/${tests.length} ${measured.ms} ms ${test}`);
-      if (!measured.passed) {
-        progress(`not used, it fails without a mutant: ${test}\n${measured.failure}`);
-        await this.#dropLeft(copy);
-      }
+      if (!measured.passed) progress(`not used, it fails without a mutant: ${test}\n${measured.failure}`);
+      if (measured.ran === undefined) await this.#dropLeft(copy);
       if (done % SAVE_EVERY === 0) map.save();
     });
     if (tests.length > 0) map.save();
@@ -102,12 +100,23 @@ export class Run implements AsyncDisposable {
   }
 
   /** Every copy takes the next item as soon as it is done with one. The first that throws ends the others, too. */
-  async #shared<Item>(items: readonly Item[], work: (item: Item, copy: WorkingCopy) => Promise<void>): Promise<void> {
+  async #shared<Item>(
+    items: readonly Item[],
+    signal: AbortSignal,
+    work: (item: Item, copy: WorkingCopy, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
     const waiting = items.values();
     const each = async (copy: WorkingCopy): Promise<void> => {
-      for (const item of waiting) await work(item, copy);
+      try {
+        for (const item of waiting) await work(item, copy, either);
+      } catch (error) {
+        failed.abort(error);
+      }
     };
     await Promise.all(this.#copies.map(each));
+    either.throwIfAborted();
   }
 
   /** Databases of a test that was cut short. */

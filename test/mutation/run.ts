@@ -17,7 +17,7 @@ import { filesOf } from './areas.ts';
 import { CoverageMap } from './coverage-map.ts';
 import { type Equivalent, Equivalents, entryOf } from './equivalents.ts';
 import { importGraph } from './import-graph.ts';
-import { type Mutant, mutantsOf, mutated, shown } from './mutants.ts';
+import { type Mutant, mutantsOf, mutated } from './mutants.ts';
 import { Run } from './mutation-run.ts';
 import { sample } from './sample.ts';
 import { described, type Judged, score, survivors, table } from './score.ts';
@@ -124,18 +124,18 @@ function readEquivalents(): Equivalents {
 /** What survived in an earlier run, as far as it is still there. */
 function again(all: readonly Mutant[], file: string): readonly Mutant[] {
   const { mutants: earlier }: Report = JSON.parse(readFileSync(file, 'utf8'));
-  const keys = new Set(earlier.filter(({ verdict }) => /^(survived|not covered)$/.test(verdict)).map(({ key }) => key));
+  const left = earlier.filter(({ verdict }) => verdict === 'survived' || verdict === 'not covered');
+  const keys = new Set(left.map(({ key }) => JSON.stringify(key)));
   return all.filter((mutant) => keys.has(JSON.stringify(entryOf(mutant))));
 }
 
 interface Report {
-  readonly mutants: readonly { readonly key: string; readonly verdict: string }[];
+  readonly mutants: readonly { readonly key: Omit<Equivalent, 'reason'>; readonly verdict: string }[];
 }
 
 function report(judged: readonly Judged[], seed: number, commit: string): string {
   const rows = judged.map(({ mutant, verdict: { kind: verdict, ...more } }) => ({
-    ...{ ...entryOf(mutant), line: mutant.line, text: mutant.text, before: shown(mutant.before) },
-    ...{ verdict, ...more, key: JSON.stringify(entryOf(mutant)) },
+    ...{ at: `${mutant.file}:${mutant.line}`, verdict, ...more, key: entryOf(mutant) },
   }));
   return `${JSON.stringify({ seed, commit, area: values.area, score: score(judged), mutants: rows }, null, 1)}\n`;
 }
