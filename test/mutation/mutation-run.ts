@@ -53,7 +53,7 @@ export class Run implements AsyncDisposable {
   async judgeAll(mutants: readonly Mutant[], signal: AbortSignal): Promise<readonly Judged[]> {
     const { equivalents, map, selection, tree, budgetMs, progress } = this.#options;
     const counted = mutants.filter((mutant) => equivalents.reasonOf(mutant) === undefined);
-    await this.#measureAll([...new Set(counted.map(({ file }) => file))], signal);
+    await this.measure([...new Set(counted.map(({ file }) => file))], signal);
     const began = performance.now();
     const verdicts = new Map<Mutant, Judged['verdict']>();
     await this.#shared(counted, signal, async (mutant, copy, signal) => {
@@ -70,12 +70,8 @@ export class Run implements AsyncDisposable {
     }));
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#admin.end();
-  }
-
-  /** What test files run of these sources, as far as it is not known. */
-  async #measureAll(sources: readonly string[], signal: AbortSignal): Promise<void> {
+  /** Finds out what test files run of these sources, as far as it is not known. */
+  async measure(sources: readonly string[], signal: AbortSignal): Promise<void> {
     const { map, selection, tree, progress } = this.#options;
     const hashOf = (test: string): string => map.hashOfAll(selection.partsOf(test));
     const unknown = sources.flatMap((source) =>
@@ -97,6 +93,10 @@ export class Run implements AsyncDisposable {
     });
     if (tests.length > 0) map.save();
     progress(`measured ${tests.length} test files in ${seconds(began)}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#admin.end();
   }
 
   /** Every copy takes the next item as soon as it is done with one. The first that throws ends the others, too. */

@@ -3,6 +3,7 @@
 //        [--json FILE] [--at-least PERCENT]
 //        .. --again FILE    the survivors of an earlier run's --json instead of a sample
 //        .. --list          prints the mutants and runs nothing
+//        .. --map           measures what the test files run of the area, and ends
 
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
     again: { type: 'string' },
     list: { type: 'boolean', default: false },
+    map: { type: 'boolean', default: false },
     'at-least': { type: 'string' },
   },
 });
@@ -56,7 +58,11 @@ async function main(): Promise<number> {
     for (const mutant of chosen) console.log(described(mutant));
     return 0;
   }
-  const judged = await judgeAll(chosen, equivalents);
+  if (values.map) {
+    await running(equivalents, (run, signal) => run.measure(chosenFiles(), signal));
+    return 0;
+  }
+  const judged = await running(equivalents, (run, signal) => run.judgeAll(chosen, signal));
   for (const line of [`seed ${seed}, commit ${commit}`, ...table(judged), ...survivors(judged)]) console.log(line);
   for (const { file, line, kind } of equivalents.stale(equivalents.files.filter(isThere).flatMap(mutants)))
     console.log(`no longer there, but in equivalent.json: ${file} ${kind}: ${line}`);
@@ -64,7 +70,11 @@ async function main(): Promise<number> {
   return score(judged) < Number(values['at-least'] ?? 0) ? 1 : 0;
 }
 
-async function judgeAll(chosen: readonly Mutant[], equivalents: Equivalents): Promise<readonly Judged[]> {
+/** With copies of the tree and a PostgreSQL; they are gone when `work` is done or a signal ended it. */
+async function running<Result>(
+  equivalents: Equivalents,
+  work: (run: Run, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-mutation-'));
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
@@ -84,7 +94,7 @@ async function judgeAll(chosen: readonly Mutant[], equivalents: Equivalents): Pr
       budgetMs: wholeNumber('budget', values.budget) * 1000,
       progress: (line) => console.error(line),
     });
-    return await run.judgeAll(chosen, stop.signal);
+    return await work(run, stop.signal);
   } finally {
     await rm(dir, { recursive: true, force: true, maxRetries: 3 });
   }
