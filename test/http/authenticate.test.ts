@@ -1,5 +1,9 @@
-import t from 'tap';
+import crypto from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
+import t, { type Test } from 'tap';
 import { fetch } from 'undici';
+import { checkHostToken } from '../../http/plugin-host/host-token.ts';
 import { ADMIN, bearer, httpApp, route } from './http-app.ts';
 
 t.test('a token in the query is taken only where the route allows it, and never beside another', async (t) => {
@@ -38,4 +42,48 @@ t.test('every caller that is known is remembered', async (t) => {
   await fetch(`${app.url}/open`, { headers: { authorization } });
   await fetch(`${app.url}/me`, { headers: { 'admin-token': ADMIN } });
   t.same(seen, ['user']);
+});
+
+t.test('without a configured token there are no administrators', async (t) => {
+  const reports = route('/reports', 'admin', async (context) => context.json(200, context.caller.kind));
+  const status = async (app: { readonly url: string }, headers: Record<string, string>) =>
+    (await fetch(`${app.url}/reports`, { headers })).status;
+  const closed = await httpApp(t, [reports], { auth: { adminToken: undefined } });
+  for (const token of [ADMIN, '', 'undefined', 'null'])
+    t.equal(await status(closed, { 'admin-token': token }), 403, `'${token}'`);
+  t.equal(await status(closed, { authorization: `Bearer ${await bearer({ admin: true })}` }), 401);
+  t.equal(await status(await httpApp(t, [reports]), { 'admin-token': ADMIN }), 200);
+});
+
+/** Lengths of what is compared in constant time from now on, a pair for each comparison. */
+function comparisons(t: Test): readonly (readonly [number, number])[] {
+  const seen: [number, number][] = [];
+  const { timingSafeEqual } = crypto;
+  crypto.timingSafeEqual = (a, b) => {
+    seen.push([a.byteLength, b.byteLength]);
+    return timingSafeEqual(a, b);
+  };
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    crypto.timingSafeEqual = timingSafeEqual;
+    syncBuiltinESMExports();
+  });
+  return seen;
+}
+
+t.test('secrets are compared in constant time, whatever their length', async (t) => {
+  const seen = comparisons(t);
+  const app = await httpApp(t, [route('/reports', 'admin', async (context) => context.json(200, 1))]);
+  const given = ['b'.repeat(ADMIN.length), `${ADMIN.slice(0, -1)}b`, ADMIN.slice(1), `${ADMIN}a`, 'x'];
+  for (const token of given)
+    t.equal((await fetch(`${app.url}/reports`, { headers: { 'admin-token': token } })).status, 403, token);
+  for (const token of given) {
+    const request = { headers: { authorization: `Bearer ${token}` } } as IncomingMessage;
+    t.throws(() => checkHostToken(request, ADMIN), { code: 401 }, token);
+  }
+  t.strictSame(
+    seen,
+    [...given, ...given].map(() => [32, 32]),
+    'the digests, once for each',
+  );
 });

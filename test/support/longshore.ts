@@ -53,6 +53,8 @@ export interface Up {
   readonly dir: string;
   readonly endpoints: Endpoints;
   readonly child: ChildProcess;
+  /** What it has printed so far, on both streams. */
+  printed(): string;
   /** Bearer token of a user. */
   token(user: string, ...options: string[]): Promise<string>;
   /** SIGTERM; resolves with the exit code. */
@@ -96,6 +98,8 @@ export async function up(t: Teardown, dir: string, args: readonly string[] = [])
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'close') as Promise<[number | null]>;
+  const printed: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => printed.push(bytes));
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     return (await exited)[0];
@@ -111,6 +115,7 @@ export async function up(t: Teardown, dir: string, args: readonly string[] = [])
     dir,
     endpoints,
     child,
+    printed: () => Buffer.concat(printed).toString(),
     async token(user, ...options) {
       const { stdout, stderr, code } = await longshore(['token', '--data', dir, '--user', user, ...options]);
       if (code !== 0) throw new Error(`token: ${stderr}`);
