@@ -196,7 +196,7 @@ t.teardown(() => rm(root, { recursive: true }));
 const at = newAddress();
 
 for (const [name, story] of Object.entries(stories)) {
-  t.test(name, async (t) => {
+  t.test(`with any call of a port cut off or failed, it ends the same: ${name}`, async (t) => {
     const undisturbed = await tell(story, 'crash', 0);
     const calls = undisturbed.calls.map((call, i) => ({ call, number: i + 1 }));
     const all = calls.flatMap((at) => (READS.test(at.call) ? READ_FAULTS : FAULTS).map((fault) => ({ ...at, fault })));

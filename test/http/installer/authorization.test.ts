@@ -224,7 +224,7 @@ async function call(route: Route, at: Added, role: Role) {
 const verdictOf = (status: number): Verdict => (status < 400 ? 'in' : (status as Verdict));
 
 for (const route of app.routes)
-  t.test(`${route.operationId}: ${route.method} ${route.path}`, async (t) => {
+  t.test(`who may call ${route.operationId}: ${route.method} ${route.path}`, async (t) => {
     const rule = TABLE[route.operationId];
     if (!rule) throw new Error(`${route.operationId} is not in the table`);
     const kinds = 'any' in rule ? (['missing'] as const) : KINDS;

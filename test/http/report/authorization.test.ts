@@ -102,7 +102,7 @@ const snapshot = () =>
   );
 
 for (const route of app.routes)
-  t.test(`${route.operationId}: ${route.method} ${route.path}`, async (t) => {
+  t.test(`who may call ${route.operationId}: ${route.method} ${route.path}`, async (t) => {
     const rule = TABLE[route.operationId];
     if (!rule) throw new Error(`${route.operationId} is not in the table`);
     t.equal(rule.absent !== undefined, route.path.includes(':id'), 'both rows where a job is named');

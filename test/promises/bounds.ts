@@ -1,0 +1,153 @@
+// Everything that could grow has a bound, and an answer when it is full.
+
+import type { PromiseRow } from '../promises.ts';
+
+export const BOUNDS: readonly PromiseRow[] = [
+  {
+    id: 'mailbox-bounded',
+    promise: 'A mailbox refuses messages when it is full, and a lane never holds more jobs than its bounds allow.',
+    heldBy: [
+      { file: 'test/engine/mailbox.test.ts', test: 'refuses when full and takes again when one has left' },
+      { file: 'test/engine/actor.test.ts', test: 'handles one message after the other, refuses when full' },
+      {
+        file: 'test/engine/lane-exchanges.test.ts',
+        test: 'what exchanges under way may bring takes places: there are never more jobs in memory than may be',
+      },
+    ],
+  },
+  {
+    id: 'threads-bounded',
+    promise: 'The worker pool refuses tasks when its queue is full.',
+    heldBy: [{ file: 'test/engine/worker-pool.test.ts', test: 'refuses when as many wait as may' }],
+  },
+  {
+    id: 'batches-bounded',
+    promise: 'Events and changes arrive in batches of bounded size, however many are waiting.',
+    heldBy: [
+      { file: 'test/conformance/event-log.ts', test: 'batches hold 1 to 500 records' },
+      { file: 'test/conformance/change-queue.ts', test: 'batches hold 1 to 500 changes' },
+      { file: 'test/stack/kafka-client.test.ts', test: 'batches hold no more than maxPollRecords' },
+    ],
+  },
+  {
+    id: 'connections-bounded',
+    promise: 'A front end has a limit of connections and closes those beyond it.',
+    heldBy: [
+      {
+        file: 'test/http/connection-limit.test.ts',
+        test: 'a connection beyond the limit is closed unanswered, and one that ends makes room',
+      },
+    ],
+  },
+  {
+    id: 'memories-bounded',
+    promise: 'What front ends remember about callers is bounded: the oldest entry goes first.',
+    heldBy: [
+      { file: 'test/http/token-memory.test.ts', test: 'of too many the oldest is forgotten' },
+      { file: 'test/http/profile-memory.test.ts', test: 'what is remembered has a bound' },
+    ],
+  },
+  {
+    id: 'handler-bounded',
+    promise:
+      'By default 16 handler jobs wait and 4 run; the next upload gets 503 with Retry-After before we read its body.',
+    heldBy: [
+      {
+        file: 'test/http/handler/places.test.ts',
+        test: '16 wait and 4 run: 20 are taken, never more than 4 run, the 21st is 503 before its body',
+      },
+    ],
+  },
+  {
+    id: 'reports-bounded',
+    promise: 'When too many report jobs wait, new ones get 503 with Retry-After, and known ones are still answered.',
+    heldBy: [
+      {
+        file: 'test/http/report/create.test.ts',
+        test: 'when too many wait, more are 503 with Retry-After, and the same ones are not',
+      },
+    ],
+  },
+  {
+    id: 'plugin-host-bounded',
+    promise: 'A full plugin host answers 503 with Retry-After before it reads the body.',
+    heldBy: [
+      {
+        file: 'test/http/plugin-host/routes.test.ts',
+        test: 'a host without room says when to come back, before it reads the body',
+      },
+      {
+        file: 'test/http/plugin-host/call-gate.test.ts',
+        test: 'nobody waits longer than allowed, and who gives up leaves no trace',
+      },
+    ],
+  },
+  {
+    id: 'uploads-per-user',
+    promise: 'A user has a limit of simultaneous uploads; the next one gets 429 with Retry-After.',
+    heldBy: [
+      { file: 'test/http/installer/create-limits.test.ts', test: 'a user may have a few uploads under way, no more' },
+      { file: 'test/http/installer/document-limits.test.ts', test: 'a user may send a few files at once, no more' },
+    ],
+  },
+  {
+    id: 'quota',
+    promise: 'Simultaneous uploads cannot exceed the quota together.',
+    heldBy: [
+      { file: 'test/conformance/uploads.ts', test: 'uploads that begin at once cannot pass the limit together' },
+      {
+        file: 'test/http/installer/create-limits.test.ts',
+        test: 'an upload beyond the quota is refused, announced or not, and leaves what was there',
+      },
+      {
+        file: 'test/engine/adapters/uploads.test.ts',
+        test: 'the counter of an owner is what a full count gives, however rows come and go',
+      },
+    ],
+  },
+  {
+    id: 'upload-size',
+    promise: 'An upload above maxUploadSize is refused, whether or not it announced its size.',
+    heldBy: [
+      {
+        file: 'test/http/installer/create-limits.test.ts',
+        test: 'an upload beyond its largest size is refused, announced or not, and leaves nothing',
+      },
+      {
+        file: 'test/http/installer/uploads/byte-meter.test.ts',
+        test: 'refuses what is larger than an upload may be, over all its files',
+      },
+    ],
+  },
+  {
+    id: 'memory-flat',
+    promise: 'Memory stays flat for large uploads, archives, script output and results.',
+    heldBy: [
+      {
+        file: 'test/actors/tasks/pack-upload.test.ts',
+        test: 'memory stays flat: a few hundred MiB never wait in buffers',
+      },
+      { file: 'test/e2e/memory.test.ts', test: '… MiB from the upload to the sites' },
+      { file: 'test/e2e/memory-handler.test.ts', test: 'an archive of … bytes, and a result of twice that' },
+      {
+        file: 'test/e2e/memory-scripts.test.ts',
+        test: '1 GB of output, processes that hold the pipes, no ear for SIGTERM: ended 10 s after the deadline',
+      },
+    ],
+  },
+  {
+    id: 'nothing-piles-up',
+    promise: 'A process keeps nothing of finished work, however long it runs.',
+    heldBy: [
+      {
+        file: 'test/simulation/long-life.test.ts',
+        test: 'a process keeps nothing of what it has done, however long it runs',
+      },
+      {
+        file: 'test/http/exchange.test.ts',
+        test: 'of a request that is over nothing is kept, whatever still listens to its signal',
+      },
+      { file: 'test/e2e/handler-many-jobs.test.ts', test: '… jobs leave no folder, no process and no descriptor' },
+    ],
+  },
+];

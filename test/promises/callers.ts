@@ -1,0 +1,103 @@
+// How we know who calls, and what callers of each kind may ask for.
+
+import type { PromiseRow } from '../promises.ts';
+
+export const CALLERS: readonly PromiseRow[] = [
+  {
+    id: 'routes-authorized',
+    promise: 'Every route declares who may call it, and refuses everybody else.',
+    heldBy: [
+      { file: 'test/http/installer/authorization.test.ts', test: 'who may call …: … …' },
+      { file: 'test/http/installer/authorization.test.ts', test: 'the table has no row of a route that is not there' },
+      { file: 'test/http/report/authorization.test.ts', test: 'who may call …: … …' },
+      {
+        file: 'test/http/access/authorization-first.test.ts',
+        test: 'every unauthorised call is answered alike whatever exists, does the same, and sends nothing',
+      },
+      { file: 'test/http/request-pipeline.test.ts', test: 'every access lets in exactly whom it names' },
+    ],
+  },
+  {
+    id: 'service-tokens',
+    promise: 'With a token configured, handler jobs and plugin hosts serve only callers that have it.',
+    heldBy: [
+      { file: 'test/http/handler/post-job.test.ts', test: 'with a token every /job needs it, and nothing else does' },
+      {
+        file: 'test/http/plugin-host/routes.test.ts',
+        test: 'with a token configured only its holder may change anything',
+      },
+    ],
+  },
+  {
+    id: 'tokens-verified',
+    promise: 'A bearer token needs an asymmetric signature of the configured issuer, a user id and an expiry time.',
+    heldBy: [
+      { file: 'test/http/tokens.test.ts', test: 'a token that is not good is 401 with the reason' },
+      { file: 'test/http/tokens.test.ts', test: 'every kind of public key does for its own algorithms only' },
+    ],
+  },
+  {
+    id: 'token-memory',
+    promise: 'We trust a verified token for at most a minute, and never after it expires.',
+    heldBy: [
+      { file: 'test/http/token-memory.test.ts', test: 'a token is believed for a minute, and not after it expires' },
+      {
+        file: 'test/http/token-memory.test.ts',
+        test: 'a token that was accepted is refused once it has expired; another signature is not believed',
+      },
+    ],
+  },
+  {
+    id: 'token-in-query',
+    promise: 'We accept a token in the query for downloads only, and never next to a different token.',
+    heldBy: [
+      {
+        file: 'test/http/authenticate.test.ts',
+        test: 'a token in the query is taken only where the route allows it, and never beside another',
+      },
+    ],
+  },
+  {
+    id: 'admin-token',
+    promise: 'Administrators need the Admin-Token header; without a configured token there are no administrators.',
+    heldBy: [
+      { file: 'test/http/access/authorization-first.test.ts', test: 'a wrong administrator is refused alike' },
+      { file: 'test/http/authenticate.test.ts', test: 'without a configured token there are no administrators' },
+    ],
+  },
+  {
+    id: 'constant-time',
+    promise: 'We compare secrets from callers in constant time.',
+    heldBy: [
+      { file: 'test/http/authenticate.test.ts', test: 'secrets are compared in constant time, whatever their length' },
+    ],
+  },
+  {
+    id: 'guests-apart',
+    promise: 'A guest gets nothing of the user with the same number.',
+    heldBy: [
+      {
+        file: 'test/http/installer/visibility.test.ts',
+        test: 'a guest with the number of a user has no part in what the user sees',
+      },
+      {
+        file: 'test/http/access/permission-table.test.ts',
+        test: 'a guest with the number of a user has no part in what the user has',
+      },
+      {
+        file: 'test/conformance/report-collections.ts',
+        test: 'the collection of a guest is not that of the user of the same number',
+      },
+    ],
+  },
+  {
+    id: 'issuer-away',
+    promise: 'While the keys of the issuer cannot be read, we let nobody in and do not blame the token.',
+    heldBy: [
+      {
+        file: 'test/http/tokens.test.ts',
+        test: 'an issuer that does not answer is no fault of the token, and is left alone for a while',
+      },
+    ],
+  },
+];

@@ -1,0 +1,201 @@
+// What was accepted stays, whatever is killed.
+
+import type { PromiseRow } from '../promises.ts';
+
+export const DURABILITY: readonly PromiseRow[] = [
+  {
+    id: 'killed-anywhere',
+    promise: 'After a kill -9 at any step, a restart reaches the same final state and leaves nothing behind.',
+    heldBy: [
+      {
+        file: 'test/e2e/crash.test.ts',
+        test: 'kill -9 during …: the same final state after a restart, and nothing left behind',
+      },
+      { file: 'test/actors/crash.test.ts', test: 'with any call of a port cut off or failed, it ends the same: …' },
+      { file: 'test/simulation/simulation.test.ts', test: 'twenty seeds end as they must' },
+    ],
+  },
+  {
+    id: 'accepted-whole',
+    promise: 'We answer 202 after we have stored the upload and committed its dataset and its job in one transaction.',
+    heldBy: [
+      { file: 'test/conformance/uploads.ts', test: 'acceptance makes the dataset, its job and its source in one step' },
+      {
+        file: 'test/engine/adapters/uploads.test.ts',
+        test: 'an acceptance whose job cannot be enqueued leaves the upload as it was',
+      },
+      {
+        file: 'test/http/installer/uploads/upload-session.test.ts',
+        test: 'a commit whose answer was lost is still an accepted upload',
+      },
+    ],
+  },
+  {
+    id: 'refused-leaves-nothing',
+    promise: 'An upload that is refused or cut off leaves no object, no row and no reserved quota.',
+    heldBy: [
+      {
+        file: 'test/http/installer/cut-off.test.ts',
+        test: 'an upload … that is cut off at any byte leaves no object, no row and no reservation',
+      },
+      { file: 'test/http/installer/create-refusals.test.ts', test: 'refuses …, and leaves nothing' },
+      {
+        file: 'test/http/installer/uploads/upload-session.test.ts',
+        test: 'an abandoned upload leaves no object, no row, no reservation',
+      },
+    ],
+  },
+  {
+    id: 'half-received-removed',
+    promise: 'We remove what a dead process was receiving, and give its quota back.',
+    heldBy: [
+      {
+        file: 'test/actors/daemons/upload-sweep.test.ts',
+        test: 'what a dead process was receiving goes, with its reservation; all else stays',
+      },
+      {
+        file: 'test/conformance/uploads.ts',
+        test: 'what was listed as an orphan cannot be accepted by a process that lives after all',
+      },
+    ],
+  },
+  {
+    id: 'object-whole-or-absent',
+    promise: 'The object store keeps an object whole or not at all.',
+    heldBy: [
+      {
+        file: 'test/conformance/object-store.ts',
+        test: 'stores nothing of a stream that is longer or shorter than announced',
+      },
+      {
+        file: 'test/conformance/object-store.ts',
+        test: 'stores nothing of a source that fails or closes early, and keeps what was there',
+      },
+      { file: 'test/engine/adapters/object-store.test.ts', test: 'a crash at any step of a put' },
+      { file: 'test/stack/s3-objects.test.ts', test: 'a put in parts that fails leaves neither an object nor parts' },
+    ],
+  },
+  {
+    id: 'store-change-announced',
+    promise: 'Every change of the object store is announced, even if the process died in the middle of it.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/object-store.test.ts',
+        test: "at '…' announces the new object if and only if it is there",
+      },
+      {
+        file: 'test/engine/adapters/object-store.test.ts',
+        test: "at '…' announces the removal if and only if it happened",
+      },
+      {
+        file: 'test/engine/adapters/change-queue.test.ts',
+        test: 'a change that was dropped while its process was cut off is delivered once it is made',
+      },
+    ],
+  },
+  {
+    id: 'at-least-once',
+    promise:
+      'Changes and events are delivered at least once: we acknowledge them after we have written what follows from them.',
+    heldBy: [
+      {
+        file: 'test/actors/events/event-router.test.ts',
+        test: 'a change is acknowledged only after its events are durable',
+      },
+      {
+        file: 'test/actors/events/event-intake.test.ts',
+        test: 'a message is acknowledged only after its job row is there',
+      },
+      { file: 'test/conformance/event-log.ts', test: 'the batch of a process that died comes again elsewhere' },
+      { file: 'test/conformance/change-queue.ts', test: 'the batch of a process that died comes again elsewhere' },
+    ],
+  },
+  {
+    id: 'notification-lost',
+    promise: 'Reconciliation finds and repairs a change that the store never announced.',
+    heldBy: [
+      { file: 'test/actors/reconciler-chain.test.ts', test: '…: found, and as if nothing had happened' },
+      {
+        file: 'test/actors/reconciler/in-step.test.ts',
+        test: 'of many pages nearly all are passed over, and every damage is found',
+      },
+    ],
+  },
+  {
+    id: 'cache-rebuilt',
+    promise: 'A lost cache database can be rebuilt from the object store and the targets.',
+    heldBy: [
+      {
+        file: 'test/actors/rebuild.test.ts',
+        test: 'a cache that was lost is built anew from the store and the targets',
+      },
+      { file: 'test/actors/rebuild-postgres.test.ts', test: 'a dropped cache schema is built anew' },
+      { file: 'test/e2e/rebuild.test.ts', test: 'everything is as before the cache was lost' },
+    ],
+  },
+  {
+    id: 'killed-process-replaced',
+    promise: 'Other processes claim the jobs of a killed process at once.',
+    heldBy: [
+      { file: 'test/conformance/job-outcomes.ts', test: 'the job of a dead process is claimed at once, without blame' },
+      { file: 'test/actors/topology.test.ts', test: 'another process finishes what a crash cut off' },
+    ],
+  },
+  {
+    id: 'handler-killed',
+    promise: 'A handler job that a kill interrupts ends as failed with the reason, and its id can be used again.',
+    heldBy: [
+      {
+        file: 'test/e2e/handler.test.ts',
+        test: 'a kill -9 during a run: the job has failed, its command is dead, its id works again',
+      },
+    ],
+  },
+  {
+    id: 'report-killed',
+    promise: 'A report whose run is interrupted is made whole by another run.',
+    heldBy: [
+      { file: 'test/actors/report/report-faults.test.ts', test: 'a report is made whole whatever call it is that …' },
+      {
+        file: 'test/e2e/report.test.ts',
+        test: 'fifty identical requests at once are one run, and a kill -9 during it is no end of it',
+      },
+    ],
+  },
+  {
+    id: 'access-change-whole',
+    promise: 'A change in dataset access happens whole or not at all, with its history and its mails.',
+    heldBy: [
+      {
+        file: 'test/http/access/crash-changes.test.ts',
+        test: 'cut at every statement, a change is whole or not there, and can be asked for again',
+      },
+      {
+        file: 'test/http/access/crash-people.test.ts',
+        test: 'cut at every statement, a change is whole or not there, and can be asked for again',
+      },
+      {
+        file: 'test/http/access/crash-requests.test.ts',
+        test: 'cut at every statement, a change is whole or not there, and can be asked for again',
+      },
+    ],
+  },
+  {
+    id: 'changes-reach-sites',
+    promise: 'A change of metadata or of a property file reaches every site that has the dataset.',
+    heldBy: [
+      {
+        file: 'test/actors/lanes/update-meta-lane.test.ts',
+        test: 'a change of the metadata reaches cache, targets and plugin',
+      },
+      {
+        file: 'test/actors/lanes/update-meta-lane.test.ts',
+        test: 'a property that is added, replaced or removed makes what is installed stale',
+      },
+      {
+        file: 'test/actors/lanes/update-meta-lane.test.ts',
+        test: 'a target that is away waits for the change of what is installed there',
+      },
+    ],
+  },
+];

@@ -1,0 +1,74 @@
+// Where secrets do not stand.
+
+import type { PromiseRow } from '../promises.ts';
+
+export const SECRETS: readonly PromiseRow[] = [
+  {
+    id: 'secrets-not-logged',
+    promise: 'The log contains no secrets and no tokens.',
+    heldBy: [
+      {
+        file: 'test/engine/log.test.ts',
+        test: 'secrets are hidden wherever they stand, and all else is written as it is',
+      },
+      { file: 'test/http/request-log.test.ts', test: 'no token gets into the log, wherever it stood' },
+    ],
+  },
+  {
+    id: 'secrets-not-shown',
+    promise: 'Health, faults and the printed configuration contain no secrets.',
+    heldBy: [
+      { file: 'test/config/secrets.test.ts', test: 'no secret is printed' },
+      { file: 'test/config/secrets.test.ts', test: 'no fault shows a secret, whatever is wrong with it' },
+      { file: 'test/http/ops.test.ts', test: 'health tells what is away, in our own words only' },
+      {
+        file: 'test/bin/watch-dependencies.test.ts',
+        test: 'the words of a foreign error, which may hold a password, are kept back',
+      },
+    ],
+  },
+  {
+    id: 'secrets-of-up',
+    promise: 'No log, answer, command output or process title of the running program contains a secret.',
+    heldBy: [
+      {
+        file: 'test/e2e/secrets.test.ts',
+        test: 'no secret stands in a log, an answer, the output of a command or a process title',
+      },
+    ],
+  },
+  {
+    id: 'files-private',
+    promise: 'Only the user of up can read its files with secrets; other users can read neither logs nor uploads.',
+    heldBy: [
+      {
+        file: 'test/e2e/secrets.test.ts',
+        test: 'files with secrets are their user’s alone, and others read nothing that people sent',
+      },
+    ],
+  },
+  {
+    id: 'errors-say-little',
+    promise:
+      'The answer to an unknown error contains only the id of the request, and the log has the error under that id.',
+    heldBy: [
+      {
+        file: 'test/http/request-pipeline.test.ts',
+        test: 'what a handler throws is answered by the table, and an unknown error says nothing',
+      },
+      {
+        file: 'test/http/request-log.test.ts',
+        test: 'an unknown error is logged once, under the id that the caller is told',
+      },
+    ],
+  },
+  {
+    id: 'open-doors-named',
+    promise:
+      'Every start warns about unverified certificates, missing tokens and a configuration file with secrets that everybody can read.',
+    heldBy: [
+      { file: 'test/bin/config.test.ts', test: 'warnings go to the other stream' },
+      { file: 'test/config/warnings.test.ts', test: 'open doors are named' },
+    ],
+  },
+];

@@ -1,0 +1,162 @@
+// What an operator or administrator does to a running installation, and what it works with.
+
+import type { PromiseRow } from '../promises.ts';
+
+export const UPKEEP: readonly PromiseRow[] = [
+  {
+    id: 'retry-and-clear',
+    promise: 'Administrators can retry dead jobs and failed installs.',
+    heldBy: [
+      {
+        file: 'test/actors/job-retry.test.ts',
+        test: 'a dead import that is retried runs again, and the dataset is installed',
+      },
+      {
+        file: 'test/actors/daemons/clear-failed.test.ts',
+        test: 'data that could not be installed are installed again',
+      },
+      {
+        file: 'test/e2e/api-clear-failed.test.ts',
+        test: 'an install that failed for a reason of the site is made good',
+      },
+    ],
+  },
+  {
+    id: 'purge',
+    promise: 'A purge removes one dataset everywhere, and no other.',
+    heldBy: [
+      {
+        file: 'test/http/installer/admin-purge-dataset.test.ts',
+        test: 'a dataset goes from its sites, the store and the cache, and no other',
+      },
+      {
+        file: 'test/http/installer/admin-purge-dataset.test.ts',
+        test: 'a removal that was given up is taken up again',
+      },
+    ],
+  },
+  {
+    id: 'brake-released',
+    promise: 'Deletes that the brake held back happen only on the order of an administrator.',
+    heldBy: [
+      { file: 'test/actors/daemons/daemons.test.ts', test: 'an order may release the brake' },
+      {
+        file: 'test/actors/daemons/daemons.test.ts',
+        test: 'no order deletes where deletes are forbidden, or where another installation shares the targets',
+      },
+      {
+        file: 'test/bin/daemons.test.ts',
+        test: 'deletes that were held back make it fail, and say how to let them go',
+      },
+    ],
+  },
+  {
+    id: 'expiry',
+    promise: 'Results of handler jobs and files of reports are removed when their time is over, and not before.',
+    heldBy: [
+      {
+        file: 'test/http/handler/status.test.ts',
+        test: 'uploads that never came, results and records go when their time is over',
+      },
+      {
+        file: 'test/http/report/expiry.test.ts',
+        test: 'a job expires so long after the last access, with its files, and keeps its configuration',
+      },
+    ],
+  },
+  {
+    id: 'migrations',
+    promise: 'A migration is applied once and whole, and a database newer than the program is refused.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/migrations.test.ts',
+        test: 'two processes that start at once apply each migration once',
+      },
+      { file: 'test/engine/adapters/migrations.test.ts', test: 'a migration that fails leaves nothing of itself' },
+      { file: 'test/engine/adapters/migrations.test.ts', test: 'a database newer than the program is refused' },
+    ],
+  },
+  {
+    id: 'rolling-upgrade',
+    promise: 'A process of the previous release claims and completes jobs next to one of this release.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/job-exchange-locks.test.ts',
+        test: 'a process of the release before claims and completes by the function that it knows',
+      },
+    ],
+  },
+  {
+    id: 'backup',
+    promise: 'A backup made and restored as described brings everything back.',
+    heldBy: [
+      { file: 'test/binary/upgrading.test.ts', test: 'a backup is taken, restored, and a lost cache is built anew' },
+    ],
+  },
+  {
+    id: 'package',
+    promise: 'The Debian package can be installed, run, upgraded, removed and purged.',
+    heldBy: [
+      {
+        file: 'test/binary/debian-package.test.ts',
+        test: 'the package is installed, run, upgraded, removed and purged',
+      },
+      { file: 'test/config/deploy.test.ts', test: 'the image starts what the unit starts' },
+    ],
+  },
+  {
+    id: 'api-documented',
+    promise: 'The OpenAPI document of each service is valid and has every route.',
+    heldBy: [
+      {
+        file: 'test/http/openapi.test.ts',
+        test: 'the document of every route of the … is valid OpenAPI 3.1, and none is missing',
+      },
+    ],
+  },
+  {
+    id: 'foreign-plugins',
+    promise: 'Our installer talks to existing plugin servers, and our plugin host to existing installers.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/plugin-client.test.ts',
+        test: 'requests have the parts, names and lengths that plugin servers expect',
+      },
+      {
+        file: 'test/http/plugin-host/foreign-client.test.ts',
+        test: 'every call succeeds over one connection, whatever protocol it offers to go on with',
+      },
+    ],
+  },
+  {
+    id: 'big-user-ids',
+    promise: 'User ids above 2^53 keep every digit.',
+    heldBy: [
+      { file: 'test/http/tokens.test.ts', test: 'a numeric user id above 2^53 keeps every digit' },
+      { file: 'test/e2e/datasets.test.ts', test: 'the owner keeps a user id above 2^53 digit by digit' },
+      { file: 'test/engine/model/json.test.ts', test: 'user ids pass digit for digit' },
+    ],
+  },
+  {
+    id: 'handler-client-gone',
+    promise: 'A handler job runs to its end when its client goes away, and its result can be fetched until it expires.',
+    heldBy: [
+      {
+        file: 'test/http/handler/run-job.test.ts',
+        test: 'a job whose client goes away runs to its end, and its result is fetched later',
+      },
+      {
+        file: 'test/http/handler/run-job.test.ts',
+        test: 'the result can be fetched again, in part too, until its time is over',
+      },
+    ],
+  },
+  {
+    id: 'structure',
+    promise: 'Sources import in the allowed direction only, and only bin reads the environment.',
+    heldBy: [
+      { file: 'test/architecture.test.ts', test: 'every import points in the allowed direction' },
+      { file: 'test/architecture.test.ts', test: 'only bin reads the environment of the process' },
+    ],
+  },
+];

@@ -1,0 +1,95 @@
+// Listeners, certificates, origins, and what is installed with the program.
+
+import type { PromiseRow } from '../promises.ts';
+
+export const WIRE: readonly PromiseRow[] = [
+  {
+    id: 'local-by-default',
+    promise: 'Listeners bind to 127.0.0.1 unless bindHost says otherwise.',
+    heldBy: [
+      { file: 'test/config/defaults.test.ts', test: 'containerCore' },
+      { file: 'test/config/defaults.test.ts', test: 'the sections beside the installer' },
+    ],
+  },
+  {
+    id: 'tls-verified',
+    promise: 'With TLS on, we verify the certificates of databases, brokers, store, directory and mail server.',
+    heldBy: [
+      { file: 'test/stack/postgres-tls.test.ts', test: 'a connection is encrypted, and the certificate verified' },
+      {
+        file: 'test/stack/kafka-client.test.ts',
+        test: 'TLS is verified against the given authority, unless told not to',
+      },
+      { file: 'test/stack/rabbitmq.test.ts', test: 'over TLS, with a certificate that is verified' },
+      { file: 'test/stack/s3-faults.test.ts', test: 'a certificate that nobody vouches for' },
+      { file: 'test/stack/slapd.test.ts', test: 'over TLS, with a certificate that is verified' },
+      {
+        file: 'test/engine/adapters/smtp.test.ts',
+        test: 'starttls and tls encrypt, demand a certificate that is trusted, and never go on without',
+      },
+    ],
+  },
+  {
+    id: 'https',
+    promise: 'With http.tls, a front end speaks HTTPS only.',
+    heldBy: [
+      {
+        file: 'test/http/https.test.ts',
+        test: 'with a certificate a front end speaks HTTPS, and answers nothing in plain HTTP',
+      },
+    ],
+  },
+  {
+    id: 'cors',
+    promise: 'Pages of other origins cannot read answers unless http.enableCors lists them.',
+    heldBy: [
+      { file: 'test/http/request-pipeline.test.ts', test: 'a browser of a listed origin may call, another may not' },
+    ],
+  },
+  {
+    id: 'proxy-trusted',
+    promise: 'Proxy headers count only with trustProxy, and an invalid Host never becomes part of an address.',
+    heldBy: [
+      { file: 'test/http/public-url.test.ts', test: 'the address is the one that was asked for, base path included' },
+      { file: 'test/http/public-url.test.ts', test: 'a trusted proxy tells what it was asked for' },
+      { file: 'test/http/public-url.test.ts', test: 'a host that is no host does not get into an address' },
+    ],
+  },
+  {
+    id: 'page-loads-nothing',
+    promise: 'The documentation at /api loads nothing from elsewhere.',
+    heldBy: [
+      {
+        file: 'test/http/openapi.test.ts',
+        test: 'the page and the document are served to anybody, and the page loads nothing',
+      },
+      {
+        file: 'test/browser/api-page.test.ts',
+        test: 'of the …: shows every operation, loads nothing else and complains of nothing',
+      },
+    ],
+  },
+  {
+    id: 'dependencies-pinned',
+    promise: 'Every dependency has an exact version and a checksum, and none that serve needs runs an install script.',
+    heldBy: [
+      { file: 'test/dependencies.test.ts', test: 'every dependency is named by one version, and locked to that' },
+      { file: 'test/dependencies.test.ts', test: 'every package has a checksum' },
+      { file: 'test/dependencies.test.ts', test: 'no package that serve needs runs a script when it is installed' },
+    ],
+  },
+  {
+    id: 'bill-of-materials',
+    promise: 'Each build has a bill of materials, and two builds of the same sources are identical.',
+    heldBy: [
+      {
+        file: 'test/binary/build.test.ts',
+        test: 'the bill of materials names what is inside, the runtime too, and no tools',
+      },
+      {
+        file: 'test/binary/build.test.ts',
+        test: 'two builds of the same sources are the same, byte for byte, wherever they lie',
+      },
+    ],
+  },
+];
