@@ -30,7 +30,7 @@ export const EFFECTS: readonly PromiseRow[] = [
     id: 'claimed-once',
     promise: 'One process at a time holds a job.',
     heldBy: [
-      { file: 'test/conformance/jobs.ts', test: '5,000 jobs are claimed exactly once by two processes' },
+      { file: 'test/conformance/jobs.ts', test: '5,001 jobs are claimed exactly once by two processes' },
       {
         file: 'test/engine/adapters/job-exchange-locks.test.ts',
         test: 'of the jobs that two processes claim at once each has its lease with the same',

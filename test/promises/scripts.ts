@@ -34,6 +34,10 @@ export const SCRIPTS: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/conformance/script-runner.ts', test: 'ends a script at its longest duration' },
       {
+        file: 'test/e2e/memory-scripts.test.ts',
+        test: 'a script without an ear for SIGTERM is ended after its deadline, with all that it started',
+      },
+      {
         file: 'test/engine/adapters/script-runner.test.ts',
         test: 'a process that left the group is found by its variable and ended',
       },

@@ -23,9 +23,9 @@ const stack = (...names: readonly string[]): string => `${INSTALL} && ${some('st
 export const SLOW_SUITES: readonly SlowSuite[] = [
   {
     name: 'e2e start',
-    run: e2e('demo', 'doctor', 'late-dependencies', 'ports-in-use', 'readme', 'reload', 'serve', 'up'),
-    seconds: 120,
-    touchedBy: ['bin/commands/', 'bin/compose', 'config/', 'engine/adapters/embedded-postgres'],
+    run: e2e('demo', 'doctor', 'late-dependencies', 'ports-in-use', 'readme', 'reload', 'secrets', 'serve', 'up'),
+    seconds: 145,
+    touchedBy: ['bin/commands/', 'bin/compose', 'config/', 'engine/adapters/embedded-postgres', 'engine/log'],
   },
   {
     name: 'e2e datasets',
