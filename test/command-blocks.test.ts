@@ -23,15 +23,13 @@ t.test('a block is run by the test that is named, or has a reason', async (t) =>
   }
 });
 
-t.test('what is not run for being a suite is run by .ci/run', async (t) => {
-  const ci = read('.ci/run');
-  const lines = [...commandBlock('develop').matchAll(/^npm (?:run )?([\w:-]+)/gm)].map(([, script]) => script ?? '');
-  t.ok(lines.length > 5);
-  // `check` is the two that .ci/run runs one by one.
-  const run = (script: string): boolean => new RegExp(`npm (run )?(--silent )?${script}( |$)`, 'm').test(ci);
-  const missing = lines.filter(
-    (script) => !run(script) && !(script === 'check' && run('check:types') && run('check:style')),
+t.test('the block for developers names scripts that exist, and every tier of the tests', async (t) => {
+  const { scripts }: { scripts: Readonly<Record<string, string>> } = JSON.parse(read('package.json'));
+  const block = commandBlock('develop');
+  const named = [...block.matchAll(/^npm (?:run )?([\w:-]+)/gm)].map(([, script]) => script ?? '');
+  t.same(
+    named.filter((script) => scripts[script] === undefined),
+    [],
   );
-  t.same(missing, []);
-  t.match(commandBlock('develop'), 'bash .ci/run');
+  for (const tier of ['npm test', 'bash .ci/run', 'npm run test:full']) t.match(block, tier);
 });
