@@ -170,6 +170,8 @@ t.test('a target that is away until its last try goes on waiting and is not lost
   away.reason = transient('statement took too long');
   const process = world.process();
   for (let rounds = 0; rounds < 60; rounds++) if ((await world.round(process)) === 0) await world.clock.advanceToNext();
+  const due = world.jobs.get('install', at.dataset)?.runAt ?? 0;
+  t.ok(due - world.clock.now() > 300_000, 'as long as the longest wait, or what is left of it');
   t.match(await world.record(at), {
     installs: { 'PlasmoSite data': ['queued', 'statement took too long'] },
   });
@@ -340,6 +342,24 @@ t.test('an install whose lease was taken over changes no status and is given bac
   t.match(await world.record(at), { installs: { 'PlasmoSite data': ['running'], 'ToxoSite data': ['running'] } });
 });
 
+t.test('a step that is to be tried again is given back when its lease turns out to be taken over', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  const target = world.targets.get(PLASMO);
+  if (!target) throw new Error('no target');
+  const { writeMessage } = target;
+  target.writeMessage = async (dataset, kind, message, token, signal) => {
+    if (message.status === 'queued') throw aborted('lease lost');
+    await writeMessage.call(target, dataset, kind, message, token, signal);
+  };
+  world.plugin.decide = ({ target }) => {
+    if (target === PLASMO) throw transient('busy');
+    return undefined;
+  };
+  t.same(await world.run('install'), { kind: 'requeue', crashed: false });
+  t.match(await world.control(at), { PlasmoSite: { data: ['running'] } });
+});
+
 t.test('a stop while the plugin works leaves the status for the next run', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = await world.before('install');
@@ -397,4 +417,20 @@ t.test('a job that fails as a whole tells the owner, and leaves the targets as t
   });
   const untouched = { data: ['queued'], ...NO_ROWS };
   t.same(await world.control(at), { PlasmoSite: untouched, ToxoSite: untouched });
+});
+
+t.test('a job that fails as a whole before the import is over says nothing of installs', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('import');
+  for (const row of world.jobs.rows) world.jobs.remove(row);
+  world.event('install', at);
+  const { find } = world.catalog;
+  // Once: whoever tells the owner gets an answer.
+  world.catalog.find = async () => {
+    world.catalog.find = find;
+    throw transient('no answer');
+  };
+  t.match(await world.run('install'), { kind: 'retry', message: /no answer/ });
+  t.match(await world.record(at), { import: { status: 'queued' } });
+  t.same(((await world.record(at)) as { installs: object }).installs, {});
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
+import { defect, rejected, transient } from '../../../engine/failure.ts';
 import { revisionOf, rootOf, targetId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
@@ -180,6 +180,47 @@ t.test('an install that waits for its target is given up with the dataset', asyn
   t.notOk(world.calls.includes('uninstall PlasmoSite'));
 });
 
+t.test('what one target was told to install is not taken away from another', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const away = targetAway(world, PLASMO);
+  const at = await world.before('install');
+  away.reason = transient('PlasmoSite refused', { unreachable: true });
+  world.plugin.decide = ({ kind }) => {
+    if (kind === 'installData') throw transient('busy');
+    return undefined;
+  };
+  await world.run('install');
+  t.same((await world.attempts(at)).sort(), ['PlasmoSite data 0', 'ToxoSite data 1 started']);
+  away.reason = undefined;
+  await flag(world, at);
+  t.same(await world.run('softDelete'), { kind: 'done' });
+  t.same(
+    world.calls.filter((call) => /uninstall/.test(call)),
+    ['uninstall ToxoSite'],
+  );
+});
+
+t.test('a deletion is done only when no try of an install is left', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  world.plugin.decide = ({ kind, target }) => {
+    if (kind === 'installData' && target === PLASMO) throw transient('busy');
+    return undefined;
+  };
+  await world.run('install');
+  const { write } = world.catalog;
+  world.catalog.write = async (dataset, lease, changes, signal) => {
+    if (changes.some((change) => change.set === 'attemptOver')) throw transient('away');
+    await write.call(world.catalog, dataset, lease, changes, signal);
+  };
+  await flag(world, at);
+  t.match(await world.run('softDelete'), { kind: 'retry', message: /away/ });
+  t.equal(stateOf(world, at), 'deleting');
+  world.catalog.write = write;
+  await world.finish();
+  t.same([stateOf(world, at), await world.attempts(at)], ['deleted', []]);
+});
+
 t.test('what is under way when its dataset is deleted ends without harm', async (t) => {
   for (const lane of ['upload', 'import', 'install'] as const) {
     const world = new LaneWorld(t.testdir());
@@ -338,6 +379,34 @@ t.test('a target that does not answer waits alone, and uses up no try', async (t
   t.same([stateOf(world, at), world.jobRows()], ['deleted', []]);
 });
 
+t.test(
+  'a target that cannot be told how far its removal is waits, and its plugin is not called before it was',
+  async (t) => {
+    for (const [status, seen, calls] of [
+      [2, INSTALLED, ['uninstall ToxoSite']],
+      [1, HIDDEN, ['uninstall PlasmoSite', 'uninstall ToxoSite']],
+    ] as const) {
+      const world = new LaneWorld(t.testdir());
+      const at = await installed(world);
+      const target = world.targets.get(PLASMO);
+      if (!target) throw new Error('no target');
+      const { setDeleted } = target;
+      target.setDeleted = async (dataset, wanted, token, signal) => {
+        if (wanted === status) throw transient('PlasmoSite refused', { unreachable: true });
+        await setDeleted.call(target, dataset, wanted, token, signal);
+      };
+      const before = world.calls.length;
+      await flag(world, at);
+      t.match(await world.run('softDelete'), { kind: 'retry', message: /PlasmoSite refused/, countTry: false });
+      t.same(await world.control(at), { PlasmoSite: seen, ToxoSite: UNINSTALLED });
+      t.same([world.calls.slice(before).sort(), stateOf(world, at)], [calls, 'deleting']);
+      target.setDeleted = setDeleted;
+      await world.finish();
+      t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: UNINSTALLED });
+    }
+  },
+);
+
 t.test('a plugin that is away leaves the dataset hidden, and uses up no try', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = await installed(world);
@@ -420,6 +489,29 @@ t.test('a failure that is final for one target does not end the tries of another
   await world.finish();
   t.match(await world.control(at), { PlasmoSite: { deleted: 2 }, ToxoSite: { deleted: 1 } });
   t.same(world.jobRows(), ['softDelete dead']);
+});
+
+t.test('of what two targets say, that decides which gives the deletion the best chance', async (t) => {
+  const unreachable = transient('refused', { unreachable: true });
+  const failures = [unreachable, transient('too slow'), defect('odd'), rejected('no')];
+  for (const [place, better] of failures.entries())
+    for (const worse of failures.slice(place + 1))
+      for (const [first, second] of [
+        [better, worse],
+        [worse, better],
+      ] as const) {
+        const world = new LaneWorld(t.testdir());
+        const [plasmo, toxo] = [targetAway(world, PLASMO), targetAway(world, TOXO)];
+        const at = await installed(world);
+        [plasmo.reason, toxo.reason] = [first, second];
+        await flag(world, at);
+        const outcome = await world.run('softDelete');
+        const expected =
+          better.kind === 'transient'
+            ? { kind: 'retry', countTry: better !== unreachable }
+            : { kind: 'dead', failure: better.kind };
+        t.match(outcome, expected, `${better.message} before ${worse.message}`);
+      }
 });
 
 t.test('a dataset stays deleting while a target of its metadata is disabled', async (t) => {

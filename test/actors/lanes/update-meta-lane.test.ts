@@ -1,5 +1,5 @@
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
+import { rejected, transient } from '../../../engine/failure.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../../engine/model/object-key.ts';
 import { newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
@@ -276,6 +276,27 @@ t.test('a dataset that the cache does not know is registered before its import',
     installs: {},
     files: { upload: [], document: [], property: [] },
     sync: { meta: 'current', data: 'none' },
+  });
+});
+
+t.test('a job that fails as a whole is told of where data are installed, nowhere else', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = await world.before('install');
+  world.plugin.decide = ({ target }) => (target === TOXO ? { kind: 'script-error', message: 'no' } : undefined);
+  await world.run('install');
+  const key = fileKey(at, 'datasetProperties', '');
+  const list = world.store.list.bind(world.store);
+  world.store.list = (prefix, options, signal) => {
+    if (prefix === key) throw rejected('the store has no such folder');
+    return list(prefix, options, signal);
+  };
+  t.match(await world.run('updateMeta'), { kind: 'dead', failure: 'rejected' });
+  world.store.list = list;
+  const { installs } = (await world.record(at)) as { installs: object };
+  t.same(installs, {
+    'PlasmoSite data': ['complete'],
+    'PlasmoSite meta': ['failed-installation', 'the store has no such folder'],
+    'ToxoSite data': ['failed-installation', 'no'],
   });
 });
 
