@@ -1,4 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import type { ClearPorts } from '../../../actors/daemons/clear-dataset.ts';
 import { ClearFailed } from '../../../actors/daemons/clear-failed.ts';
 import { aborted, transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
@@ -27,8 +29,12 @@ interface Site {
   clear(order?: ClearOrder): Promise<Omit<ClearReport, 'startedAt' | 'endedAt' | 'run'>>;
 }
 
-/** @param reports instead of what the world's catalog says */
-function open(t: Test, world = new LaneWorld(t.testdir()), reports?: Pick<DatasetReports, 'stuckInstalls'>): Site {
+/** @param more instead of what the world says and has */
+function open(
+  t: Test,
+  world = new LaneWorld(t.testdir()),
+  more: { readonly reports?: Pick<DatasetReports, 'stuckInstalls'>; readonly leases?: ClearPorts['leases'] } = {},
+): Site {
   const process = world.process();
   let events = 1_000;
   let ended: () => void = () => {};
@@ -44,7 +50,8 @@ function open(t: Test, world = new LaneWorld(t.testdir()), reports?: Pick<Datase
     targets: world.targets,
     clock: world.clock,
     log,
-    reports: reports ?? new FakeDatasetReports(world.catalog, new Date(0)),
+    reports: new FakeDatasetReports(world.catalog, new Date(0)),
+    ...more,
   });
   const stop = new AbortController();
   const served = failed.serve(stop.signal);
@@ -291,6 +298,10 @@ t.test('a mirror that is behind its target is brought in line', async (t) => {
     messages: ['old'],
   } as const;
   world.catalog.apply(at.dataset, [behind]);
+  const { write } = world.catalog;
+  world.catalog.write = () => Promise.reject(transient('cache: connection refused'));
+  t.strictSame(await clear(), { ...NOTHING, datasets: 1, failures: 1 }, 'unless the mirror cannot be written');
+  world.catalog.write = write;
   t.strictSame(await clear(), { ...NOTHING, datasets: 1, skipped: { 'not-failed': 1 } });
   t.match(mirrorOf(world, at), { 'PlasmoSite data': 'complete' });
   t.strictSame(world.jobRows(), []);
@@ -308,6 +319,8 @@ t.test('an install whose job died before its target could say anything is tried 
   t.match(mirrorOf(world, at), { 'PlasmoSite data': 'failed-installation' });
   t.strictSame(await clear(), { ...NOTHING, datasets: 1, cleared: 2, jobs: 1 });
   t.strictSame(world.jobRows(), ['install queued'], 'the dead job lives again');
+  const unsaid = [undefined, undefined];
+  t.strictSame(await statusesOf(world, at), { [PLASMO]: unsaid, [TOXO]: unsaid }, 'the targets have nothing to unsay');
   await world.finish();
   t.strictSame(await statusesOf(world, at), { [PLASMO]: ['complete', 'complete'], [TOXO]: ['complete', 'complete'] });
 });
@@ -319,10 +332,12 @@ t.test('one run at a time, and what it has found so far can be read', async (t) 
   const here = Promise.withResolvers<void>();
   const real = new FakeDatasetReports(world.catalog, new Date(0));
   const { failed, clear } = open(t, world, {
-    stuckInstalls: async function* (status, signal) {
-      yield* real.stuckInstalls(status, signal);
-      here.resolve();
-      await gate.promise;
+    reports: {
+      stuckInstalls: async function* (status, signal) {
+        yield* real.stuckInstalls(status, signal);
+        here.resolve();
+        await gate.promise;
+      },
     },
   });
   t.equal(failed.current, undefined);
@@ -342,9 +357,11 @@ t.test('a cache that fails ends the run, and the next one goes on', async (t) =>
   const real = new FakeDatasetReports(world.catalog, new Date(0));
   let away = true;
   const { clear } = open(t, world, {
-    stuckInstalls: (status, signal) => {
-      if (away) throw transient('cache: connection refused');
-      return real.stuckInstalls(status, signal);
+    reports: {
+      stuckInstalls: (status, signal) => {
+        if (away) throw transient('cache: connection refused');
+        return real.stuckInstalls(status, signal);
+      },
     },
   });
   t.strictSame(await clear(), { ...NOTHING, failure: 'cache: connection refused' });
@@ -367,6 +384,32 @@ t.test('a dataset that cannot be dealt with does not stop the others', async (t)
   world.catalog.write = write;
   t.strictSame(await clear(), { ...NOTHING, datasets: 1, cleared: 1, jobs: 1 }, 'what was begun is finished');
   t.match(mirrorOf(world, one), { 'PlasmoSite data': 'ready-for-reinstall' });
+});
+
+t.test('a lease is given back before the next is taken; one that cannot be is left to expire', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  for (let n = 0; n < 3; n++) await installed(world, dataFails);
+  const real = new FakeLeases(world.leases, world.process().id);
+  const held: string[][] = [];
+  const { clear } = open(t, world, {
+    leases: {
+      acquire: (dataset, signal) => {
+        held.push([...world.leases.held()]);
+        return real.acquire(dataset, signal);
+      },
+      release: async (lease, signal) => {
+        await turn();
+        if (held.length === 2) throw transient('connection reset');
+        await real.release(lease, signal);
+      },
+    },
+  });
+  t.strictSame(await clear(), { ...NOTHING, datasets: 3, cleared: 3, jobs: 3 });
+  t.strictSame(
+    held.map(({ length }) => length),
+    [0, 0, 1],
+  );
+  t.equal(world.leases.held().length, 1);
 });
 
 t.test('a process that starts or stops takes no order, and a run under way ends', async (t) => {

@@ -427,25 +427,25 @@ t.test(
   async (t) => {
     const world = new LaneWorld(t.testdir());
     const at = await installed(world);
-    const message = 'uninstall from PlasmoSite, plugin genes: exit code 3';
+    const message = 'uninstall from ToxoSite, plugin genes: exit code 3';
     world.plugin.decide = ({ target }) =>
-      target === PLASMO ? { kind: 'script-error', message: 'exit code 3' } : undefined;
+      target === TOXO ? { kind: 'script-error', message: 'exit code 3' } : undefined;
     await flag(world, at);
     t.same(await world.run('softDelete'), { kind: 'dead', failure: 'rejected', message });
-    t.same(await world.control(at), { PlasmoSite: { ...HIDDEN, data: ['complete', message] }, ToxoSite: UNINSTALLED });
+    t.same(await world.control(at), { PlasmoSite: UNINSTALLED, ToxoSite: { ...HIDDEN, data: ['complete', message] } });
     t.match(await world.record(at), {
       state: 'deleting',
-      installs: { 'PlasmoSite data': ['complete', message], 'ToxoSite data': ['complete'] },
+      installs: { 'PlasmoSite data': ['complete'], 'ToxoSite data': ['complete', message] },
     });
     world.plugin.decide = () => undefined;
     const calls = world.calls.length;
     await new FakeJobAdmin(world.jobs, world.catalog).retry(world.jobs.get('softDelete', at.dataset)?.id ?? 0, never);
     await world.finish();
-    t.same(world.calls.slice(calls), ['uninstall PlasmoSite']);
+    t.same(world.calls.slice(calls), ['uninstall ToxoSite']);
     t.same([stateOf(world, at), world.jobRows()], ['deleted', []]);
     t.same(await world.control(at), {
-      PlasmoSite: { ...UNINSTALLED, data: ['complete', message] },
-      ToxoSite: UNINSTALLED,
+      PlasmoSite: UNINSTALLED,
+      ToxoSite: { ...UNINSTALLED, data: ['complete', message] },
     });
   },
 );

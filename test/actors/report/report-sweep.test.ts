@@ -64,6 +64,7 @@ t.test('more than one page of jobs and of files', async (t) => {
       await world.store.put(`reports/${idOf(n)}/1/report_${i}.json`, Buffer.from('x'), {}, signal);
     await world.settle(one, { kind: 'complete', ended: at(0), files: [], stderr: '' });
   }
+  await world.store.put(`reports/${idOf(1)}/report.json`, Buffer.from('of no attempt'), {}, signal);
   await world.store.put(`reports/${idOf(1)}/2/report.json`, Buffer.from('of another attempt'), {}, signal);
   await world.store.put(`reports/${idOf(1)}0/1/report.json`, Buffer.from('of another job'), {}, signal);
   await world.clock.advance(RETENTION_MS + 1);
