@@ -16,7 +16,8 @@ import { eventOf, openLog, Reader } from './kafka-reader.ts';
 import { kafkaSettings } from './kafka-settings.ts';
 
 const signal = new AbortController().signal;
-const cluster = await KafkaCluster.start(t);
+// Most of each is waiting for a group to form: side by side they wait once.
+t.jobs = 8;
 
 const linesOf = (file: string): readonly { readonly level: string; readonly msg: string }[] =>
   readFileSync(file, 'utf8')
@@ -25,7 +26,7 @@ const linesOf = (file: string): readonly { readonly level: string; readonly msg:
     .map((line) => JSON.parse(line));
 
 /** The cluster behind TLS, as far as its first broker. */
-async function tlsServer(t: Test) {
+async function tlsServer(t: Test, cluster: KafkaCluster) {
   const certificate = makeCertificate(t.testdir());
   const [broker] = cluster.servers;
   if (!broker) throw new Error('no broker');
@@ -46,7 +47,7 @@ async function tlsServer(t: Test) {
 }
 
 t.test('TLS is verified against the given authority, unless told not to', async (t) => {
-  const { servers, ca } = await tlsServer(t);
+  const { servers, ca } = await tlsServer(t, await KafkaCluster.start(t));
   const connecting = async (tls: { readonly ca?: string; readonly rejectUnauthorized: boolean }): Promise<void> => {
     const client = new KafkaClient(producerClient({ ...kafkaSettings({ servers }), tls }), silentLogger());
     try {
@@ -61,6 +62,7 @@ t.test('TLS is verified against the given authority, unless told not to', async 
 });
 
 t.test('a topic that is missing and cannot be made is named once, and used where the cluster makes it', async (t) => {
+  const cluster = await KafkaCluster.start(t);
   const file = join(t.testdir(), 'log');
   const log = openLog(t, cluster, {}, {}, createLogger({ level: 'info', to: { file } }));
   await log.publish([eventOf('missing', 1)], signal);
@@ -76,6 +78,7 @@ t.test('a topic that is missing and cannot be made is named once, and used where
 });
 
 t.test('requests hold no more than the settings allow', async (t) => {
+  const cluster = await KafkaCluster.start(t);
   await cluster.createTopic('small', 1);
   const log = openLog(t, cluster, { consumers: { groupId: 'small' }, producers: { maxRequestSize: 0 } });
   await log.publish(
@@ -89,6 +92,7 @@ t.test('requests hold no more than the settings allow', async (t) => {
 });
 
 t.test('batches hold no more than maxPollRecords', async (t) => {
+  const cluster = await KafkaCluster.start(t);
   await cluster.createTopic('polled', 1);
   const log = openLog(t, cluster, { consumers: { groupId: 'polled', maxPollRecords: 2 } });
   await log.publish(
@@ -102,6 +106,7 @@ t.test('batches hold no more than maxPollRecords', async (t) => {
 });
 
 t.test('a reader that the group refuses, and one whose cluster went away, start over', async (t) => {
+  const cluster = await KafkaCluster.start(t);
   await cluster.createTopic('restarted', 1);
   const file = join(t.testdir(), 'log');
   const settings = { consumers: { groupId: 'restarted' } };
@@ -124,6 +129,7 @@ t.test('a reader that the group refuses, and one whose cluster went away, start 
 });
 
 t.test('a reader whose client has fallen silent starts over', async (t) => {
+  const cluster = await KafkaCluster.start(t);
   await cluster.createTopic('silent', 1);
   const file = join(t.testdir(), 'log');
   // The client itself would wait for an answer for a minute.

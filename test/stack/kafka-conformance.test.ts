@@ -8,6 +8,8 @@ import { cacheDatabase, engineProcess } from '../support/engine-process.ts';
 import { KafkaCluster } from './kafka.ts';
 import { kafkaSettings } from './kafka-settings.ts';
 
+// Most of each is waiting for a group to form: side by side they wait once.
+t.jobs = 6;
 const at = await cacheDatabase(t);
 const { db } = await engineProcess(t, at);
 

@@ -11,12 +11,14 @@ import { KafkaCluster } from './kafka.ts';
 import { eventOf, openLog, Reader } from './kafka-reader.ts';
 
 const signal = new AbortController().signal;
-const cluster = await KafkaCluster.start(t);
+// Most of each is waiting for a group to change: side by side they wait once.
+t.jobs = 5;
 
-/** A channel of its own with that many partitions, and a group of the same name. */
-async function channelOf(name: string, partitions: number) {
+/** A cluster with one channel of that many partitions, and a group of the same name. */
+async function setup(t: Test, name: string, partitions: number) {
+  const cluster = await KafkaCluster.start(t);
   await cluster.createTopic(name, partitions);
-  return { channel: name, settings: { consumers: { groupId: name } } };
+  return { cluster, channel: name, settings: { consumers: { groupId: name } } };
 }
 
 const sorted = (ids: Iterable<number>): readonly number[] => [...new Set(ids)].sort((a, b) => a - b);
@@ -24,7 +26,7 @@ const upTo = (n: number): readonly number[] => Array.from({ length: n }, (_, i) 
 const events = (channel: string, ids: readonly number[]) => ids.map((id) => eventOf(channel, id));
 
 /** Reads in another process. */
-async function readingProcess(t: Test, channel: string) {
+async function readingProcess(t: Test, cluster: KafkaCluster, channel: string) {
   const program = join(import.meta.dirname, 'kafka-reader.ts');
   const child = spawn(process.execPath, [program, cluster.addresses, channel, channel], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,9 +52,9 @@ async function readingProcess(t: Test, channel: string) {
 t.test(
   'two processes share the partitions; when one is killed the other takes over, and nothing is lost',
   async (t) => {
-    const { channel, settings } = await channelOf('killed', 4);
+    const { cluster, channel, settings } = await setup(t, 'killed', 4);
     const log = openLog(t, cluster, settings);
-    const other = await readingProcess(t, channel);
+    const other = await readingProcess(t, cluster, channel);
     const reader = new Reader(log, channel);
     const all: number[] = [];
     // More events until both have had some.
@@ -82,7 +84,7 @@ t.test(
 );
 
 t.test('what a reader that leaves had handled does not come again to those who stay', async (t) => {
-  const { channel, settings } = await channelOf('leaving', 4);
+  const { cluster, channel, settings } = await setup(t, 'leaving', 4);
   // The mock takes no commit while a group changes, as a real cluster would: each batch is committed at once, and what
   // comes during a change may come twice. So what counts is published when both are in the group.
   const atOnce = { consumers: { ...settings.consumers, enableAutoCommit: false } };
@@ -108,7 +110,7 @@ t.test('what a reader that leaves had handled does not come again to those who s
 });
 
 t.test('a reader that is stopped while it handles, longer than its session, commits that and leaves', async (t) => {
-  const { channel, settings } = await channelOf('stopping', 1);
+  const { cluster, channel, settings } = await setup(t, 'stopping', 1);
   const [first, second] = [openLog(t, cluster, settings), openLog(t, cluster, settings)];
   await first.publish(events(channel, [1]), signal);
   const release = Promise.withResolvers<void>();
@@ -130,7 +132,7 @@ t.test('a reader that is stopped while it handles, longer than its session, comm
 });
 
 t.test('what was taken from a reader that hangs is not committed by it later', async (t) => {
-  const { channel, settings } = await channelOf('hanging', 1);
+  const { cluster, channel, settings } = await setup(t, 'hanging', 1);
   const [first, second, third] = [1, 2, 3].map(() => openLog(t, cluster, settings));
   if (!first || !second || !third) throw new Error('three logs');
   await first.publish(events(channel, [1, 2, 3]), signal);
@@ -150,7 +152,7 @@ t.test('what was taken from a reader that hangs is not committed by it later', a
 });
 
 t.test('a reader says that it joined, and nothing louder, when all is well', async (t) => {
-  const { channel, settings } = await channelOf('quiet', 1);
+  const { cluster, channel, settings } = await setup(t, 'quiet', 1);
   const lines: { level: string; msg: string }[] = [];
   const file = join(t.testdir(), 'log');
   const log = openLog(t, cluster, settings, {}, createLogger({ level: 'info', to: { file } }));
