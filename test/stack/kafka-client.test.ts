@@ -9,7 +9,7 @@ import t, { type Test } from 'tap';
 import { KafkaClient } from '../../engine/adapters/kafka-client.ts';
 import { producerClient } from '../../engine/adapters/kafka-options.ts';
 import { createLogger, silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { linesOf, logged } from '../support/log-lines.ts';
 import { makeCertificate } from './certificate.ts';
 import { KafkaCluster } from './kafka.ts';
 import { eventOf, openLog, Reader } from './kafka-reader.ts';
@@ -19,11 +19,7 @@ const signal = new AbortController().signal;
 // Most of each is waiting for a group to form: side by side they wait once.
 t.jobs = 8;
 
-const linesOf = (file: string): readonly { readonly level: string; readonly msg: string }[] =>
-  readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+const LOST = 'the event log cannot be read; trying again';
 
 /** The cluster behind TLS, as far as its first broker. */
 async function tlsServer(t: Test, cluster: KafkaCluster) {
@@ -118,7 +114,7 @@ t.test('a reader that the group refuses, and one whose cluster went away, start 
   t.match(linesOf(file)[0], {
     level: 'warn',
     err: { kind: 'defect', message: /^read restarted: GROUP_AUTHORIZATION_FAILED/ },
-    msg: 'the event log cannot be read; trying again',
+    msg: LOST,
   });
   await cluster.down();
   await t.rejects(log.probe(signal), { kind: 'transient', message: /does not answer/ });
@@ -140,10 +136,10 @@ t.test('a reader whose client has fallen silent starts over', async (t) => {
   await reader.until((seen) => seen.includes(1));
   cluster.pause();
   t.teardown(() => cluster.continue());
-  await systemClock.sleep(7_000);
+  t.match(await logged(file, LOST, 1), {
+    err: { message: 'nothing was heard of the group for 5500 ms', kind: 'transient' },
+  });
   cluster.continue();
-  const lost = linesOf(file).filter(({ msg }) => msg === 'the event log cannot be read; trying again');
-  t.match(lost[0], { err: { message: 'nothing was heard of the group for 5500 ms', kind: 'transient' } });
   await log.publish([eventOf('silent', 2)], signal);
   await reader.until((seen) => seen.includes(2));
   await reader.stop();
