@@ -1,4 +1,4 @@
-// What 1,000 handler jobs leave behind: their results, and nothing else. Each forks a process that would outlive it.
+// What 300 handler jobs leave behind: their results, and nothing else. Each forks a process that would outlive it.
 
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { zipOf } from '../fixtures/archives.ts';
 import { untar } from '../http/handler/handler-app.ts';
 import { freePortBase, processesBelow, tempDir, up } from '../support/longshore.ts';
 
-const JOBS = 1_000;
+const JOBS = 300;
 /** More at once than run, before anything is counted: pools and threads have begun. */
 const CROWD = 60;
 const CROWD_AT_ONCE = 20;
