@@ -6,15 +6,17 @@ import { type Place, textOf } from './syntax.ts';
 
 /** Calls that compare their argument with something. */
 const COMPARING = new Set(['startsWith', 'endsWith', 'includes', 'indexOf', 'lastIndexOf', 'has']);
-/** One more or less than a limit of so many bytes or milliseconds is no difference in what the program does. */
+/** One more or less of so many bytes or rows is no difference in what the program does. */
 const TUNED_FROM = 1_000;
+/** Nor is a millisecond. */
+const DURATION = /(Ms|_MS)$/;
 
 type Literal = Extract<Node, { type: 'Literal' }>;
 
 export const CONSTANT_MUTATORS: Readonly<Record<string, Mutator>> = {
   integer: (node, place) => {
     if (node.type !== 'Literal' || typeof node.value !== 'number' || isKey(node, place)) return [];
-    if (!Number.isSafeInteger(node.value) || isTuned(node.value)) return [];
+    if (!Number.isSafeInteger(node.value) || isTuned(node.value, place)) return [];
     return [{ start: node.start, end: node.end, after: String(node.value + 1) }];
   },
   boolean: (node) =>
@@ -35,9 +37,16 @@ function isKey(node: Node, { above }: Place): boolean {
   return parent !== undefined && 'key' in parent && parent.key === node && !('computed' in parent && parent.computed);
 }
 
-function isTuned(value: number): boolean {
-  return value >= TUNED_FROM && (value % 100 === 0 || Number.isInteger(Math.log2(value)));
+function isTuned(value: number, { above }: Place): boolean {
+  if (value >= TUNED_FROM && (value % 100 === 0 || Number.isInteger(Math.log2(value)))) return true;
+  const parent = above.at(-1);
+  if (parent?.type === 'VariableDeclarator') return isDuration(parent.id);
+  if (parent?.type === 'AssignmentPattern') return isDuration(parent.left);
+  return (parent?.type === 'Property' || parent?.type === 'PropertyDefinition') && isDuration(parent.key);
 }
+
+const isDuration = (node: Node): boolean =>
+  (node.type === 'Identifier' || node.type === 'PrivateIdentifier') && DURATION.test(node.name);
 
 /** Where the text decides something. Any other text is shown, stored or handed on. */
 function isCompared(node: Node, { above }: Place): boolean {

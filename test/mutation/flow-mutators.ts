@@ -7,13 +7,33 @@ import { type Place, textOf } from './syntax.ts';
 
 export const FLOW_MUTATORS: Readonly<Record<string, Mutator>> = {
   branch: (node) => (node.type === 'IfStatement' ? [...emptied(node), ...withoutElse(node)] : []),
-  await: (node, { source }) =>
-    node.type === 'AwaitExpression'
-      ? [{ start: node.start, end: node.end, after: source.slice(node.start + 'await'.length, node.end).trimStart() }]
+  await: (node, place) =>
+    node.type === 'AwaitExpression' && !isHandedOn(place)
+      ? [
+          {
+            start: node.start,
+            end: node.end,
+            after: place.source.slice(node.start + 'await'.length, node.end).trimStart(),
+          },
+        ]
       : [],
   call: (node) => (isCall(node) ? [{ start: node.start, end: node.end, after: ';' }] : []),
   return: (node, place) => (node.type === 'ReturnStatement' && node.argument ? returned(node.argument, place) : []),
 };
+
+/** `return await x`: whoever called waits for it as well, unless something here goes on after it. */
+function isHandedOn({ above }: Place): boolean {
+  const around = above.slice(above.findLastIndex(isFunction));
+  const holders = around.filter((node) => !node.type.startsWith('TS'));
+  const last = holders.at(-1);
+  if (last?.type !== 'ReturnStatement' && last?.type !== 'ArrowFunctionExpression') return false;
+  return !holders.some((node) => node.type === 'TryStatement' || (node.type === 'BlockStatement' && closes(node.body)));
+}
+
+const isFunction = (node: Node): boolean => 'params' in node && 'body' in node;
+
+const closes = (body: readonly Node[]): boolean =>
+  body.some((node) => node.type === 'VariableDeclaration' && node.kind.endsWith('using'));
 
 function emptied({ consequent }: Extract<Node, { type: 'IfStatement' }>): readonly Change[] {
   const body = consequent.type === 'BlockStatement' ? consequent.body : [consequent];
@@ -59,7 +79,7 @@ function isBoolean(node: Node): boolean {
 
 /** The declared type of the function around it: `boolean`, a promise of it, or a type guard. */
 function givesBoolean(source: string, above: readonly Node[]): boolean {
-  const around = above.findLast((node) => 'params' in node && 'body' in node);
+  const around = above.findLast(isFunction);
   if (!around || !('returnType' in around) || !around.returnType) return false;
   return /^:\s*(Promise<)?boolean\b|\bis\b/.test(textOf(source, around.returnType));
 }

@@ -42,7 +42,7 @@ export const mutated = (source: string, { start, end, after }: Mutant): string =
 
 /** On one line, and short enough for a report. */
 export function shown(text: string): string {
-  const line = text.replace(/\s+/g, ' ');
+  const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= 100 ? line : `${line.slice(0, 97)}...`;
 }
 

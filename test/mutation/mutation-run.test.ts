@@ -38,7 +38,7 @@ async function setup(t: Test, tests: Readonly<Record<string, string>>) {
   const said: string[] = [];
   const map = new CoverageMap(join(dir, 'map.json'), (file) => tree.textOf(file));
   const run = await Run.start({
-    ...{ tree, map, selection: new Selection(tree.tests, importGraph(tree.code)), dir: join(dir, 'work') },
+    ...{ tree, map, selection: new Selection(tree.tests(['unit']), importGraph(tree.code)), dir: join(dir, 'work') },
     ...{ equivalents: new Equivalents([]), server: { port, password }, workers: 2, budgetMs: 10_000 },
     progress: (line) => said.push(line),
   });

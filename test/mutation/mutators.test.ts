@@ -44,6 +44,9 @@ t.test('whole numbers grow by one, but for keys, fractions and tuned limits', as
     'integer: 1001 -> 1002',
   ]);
   t.strictSame(mutantsIn('x = { 1: a, [2]: b }'), ['integer: 2 -> 3']);
+  t.strictSame(mutantsIn('x = { firstMs: 0, first: 0 }; const WAIT_MS = 5; class A { graceMs = 1 }'), [
+    'integer: 0 -> 1',
+  ]);
   t.strictSame(mutantsIn('type A = 1 | 2; let x: 3; interface B { c: true }'), []);
 });
 
@@ -68,7 +71,7 @@ t.test('a branch is emptied, an else is dropped', async (t) => {
   t.strictSame(mutantsIn('if (a) { b = c; d = e; } else f = g;'), [
     'negation: a -> !(a)',
     'branch: { b = c; d = e; } -> {}',
-    'branch:  else f = g; -> ',
+    'branch: else f = g; -> ',
   ]);
   t.strictSame(mutantsIn('if (a) b();'), ['negation: a -> !(a)', 'call: b(); -> ;'], 'once');
 });
@@ -80,6 +83,12 @@ t.test('a call is dropped, and so is an await', async (t) => {
     'fallback: a ?? b -> a',
   ]);
   t.strictSame(mutantsIn('x = (await (a ?? b)).c'), ['await: await (a ?? b) -> (a ?? b)', 'fallback: a ?? b -> a']);
+  t.strictSame(mutantsIn('async () => { return (await a) as B; }'), ['return: (await a) as B -> undefined']);
+  t.strictSame(mutantsIn('async () => await a;'), [], 'a promise of it is the same');
+  const awaits = (source: string) => mutantsIn(source).filter((one) => one.startsWith('await'));
+  t.strictSame(awaits('async () => { try { return await a; } finally { b = c; } }'), ['await: await a -> a']);
+  t.strictSame(awaits('async () => { await using b = c; { return await a; } }'), ['await: await a -> a']);
+  t.strictSame(awaits('async () => { try { b = async () => { return await a; } } catch { c = d } }'), []);
   t.strictSame(mutantsIn('a?.b(); void c();'), ['call: a?.b(); -> ;', 'call: void c(); -> ;']);
   t.strictSame(mutantsIn('class A extends B { constructor() { super(); } }'), []);
 });

@@ -1,12 +1,12 @@
 // Mutation testing: changes the product in small ways, one at a time, and counts which changes the tests notice.
 //   node test/mutation/run.ts --area AREA[,AREA ..] [--sample N] [--seed S] [--workers W] [--budget SECONDS]
-//        [--json FILE] [--at-least PERCENT]
+//        [--suites SUITE[,SUITE ..]] [--json FILE] [--at-least PERCENT]
 //        .. --again FILE    the survivors of an earlier run's --json instead of a sample
 //        .. --list          prints the mutants and runs nothing
 //        .. --map           measures what the test files run of the area, and ends
 
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +14,7 @@ import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.t
 import { silentLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { freePort } from '../support/ports.ts';
+import { SUITES } from '../support/suites.ts';
 import { filesOf } from './areas.ts';
 import { CoverageMap } from './coverage-map.ts';
 import { type Equivalent, Equivalents, entryOf } from './equivalents.ts';
@@ -32,6 +33,8 @@ const { values } = parseArgs({
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '2' },
+    // What takes seconds. Others start the whole program, a browser, other servers.
+    suites: { type: 'string', default: 'unit,integration,matrix' },
     budget: { type: 'string', default: '120' },
     json: { type: 'string' },
     again: { type: 'string' },
@@ -76,6 +79,8 @@ async function running<Result>(
   work: (run: Run, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-mutation-'));
+  // Some tests go on as another user.
+  await chmod(dir, 0o755);
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
   try {
@@ -87,7 +92,7 @@ async function running<Result>(
       stop.signal,
     );
     const map = new CoverageMap(join(tree.root, '.tap', 'mutation-coverage.json'), textOrNone);
-    const selection = new Selection(tree.tests, importGraph(tree.code));
+    const selection = new Selection(tree.tests(suites()), importGraph(tree.code));
     await using run = await Run.start({
       ...{ tree, map, selection, equivalents, dir },
       ...{ server: { port: server.port, password }, workers: wholeNumber('workers', values.workers) },
@@ -107,6 +112,12 @@ function chosenFiles(): readonly string[] {
     if (!(error instanceof RangeError)) throw error;
     return usage(error.message);
   }
+}
+
+function suites(): readonly string[] {
+  const names = values.suites.split(',');
+  for (const name of names) if (!(name in SUITES)) usage(`unknown suite '${name}'; ${Object.keys(SUITES).join(', ')}`);
+  return names;
 }
 
 function mutants(file: string): readonly Mutant[] {

@@ -1,7 +1,11 @@
-// A sample by seed, drawn evenly over files: one mutant of each file in a random order, then the next of each. A sample
-// of 50 is the beginning of the sample of 100 with the same seed.
+// A sample by seed, drawn evenly over files: one mutant of each file, then the next of each. A sample of 50 is the
+// beginning of the sample of 100 with the same seed.
+//
+// What is drawn depends on the mutant's text alone: a change elsewhere in the tree or in the file leaves its place in
+// the order as it was.
 
-import { SeededRandom } from '../simulation/random.ts';
+import { createHash } from 'node:crypto';
+import { entryOf } from './equivalents.ts';
 import type { Mutant } from './mutants.ts';
 
 /** `isSound` is asked in the order of drawing; a mutant that is not is replaced by the next. */
@@ -11,22 +15,23 @@ export function sample(
   seed: number,
   isSound: (mutant: Mutant) => boolean,
 ): readonly Mutant[] {
-  const byFile = new Map<string, readonly Mutant[]>();
-  for (const mutant of mutants) byFile.set(mutant.file, [...(byFile.get(mutant.file) ?? []), mutant]);
-  const order = shuffled([...byFile.keys()], new SeededRandom(seed, 'files'));
-  // Each file has a stream of its own: a change in one leaves what is drawn from the others as it was.
-  const drawn = order.map((file) => shuffled(byFile.get(file) ?? [], new SeededRandom(seed, file)));
+  const byFile = Map.groupBy(mutants, ({ file }) => file);
+  const order = drawn([...byFile.keys()], (file) => `${seed} ${file}`);
+  const ofEach = order.map((file) =>
+    drawn(byFile.get(file) ?? [], (mutant) => `${seed} ${JSON.stringify(entryOf(mutant))}`),
+  );
   const chosen: Mutant[] = [];
-  for (let round = 0; chosen.length < size && drawn.some((one) => one.length > round); round++) {
-    for (const of of drawn) {
-      const mutant = of[round];
+  for (let round = 0; chosen.length < size && ofEach.some((one) => one.length > round); round++) {
+    for (const one of ofEach) {
+      const mutant = one[round];
       if (mutant && chosen.length < size && isSound(mutant)) chosen.push(mutant);
     }
   }
   return chosen;
 }
 
-function shuffled<Item>(items: readonly Item[], random: SeededRandom): readonly Item[] {
-  const keyed = items.map((item) => ({ item, key: random.next() }));
-  return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
+/** In an order that looks like chance. Two that are named alike keep theirs. */
+function drawn<Item>(items: readonly Item[], nameOf: (item: Item) => string): readonly Item[] {
+  const keyed = items.map((item) => ({ item, key: createHash('sha256').update(nameOf(item)).digest('hex') }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key))).map(({ item }) => item);
 }

@@ -6,9 +6,6 @@ import { join } from 'node:path';
 import { isOf, SUITES } from '../run/suites.ts';
 
 const SOURCES = /^(engine|actors|http|config|bin)\/.*\.ts$/;
-/** What kills mutants: what takes seconds. The other suites start the whole program, a browser, other servers. */
-const USED_SUITES = ['unit', 'integration', 'matrix'];
-
 export class Tree {
   readonly root: string;
   readonly files: readonly string[];
@@ -24,8 +21,9 @@ export class Tree {
     return this.files.filter((file) => SOURCES.test(file) && !file.endsWith('.d.ts'));
   }
 
-  get tests(): readonly string[] {
-    const suites = USED_SUITES.flatMap((name) => SUITES[name] ?? []);
+  /** Test files of these suites. */
+  tests(names: readonly string[]): readonly string[] {
+    const suites = names.flatMap((name) => SUITES[name] ?? []);
     return this.files.filter((file) => file.endsWith('.test.ts') && suites.some((suite) => isOf(suite, file)));
   }
 

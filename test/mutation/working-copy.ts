@@ -1,6 +1,6 @@
 // A copy of the tree in which one worker mutates and runs tests: the checkout stays as it is, however this ends.
 
-import { cp, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runTestFile, type TestRun } from './test-run.ts';
 import type { Tree } from './tree.ts';
@@ -45,6 +45,8 @@ export class WorkingCopy {
   async run(file: string, limitMs: number, signal: AbortSignal, coverage?: string): Promise<TestRun> {
     const temporary = join(this.#folder, 'tmp');
     await mkdir(temporary, { recursive: true });
+    // As the system's own: for every user.
+    await chmod(temporary, 0o1777);
     const { NODE_V8_COVERAGE: _, NODE_OPTIONS: __, ...inherited } = process.env;
     const env = {
       ...inherited,
