@@ -26,7 +26,7 @@ export async function judge(
   signal: AbortSignal,
 ): Promise<Verdict> {
   if (candidates.length === 0) return { kind: 'not covered' };
-  const chosen = withinBudget(candidates, budgetMs, (test) => map.msOf(test));
+  const chosen = withinBudget(candidates, budgetMs, (test) => map.quickestMsOf(test));
   const began = performance.now();
   const ms = (): number => Math.round(performance.now() - began);
   await copy.write(mutant.file, mutated(textOf(mutant.file), mutant));
@@ -35,6 +35,7 @@ export async function judge(
       let run = await copy.run(test, limitMs(map.msOf(test)), signal);
       // Long stories fail now and then on a busy machine: they have to say it twice.
       if (run.end === 'failed' && distance > 1) run = await copy.run(test, limitMs(map.msOf(test)), signal);
+      if (run.end === 'passed') map.took(test, run.ms);
       if (run.end === 'timeout') return { kind: 'timeout', by: test, failure: '', ms: ms() };
       if (run.end === 'failed') return { kind: 'killed', by: test, failure: run.failure.slice(-300), ms: ms() };
     }

@@ -63,6 +63,7 @@ export class Run implements AsyncDisposable {
       verdicts.set(mutant, verdict);
       progress(`${verdicts.size}/${counted.length} ${verdict.kind} ${described(mutant)}`);
     });
+    map.save();
     progress(`judged ${counted.length} mutants in ${seconds(began)}`);
     return mutants.map((mutant) => ({
       mutant,

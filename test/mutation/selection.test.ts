@@ -94,6 +94,18 @@ t.test('the nearest come first, and only those that run the place', async (t) =>
   t.strictSame(candidates('engine/d.ts', 0), []);
 });
 
+t.test('of two as far away the quicker comes first, however slow it was when measured', async (t) => {
+  const map = mapIn(join(t.testdir(), 'map.json'));
+  for (const test of ['test/engine/far.test.ts', 'test/engine/thread.test.ts'])
+    keep(map, test, { 'engine/e.ts': [[0, 20]] }, 1_000);
+  const first = () => selection.candidates(mutant('engine/e.ts', 3), map)[0]?.test;
+  t.equal(first(), 'test/engine/far.test.ts');
+  map.took('test/engine/thread.test.ts', 20);
+  map.took('test/engine/thread.test.ts', 70);
+  t.equal(first(), 'test/engine/thread.test.ts');
+  t.strictSame([map.quickestMsOf('test/engine/thread.test.ts'), map.msOf('test/engine/thread.test.ts')], [20, 1_000]);
+});
+
 t.test('one that fails without a mutant is not used; one that cannot be measured runs all that it loads', async (t) => {
   const map = mapIn(join(t.testdir(), 'map.json'));
   keep(map, 'test/engine/a.test.ts', undefined, 10, false);

@@ -39,7 +39,10 @@ export class Selection {
     return [...this.#reached]
       .filter(([test]) => map.passes(test) && map.ranAt(test, mutant.file, mutant.runsAt))
       .map(([test, reached]) => ({ test, distance: distance(test, mutant.file, reached) }))
-      .sort((a, b) => a.distance - b.distance || map.msOf(a.test) - map.msOf(b.test) || (a.test < b.test ? -1 : 1));
+      .sort(
+        (a, b) =>
+          a.distance - b.distance || map.quickestMsOf(a.test) - map.quickestMsOf(b.test) || (a.test < b.test ? -1 : 1),
+      );
   }
 
   #loadedBy(test: string): readonly string[] {
