@@ -14,7 +14,7 @@ import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.t
 import { silentLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { freePort } from '../support/ports.ts';
-import { SUITES } from '../support/suites.ts';
+import { SUITES } from '../run/suites.ts';
 import { filesOf } from './areas.ts';
 import { CoverageMap } from './coverage-map.ts';
 import { type Equivalent, Equivalents, entryOf } from './equivalents.ts';

@@ -27,6 +27,8 @@ export async function runStep({ name, run, check }: Step): Promise<StepResult> {
   console.log(`== ${name}: ${run}`);
   const begun = performance.now();
   const child = spawn('sh', ['-c', run], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  // A signal that ended it leaves no code.
+  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   let count: RegExpMatchArray | null = null;
   const flaky: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
@@ -35,8 +37,7 @@ export async function runStep({ name, run, check }: Step): Promise<StepResult> {
     const file = /^flaky: (\S+)$/.exec(line)?.[1];
     if (file !== undefined) flaky.push(file);
   }
-  const code =
-    child.exitCode ?? (await new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1))));
+  const code = await ended;
   const seconds = (performance.now() - begun) / 1000;
   if (check) {
     if (code !== 0) console.log(`FAIL ${name} exited with ${code}`);
