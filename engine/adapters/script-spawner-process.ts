@@ -48,6 +48,8 @@ async function start(order: SpawnOrder): Promise<void> {
   try {
     const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', ...outputs] });
     child.once('exit', (code, signal) => report({ id, kind: 'exited', code, signal }));
+    // Nobody is told of its end once the other side is gone.
+    child.unref();
     await once(child, 'spawn');
     report({ id, kind: 'spawned', pid: child.pid ?? 0 });
   } finally {
