@@ -65,9 +65,9 @@ export class ByteMeter {
     return size;
   }
 
+  /** Of more bytes than are reserved, or than there may be. */
   async #admit(signal: AbortSignal): Promise<void> {
     if (this.#total > this.#limits.maxBytes) throw this.#limits.tooLarge();
-    if (this.#total <= this.#reserved) return;
     this.#reserved = await this.#limits.reserve(this.#total, signal);
     if (this.#total > this.#reserved) throw this.#limits.overQuota();
   }

@@ -72,6 +72,38 @@ t.test('a sink that fails gives its own error, also when it leaves its stream al
   for (const sink of [destroying, leaving]) await t.rejects(pass([10, 10, 10], sink), { message: 'store is away' });
 });
 
+t.test('a sink that fails is heard of at once, though the source has not ended and may never', async (t) => {
+  const meter = new ByteMeter({
+    maxBytes: 100,
+    reserve: async () => 100,
+    tooLarge: () => new Error('too large'),
+    overQuota: () => new Error('over quota'),
+  });
+  const source = new Readable({ read() {} });
+  const leaving = async () => {
+    throw new Error('store is away');
+  };
+  // A stream that waits for its source keeps no process alive.
+  const alive = setInterval(() => {}, 60_000);
+  t.teardown(() => clearInterval(alive));
+  await t.rejects(meter.pass(source, leaving, signal), { message: 'store is away' });
+  t.ok(source.destroyed);
+});
+
+t.test('room for more than an upload may have makes it no larger', async (t) => {
+  const meter = new ByteMeter({
+    maxBytes: 100,
+    reserve: async () => 1_000,
+    tooLarge: () => new Error('too large'),
+    overQuota: () => new Error('over quota'),
+  });
+  const sink = async (counted: Readable) => {
+    for await (const _chunk of counted);
+  };
+  const source = Readable.from([Buffer.alloc(60), Buffer.alloc(41)], { objectMode: false });
+  await t.rejects(meter.pass(source, sink, signal), { message: 'too large' });
+});
+
 t.test('a source that fails gives its own error', async (t) => {
   const source = new Readable({ read() {} });
   const meter = new ByteMeter({
