@@ -9,7 +9,10 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `fire` once after `ms` milliseconds; the returned function cancels it. Does not keep the process alive. */
+  /**
+   * Calls `fire` once after `ms` milliseconds; the returned function cancels it. Does not keep the process alive. What
+   * arrived before is handled first: an answer that is there is not late because this process stood still.
+   */
   after(ms: number, fire: () => void): () => void;
 }
 
@@ -32,12 +35,20 @@ export const systemClock: Clock = {
   },
   after(ms, fire) {
     let timer: NodeJS.Timeout;
+    let turn: NodeJS.Immediate | undefined;
+    // After a pause, Node.js runs the timers before it reads what came meanwhile, and immediates after that.
+    const atLast = (): void => {
+      turn = setImmediate(fire).unref();
+    };
     const wait = (left: number): void => {
       const step = Math.min(left, LONGEST_MS);
-      timer = setTimeout(() => (left > step ? wait(left - step) : fire()), step).unref();
+      timer = setTimeout(() => (left > step ? wait(left - step) : atLast()), step).unref();
     };
     wait(ms);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      clearImmediate(turn);
+    };
   },
 };
 

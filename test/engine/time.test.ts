@@ -1,6 +1,7 @@
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { deadline } from '../../engine/time.ts';
+import { deadline, systemClock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { aliveAfter, Forgetful } from '../support/live-objects.ts';
@@ -44,4 +45,37 @@ t.test('what was left listening to a deadline that is over is not kept by its pa
   };
   t.equal(await aliveAfter(waitOften, Forgetful), 0);
   t.equal(parent.signal.aborted, false, 'the parent lives on');
+});
+
+t.test('an answer that is there before this process goes on after a stall is in time', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const client = connect((server.address() as { port: number }).port, '127.0.0.1');
+  t.teardown(() => client.destroy());
+  const [[peer]] = await Promise.all([accepted, once(client, 'connect')]);
+  using limit = deadline(systemClock, 20, undefined, late);
+  const answered = once(client, 'data', { signal: limit.signal });
+  // In the kernel's buffer at once; nobody reads it before the deadline is over.
+  peer.write('the answer');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  t.strictSame(await answered, [Buffer.from('the answer')]);
+});
+
+t.test('a deadline of the system clock fires without an answer, and not once it is cancelled', async (t) => {
+  const fired: string[] = [];
+  const cancel = systemClock.after(0, () => fired.push('cancelled'));
+  const over = new Promise<void>((resolve) => {
+    systemClock.after(1, () => {
+      fired.push('fired');
+      resolve();
+    });
+  });
+  cancel();
+  // Timers do not keep the process alive.
+  const alive = setInterval(() => {}, 1_000);
+  await over;
+  clearInterval(alive);
+  t.strictSame(fired, ['fired']);
 });

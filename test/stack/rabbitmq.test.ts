@@ -273,7 +273,7 @@ t.test('a broker that hangs is given up after the time-out', async (t) => {
 t.test('a broker that falls silent is noticed, and read again when it speaks', async (t) => {
   const at = await setup();
   const { log, said } = firstWarning();
-  const queue = new RabbitChangeQueue({ ...at.options, heartbeatSeconds: 1, timeoutMs: 500 }, systemClock, log);
+  const queue = new RabbitChangeQueue({ ...at.options, heartbeatSeconds: 1 }, systemClock, log);
   await at.announce([{ kind: 'created', key: 'before' }]);
   const stop = new AbortController();
   const arrived = { before: Promise.withResolvers<void>(), after: Promise.withResolvers<void>() };
@@ -283,7 +283,7 @@ t.test('a broker that falls silent is noticed, and read again when it speaks', a
   await arrived.before.promise;
   server.pause();
   t.match(await said, /Heartbeat timeout/);
-  await t.rejects(queue.probe(signal), { kind: 'transient', message: /queue broker/ });
+  await t.rejects(at.open({ timeoutMs: 500 }).probe(signal), { kind: 'transient', message: /queue broker/ });
   server.continue();
   await at.announce([{ kind: 'created', key: 'after' }]);
   await arrived.after.promise;
