@@ -2,9 +2,14 @@
 // as one of them before its parent ended. Read from /proc, so Linux only.
 
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Clock } from '../../engine/time.ts';
+
+const LOOK_MS = 10;
+const LOOKS = 50;
 
 interface ProcessRow {
   readonly pid: number;
+  readonly name: string;
   readonly parent: number;
   readonly group: number;
   /** Of `ps`: T is stopped, Z is a zombie. */
@@ -32,8 +37,16 @@ export class Descendants {
     }
   }
 
-  static continue(pids: readonly number[]): void {
+  /** Resolves at once, unless there is somebody who has to be told twice. */
+  static async continue(pids: readonly number[], clock: Clock): Promise<void> {
     for (const pid of pids) told(pid, 'SIGCONT');
+    // `script` hears that its child was stopped, and stops itself as a shell's job would.
+    const isStopping = ({ pid, name }: ProcessRow): boolean => name === 'script' && pids.includes(pid);
+    for (const { pid } of processes().filter(isStopping))
+      for (let looks = 0; looks < LOOKS; looks++) {
+        await clock.sleep(LOOK_MS);
+        if (processes().some((row) => row.pid === pid && row.state === 'T') && told(pid, 'SIGCONT')) break;
+      }
   }
 
   signalGroup(signal: NodeJS.Signals): void {
@@ -70,7 +83,10 @@ function processes(): readonly ProcessRow[] {
         // The name may hold spaces and brackets: fields are counted from its end.
         const [state = '', parent, group, ...more] = text.slice(text.lastIndexOf(')') + 2).split(' ');
         if (state === 'Z' || state === 'X') return [];
-        return [{ pid: Number(name), parent: Number(parent), group: Number(group), state, started: more[16] ?? '' }];
+        const ids = { pid: Number(name), parent: Number(parent), group: Number(group) };
+        return [
+          { ...ids, name: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')), state, started: more[16] ?? '' },
+        ];
       } catch {
         return []; // ended meanwhile
       }

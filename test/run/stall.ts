@@ -45,7 +45,7 @@ export async function runStalled(options: StallOptions, clock: Clock, signal: Ab
   while (await waited(clock, options.everyMs, stop)) {
     const stopped = all.stop();
     await waited(clock, options.stallMs, stop);
-    Descendants.continue(stopped);
+    await Descendants.continue(stopped, clock);
     stalls++;
   }
   if (signal.aborted && !over.signal.aborted) {
