@@ -144,11 +144,14 @@ t.test('a server that is killed', async (t) => {
 
 t.test('a server that hangs', async (t) => {
   const impatient = { answerMs: 400, idleMs: 400, graceMs: 300 };
+  /** For what is begun before it hangs. */
+  const patient = { idleMs: 2_500, graceMs: 300 };
   t.afterEach(() => radosgw.continue());
 
   t.test('before it answers', async (t) => {
-    const { store } = await setup(t, {}, impatient);
-    await store.put('1/a/x', Buffer.from('x'), {}, signal);
+    const { bucket, store: before } = await setup(t);
+    await before.put('1/a/x', Buffer.from('x'), {}, signal);
+    const { store } = await setup(t, { bucket }, impatient);
     radosgw.pause();
     await allFail(t, store, /the store did not give an answer for 400 ms|room for more/);
   });
@@ -173,12 +176,12 @@ t.test('a server that hangs', async (t) => {
   }
 
   t.test('in the middle of a get', async (t) => {
-    const { store } = await setup(t, {}, impatient);
+    const { store } = await setup(t, {}, patient);
     await store.put('1/a/x', Buffer.alloc(80 * MIB), {}, signal);
     const body = (await store.get('1/a/x', undefined, signal))?.body ?? Readable.from([]);
     await once(body, 'readable');
     radosgw.pause();
-    const failed = { kind: 'transient', unreachable: true, message: /the store sent nothing for 400 ms/ };
+    const failed = { kind: 'transient', unreachable: true, message: /the store sent nothing for 2500 ms/ };
     await t.rejects(buffer(body), failed);
   });
 

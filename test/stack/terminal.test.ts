@@ -140,7 +140,7 @@ t.test('Ctrl-C ends the following, not the dataset, and says so', async (t) => {
   await terminal.type(
     `longshore watch x --server http://127.0.0.1:${(server.address() as AddressInfo).port} --token x`,
   );
-  await terminal.until(/^import {8}in-progress\n(.*\n)*\[#{6}\.{18}\] 1\/4 {2}\d s$/m);
+  await terminal.until(/^import {8}in-progress\n(.*\n)*\[#{6}\.{18}\] 1\/4 {2}\d+ s$/m);
   await terminal.key('C-c');
   t.match(
     await terminal.until(/^next: /m),
