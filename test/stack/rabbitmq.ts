@@ -2,9 +2,9 @@
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '../support/ports.ts';
+import { freePorts } from '../support/ports.ts';
 import { makeCertificate } from './certificate.ts';
-import { ServerProcess, takesConnections } from './server-process.ts';
+import { ServerProcess } from './server-process.ts';
 
 export interface RabbitMq extends AsyncDisposable {
   /** User and password are `guest`. */
@@ -24,7 +24,7 @@ export interface RabbitMq extends AsyncDisposable {
 
 /** @param dir made; everything of it goes there */
 export async function startRabbitMq(dir: string): Promise<RabbitMq> {
-  const [port, tlsPort, distPort, epmdPort] = await fourPorts();
+  const [port = 0, tlsPort = 0, distPort = 0, epmdPort = 0] = await freePorts(4);
   await mkdir(join(dir, 'mnesia'), { recursive: true });
   const { caFile, certFile, keyFile } = makeCertificate(dir);
   const config = join(dir, 'rabbitmq.conf');
@@ -68,14 +68,14 @@ export async function startRabbitMq(dir: string): Promise<RabbitMq> {
         '+sbwt none +sbwtdcpu none +sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}',
     },
     log: join(dir, 'log'),
-    ready: () => takesConnections(tlsPort),
+    ports: [port, tlsPort],
   };
   // The name server of Erlang nodes would leave the group and stay: it is started, and ended, beside the broker.
   const epmd = await ServerProcess.start({
     program: 'epmd',
     args: ['-port', String(epmdPort), '-address', '127.0.0.1'],
     log: join(dir, 'epmd.log'),
-    ready: () => takesConnections(epmdPort),
+    ports: [epmdPort],
   });
   let server: ServerProcess;
   try {
@@ -104,10 +104,4 @@ export async function startRabbitMq(dir: string): Promise<RabbitMq> {
       await rm(dir, { recursive: true, force: true });
     },
   };
-}
-
-async function fourPorts(): Promise<[number, number, number, number]> {
-  const found = new Set<number>();
-  while (found.size < 4) found.add(await freePort());
-  return [...found] as [number, number, number, number];
 }

@@ -13,7 +13,7 @@ import { freePorts } from '../support/ports.ts';
 import { type Certificate, makeCertificate } from './certificate.ts';
 import { cephConfiguration } from './radosgw-configuration.ts';
 import { type AmqpTopic, notifyAmqp } from './radosgw-notification.ts';
-import { ServerProcess, takesConnections } from './server-process.ts';
+import { ServerProcess } from './server-process.ts';
 
 export interface RadosgwOptions {
   /** Kept in a file instead of in memory. */
@@ -153,7 +153,7 @@ export class Radosgw implements AsyncDisposable {
       program: 'radosgw',
       args: [...this.#configuration(), '-n', 'client.rgw', '-f'],
       log: this.#at('log', 'rgw.out'),
-      ready: () => takesConnections(this.port),
+      ports: [this.port, this.tlsPort],
     });
   }
 
@@ -199,7 +199,7 @@ export class Radosgw implements AsyncDisposable {
       program: 'ceph-mon',
       args: [...this.#configuration(), '-i', 'a', '-f'],
       log: this.#at('log', 'mon.out'),
-      ready: () => takesConnections(this.#monitorPort),
+      ports: [this.#monitorPort],
     });
   }
 

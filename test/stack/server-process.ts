@@ -1,12 +1,12 @@
-// A server program of the stack as a child of the test: started in a directory and on ports of its own, waited for by its
-// port, paused and continued as if it hung, ended by pid with everything that it started.
+// A server program of the stack as a child of the test: started in a directory and on ports of its own, waited for until it
+// listens there, paused and continued as if it hung, ended by pid with everything that it started.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, openSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { listens } from './listeners.ts';
 
 const START_MS = 60_000;
 const LOOK_MS = 50;
@@ -18,8 +18,10 @@ export interface ServerCommand {
   readonly env?: Readonly<Record<string, string>>;
   /** What it writes goes here. */
   readonly log: string;
-  /** Resolves with true once it answers. */
-  readonly ready: () => Promise<boolean>;
+  /** It is ready when it listens on all of them. Another server on one of them is not taken for it. */
+  readonly ports?: readonly number[];
+  /** Resolves with true once it answers, where listening does not say enough. */
+  readonly ready?: () => Promise<boolean>;
 }
 
 /** A test that breaks before its teardown leaves none of them behind. */
@@ -32,7 +34,14 @@ export class ServerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
 
-  static async start({ program, args, env, log, ready }: ServerCommand): Promise<ServerProcess> {
+  static async start({
+    program,
+    args,
+    env,
+    log,
+    ports = [],
+    ready = async () => true,
+  }: ServerCommand): Promise<ServerProcess> {
     mkdirSync(dirname(log), { recursive: true });
     const output = openSync(log, 'a');
     // A group of its own: what it forks ends with it.
@@ -44,7 +53,9 @@ export class ServerProcess implements AsyncDisposable {
     const server = new ServerProcess(child);
     const failed = once(child, 'error').then(([error]) => Promise.reject(error));
     failed.catch(() => undefined);
-    for (const begun = Date.now(); !(await Promise.race([ready(), failed])); ) {
+    const isReady = async (): Promise<boolean> =>
+      ports.every((port) => child.pid !== undefined && listens(child.pid, port)) && (await ready());
+    for (const begun = Date.now(); !(await Promise.race([isReady(), failed])); ) {
       const why =
         child.exitCode !== null || child.signalCode !== null
           ? 'ended'
@@ -55,7 +66,6 @@ export class ServerProcess implements AsyncDisposable {
         await server[Symbol.asyncDispose]();
         throw new Error(`${program} ${why}: ${readFileSync(log, 'utf8').slice(-4_000)}`);
       }
-      // Servers say that they are ready in ways of their own; all of them take connections then.
       await setTimeout(LOOK_MS);
     }
     return server;
@@ -102,18 +112,5 @@ export class ServerProcess implements AsyncDisposable {
     // What of the group outlived its leader.
     this.signal('SIGKILL');
     running.delete(this);
-  }
-}
-
-/** Whether something takes connections there. */
-export async function takesConnections(port: number, host = '127.0.0.1'): Promise<boolean> {
-  const socket = connect(port, host);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }

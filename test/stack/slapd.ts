@@ -3,9 +3,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '../support/ports.ts';
+import { freePorts } from '../support/ports.ts';
 import { makeCertificate } from './certificate.ts';
-import { ServerProcess, takesConnections } from './server-process.ts';
+import { ServerProcess } from './server-process.ts';
 
 export const BASE_DN = 'cn=databases,dc=example,dc=test';
 
@@ -55,9 +55,7 @@ cn: databases
 
 /** @param dir made; everything of it goes there */
 export async function startSlapd(dir: string): Promise<Slapd> {
-  const port = await freePort();
-  let tlsPort = port;
-  while (tlsPort === port) tlsPort = await freePort();
+  const [port = 0, tlsPort = 0] = await freePorts(2);
   await mkdir(join(dir, 'data'), { recursive: true });
   const { caFile, certFile, keyFile } = makeCertificate(dir);
   const config = join(dir, 'slapd.conf');
@@ -90,7 +88,7 @@ export async function startSlapd(dir: string): Promise<Slapd> {
     program: '/usr/sbin/slapd',
     args: ['-d', '0', '-f', config, '-h', `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${tlsPort}`],
     log: join(dir, 'log'),
-    ready: () => takesConnections(tlsPort),
+    ports: [port, tlsPort],
   };
   let server: ServerProcess | undefined = await ServerProcess.start(command);
   const asRoot = ['-x', '-H', `ldap://127.0.0.1:${port}`, '-D', ROOT_DN, '-w', ROOT_PASSWORD];

@@ -4,11 +4,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { programArgv } from '../../engine/program-files.ts';
+import { freePortsInARow } from './ports.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 /** The program and what it is given first: from source, or the single executable that is named. */
@@ -69,27 +69,10 @@ export async function tempDir(t: Teardown): Promise<string> {
   return dir;
 }
 
-/** Five free ports in a row, as `up` wants them. */
+/** The first of five free ports in a row, as `up` wants them. */
 export async function freePortBase(): Promise<number> {
-  for (let tries = 0; tries < 100; tries++) {
-    // Below those that the system gives to whoever connects: one of them may be taken between this look and its use.
-    const base = 20_000 + Math.floor(Math.random() * 12_700);
-    const free = await Promise.all([0, 1, 2, 3, 4].map((offset) => isFree(base + offset)));
-    if (free.every(Boolean)) return base;
-  }
-  throw new Error('no five free ports in a row');
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch {
-    return false;
-  }
-  server.close();
-  await once(server, 'close');
-  return true;
+  const [base = 0] = await freePortsInARow(5);
+  return base;
 }
 
 /** `longshore up` on the directory, ready when it resolves; ended with the test, whatever happened. */

@@ -1,22 +1,42 @@
+// Free TCP ports of 127.0.0.1 that the system gives to nobody who asks for any port or connects: a server may take its own
+// seconds later, while other tests start servers and connect to them.
+
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
+/** Linux gives away those from 32768 on. */
+const RANGE = { from: 20_000, to: 32_700 };
+const TRIES = 100;
+
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
   return port as number;
 }
 
-/** So many of them, no two the same: asked for one after the other, the system may give the same again. */
+/** So many of them, no two the same. */
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no TCP port');
-    return address.port;
-  });
-  for (const server of servers) server.close();
-  await Promise.all(servers.map((server) => once(server, 'close')));
-  return ports;
+  const found = new Set<number>();
+  while (found.size < count) for (const port of await freePortsInARow(1)) found.add(port);
+  return [...found];
+}
+
+export async function freePortsInARow(count: number): Promise<readonly number[]> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const first = RANGE.from + Math.floor(Math.random() * (RANGE.to - RANGE.from));
+    const ports = Array.from({ length: count }, (_, offset) => first + offset);
+    if ((await Promise.all(ports.map(isFree))).every(Boolean)) return ports;
+  }
+  throw new Error(`no ${count} free ports in a row`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
 }
