@@ -29,6 +29,9 @@ import {
   search,
 } from './blast.ts';
 
+// Each runs the formatter again and again, one after the other.
+t.jobs = 4;
+
 /** Hits in several pieces, so that their order can differ; with GI numbers, so that they can be shown. */
 function subjects(molecule: Molecule, core: string, count: number, random: () => number): readonly Sequence[] {
   const [source, letter] = molecule === 'nucleotide' ? ['gb', 'AB'] : ['sp', 'P'];
