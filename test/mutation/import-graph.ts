@@ -1,5 +1,5 @@
-// Which file loads which: imports that are there at run time, and files that are named beside `import.meta`, as the
-// entry of a thread is.
+// Which file loads which: imports that are there at run time, files that are named beside `import.meta`, as the entry of a
+// thread is, and the whole program where a test starts it.
 
 import { posix } from 'node:path';
 import type { Node } from 'oxc-parser';
@@ -7,6 +7,8 @@ import { parse, walk } from './syntax.ts';
 
 /** From each file to what it loads, all as paths from the root. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
+
+const PROGRAM = 'bin/longshore.ts';
 
 export function importGraph(files: ReadonlyMap<string, string>): ImportGraph {
   return new Map([...files].map(([file, source]) => [file, loadedBy(file, source, (path) => files.has(path))]));
@@ -32,14 +34,20 @@ function loadedBy(file: string, source: string, exists: (path: string) => boolea
     if (beside) add(...beside);
     if (isErased(node)) return false;
     if (node.type === 'Literal' && typeof node.value === 'string' && /^\.\.?\//.test(node.value)) add(node.value);
+    // A test that starts the program (engine/program-files.ts). The program starts itself by it, too, but not anew.
+    if (file.startsWith('test/') && isCallOf(node, 'programArgv') && exists(PROGRAM)) found.add(PROGRAM);
     // A thread that is found from the root of the program (engine/program-files.ts).
-    if (node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'programThread') {
+    if (isCallOf(node, 'programThread')) {
       const [path] = node.arguments;
       if (path?.type === 'Literal' && typeof path.value === 'string' && exists(path.value)) found.add(path.value);
     }
     return true;
   });
   return [...found];
+}
+
+function isCallOf(node: Node, name: string): node is Extract<Node, { type: 'CallExpression' }> {
+  return node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === name;
 }
 
 /** `import type` and `export type` load nothing. */

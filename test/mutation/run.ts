@@ -44,7 +44,12 @@ const { values } = parseArgs({
   },
 });
 const tree = new Tree(join(import.meta.dirname, '..', '..'));
-process.exitCode = await main();
+const stop = new AbortController();
+process.exitCode = await main().catch((error: unknown) => {
+  if (!stop.signal.aborted) throw error;
+  console.error('ended by a signal');
+  return 130;
+});
 
 async function main(): Promise<number> {
   const seed = wholeNumber('seed', values.seed);
@@ -81,7 +86,6 @@ async function running<Result>(
   const dir = await mkdtemp(join(tmpdir(), 'longshore-mutation-'));
   // Some tests go on as another user.
   await chmod(dir, 0o755);
-  const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
   try {
     const password = 'longshore-tests';

@@ -23,6 +23,9 @@ const FILES = new Map(
     'test/support/site.ts': "export * from '../conformance/bs.ts';",
     'test/support/thread.ts': "programThread('engine/c.ts');",
     'test/x.ts': '',
+    'engine/program.ts': 'spawn(...programArgv())',
+    'test/support/program.ts': 'spawn(...programArgv())',
+    'bin/longshore.ts': '',
   }),
 );
 const TESTS = [...FILES.keys()].filter((file) => file.endsWith('.test.ts'));
@@ -57,8 +60,9 @@ t.test('an import of types loads nothing', async (t) => {
   t.strictSame(graph.get('engine/c.ts'), ['engine/d.ts']);
 });
 
-t.test('a file that is named beside import.meta, and the entry of a thread, are loaded', async (t) => {
+t.test('a file that is named beside import.meta, the entry of a thread, and the program, are loaded', async (t) => {
   const reached = reachedFrom('test/engine/thread.test.ts', graph);
+  t.strictSame([graph.get('test/support/program.ts'), graph.get('engine/program.ts')], [['bin/longshore.ts'], []]);
   t.strictSame([...reached.keys()].slice(1), ['test/support/thread.ts', 'test/x.ts', 'engine/c.ts', 'engine/d.ts']);
 });
 
