@@ -90,26 +90,21 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
   t.test('a dataset is registered with everything in one step', async (t) => {
     const { at, register, found, kept, usage } = await open(t);
     await register(...everything);
-    t.strictSame(await found(), recordOf(at));
-    t.strictSame(await kept(), keptOf);
-    t.equal(await usage(), 700, 'its upload counts against the quota');
+    t.strictSame([await found(), await kept(), await usage()], [recordOf(at), keptOf, 700]);
   });
 
   t.test('a known dataset is not registered again, nor changed', async (t) => {
     const { at, register, found, kept } = await open(t);
     await register(...everything);
     await register({ set: 'state', state: 'live' }, { set: 'shares', shares: [] }, { set: 'uploadFiles', files: [] });
-    t.strictSame(await found(), recordOf(at));
-    t.strictSame(await kept(), keptOf);
+    t.strictSame([await found(), await kept()], [recordOf(at), keptOf]);
   });
 
   t.test('a dataset that is being received is not registered', async (t) => {
     const { register, receive, accept, found, kept, usage } = await open(t);
     await receive();
     await register(...everything);
-    t.equal(await found(), undefined);
-    t.strictSame(await kept(), nothing);
-    t.equal(await usage(), 100);
+    t.strictSame([await found(), await kept(), await usage()], [undefined, nothing, 100]);
     await accept();
     t.equal((await found())?.state, 'live', 'the upload goes on');
   });
@@ -118,9 +113,7 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
     const { at, grant, register, found, kept, usage } = await open(t);
     await grant(at.dataset);
     await t.rejects(register(...everything), { kind: 'aborted', message: /lease lost/ });
-    t.equal(await found(), undefined);
-    t.strictSame(await kept(), nothing);
-    t.equal(await usage(), 0);
+    t.strictSame([await found(), await kept(), await usage()], [undefined, nothing, 0]);
   });
 
   t.test('removing a dataset removes all there is about it, and its bytes from the quota', async (t) => {
@@ -134,10 +127,8 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
         signal,
       );
     await remove();
-    t.equal(await found(), undefined);
-    t.strictSame(await kept(), nothing);
+    t.strictSame([await found(), await kept(), await usage()], [undefined, nothing, 0]);
     t.same(await catalog.attempts(at.dataset, signal), []);
-    t.equal(await usage(), 0);
     await remove();
   });
 
@@ -157,29 +148,21 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
     t.equal(await usage(), 0);
   });
 
-  t.test('an accepted upload goes with its dataset', async (t) => {
-    const { uploads, at, receive, accept, remove, found, kept, usage } = await open(t);
-    await receive();
-    await accept();
-    t.equal(await usage(), 60);
-    await remove();
-    t.equal(await found(), undefined);
-    t.strictSame(await kept(), nothing);
-    t.equal(await uploads.source(at.dataset, signal), undefined);
-    t.equal(await usage(), 0);
-    t.equal(await receive(), true, 'its id may be received again');
-  });
-
-  t.test('a stored upload goes with its dataset', async (t) => {
-    const { uploads, at, lease, receive, accept, remove, usage } = await open(t);
-    await receive();
-    await accept();
-    await uploads.settle(at.dataset, lease, 55, signal);
-    t.equal(await usage(), 55);
-    await remove();
-    t.equal(await usage(), 0);
-    t.equal(await receive(), true);
-  });
+  for (const [state, bytes] of [
+    ['an accepted', 60],
+    ['a stored', 55],
+  ] as const)
+    t.test(`${state} upload goes with its dataset`, async (t) => {
+      const { uploads, at, lease, receive, accept, remove, found, kept, usage } = await open(t);
+      await receive();
+      await accept();
+      if (state === 'a stored') await uploads.settle(at.dataset, lease, bytes, signal);
+      t.equal(await usage(), bytes);
+      await remove();
+      t.strictSame([await found(), await kept(), await usage()], [undefined, nothing, 0]);
+      t.equal(await uploads.source(at.dataset, signal), undefined);
+      t.equal(await receive(), true, 'its id may be received again');
+    });
 
   t.test('what is being received is not removed', async (t) => {
     const { receive, accept, remove, found, usage } = await open(t);

@@ -7,7 +7,7 @@ import type { ImportStatus, InstallKind, UploadStatus } from '../../engine/model
 import type { InstallAttempt } from '../../engine/ports/catalog.ts';
 import type { JobAdmin, JobEntry, JobFilter, JobPage } from '../../engine/ports/job-admin.ts';
 import type { ClaimedJob, Jobs } from '../../engine/ports/jobs.ts';
-import { claim, claimOne, complete, fresh, type JobView, request, signal } from './jobs.ts';
+import { claim, claimed, claimOne, complete, fresh, type JobView, request, signal } from './jobs.ts';
 
 export interface DatasetStatuses {
   readonly upload: { readonly status: UploadStatus; readonly message: string | undefined };
@@ -40,23 +40,20 @@ const FAILED_UPLOAD: DatasetStatuses = {
 
 /** A job of the lane that died, as its claimed self. */
 async function bury(jobs: Jobs, lane: LaneName, dataset: string): Promise<ClaimedJob> {
-  await jobs.enqueue([request(lane, dataset)], signal);
-  const job = await claimOne(jobs, lane);
+  const job = await claimed(jobs, lane, dataset);
   await complete(jobs, job, { kind: 'dead', failure: 'defect', message: 'a bug' });
   return job;
 }
 
 async function delay(jobs: Jobs, lane: LaneName, dataset: string): Promise<ClaimedJob> {
-  await jobs.enqueue([request(lane, dataset)], signal);
-  const job = await claimOne(jobs, lane);
+  const job = await claimed(jobs, lane, dataset);
   await complete(jobs, job, { kind: 'retry', delayMs: 600_000, message: 'try 1 of 12: busy', countTry: true });
   return job;
 }
 
 /** One job of each state: running, delayed, dead, queued, in the order of their ids. */
 async function oneOfEach(jobs: Jobs): Promise<void> {
-  await jobs.enqueue([request('install', 'a')], signal);
-  await claimOne(jobs, 'install');
+  await claimed(jobs, 'install', 'a');
   await delay(jobs, 'import', 'b');
   await bury(jobs, 'import', 'c');
   await jobs.enqueue([request('import', 'd', 7)], signal);
@@ -174,8 +171,7 @@ export function jobAdminConformance(name: string, open: OpenJobAdmin): void {
   });
 
   fact('a running job is not touched', async (t, { admin, jobs, view }) => {
-    await jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(jobs, 'import');
+    const job = await claimed(jobs, 'import', 'd1');
     t.equal(await admin.retry(job.id, signal), 'running');
     t.same(await view(), [{ ...fresh('import', 'd1'), state: 'running' }]);
     await complete(jobs, job, { kind: 'done' });

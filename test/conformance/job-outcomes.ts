@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap';
 import {
   claim,
+  claimed,
   claimOf,
   claimOne,
   complete,
@@ -20,8 +21,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   };
 
   fact('completing and claiming are one exchange', async (t, { first }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
+    const job = await claimed(first.jobs, 'import', 'd1');
     await first.jobs.enqueue([request('import', 'd2')], signal);
     const next = await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
     t.same(
@@ -32,8 +32,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   });
 
   fact('the exchange that completes a job may be given it again', async (t, { first }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
+    const job = await claimed(first.jobs, 'import', 'd1');
     await first.jobs.enqueue([request('import', 'd1', 2)], signal);
     const next = await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
     t.same(
@@ -43,9 +42,8 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   });
 
   fact('a retry waits for its time and counts a try when told to', async (t, { first, advance, view }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
     const retry = { kind: 'retry', delayMs: 10_000, message: 'plugin busy' } as const;
-    await complete(first.jobs, await claimOne(first.jobs, 'import'), { ...retry, countTry: true });
+    await complete(first.jobs, await claimed(first.jobs, 'import', 'd1'), { ...retry, countTry: true });
     const delayed = { ...fresh('import', 'd1'), state: 'delayed', failure: 'transient', message: 'plugin busy' };
     t.same(await view(), [{ ...delayed, tries: 1 }]);
     t.same(await claim(first.jobs, 'import'), []);
@@ -57,8 +55,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   });
 
   fact('an event for a delayed job does not hurry it', async (t, { first, view }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
+    const job = await claimed(first.jobs, 'import', 'd1');
     await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
     await first.jobs.enqueue([request('import', 'd1', 9)], signal);
     t.same(await claim(first.jobs, 'import'), []);
@@ -68,8 +65,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   });
 
   fact('a success with a newer event starts with fresh tries', async (t, { first, view }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const failing = await claimOne(first.jobs, 'import');
+    const failing = await claimed(first.jobs, 'import', 'd1');
     await complete(first.jobs, failing, { kind: 'retry', delayMs: 0, message: 'busy', countTry: true });
     const job = await claimOne(first.jobs, 'import');
     await first.jobs.enqueue([request('import', 'd1', 2)], signal);
@@ -78,8 +74,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   });
 
   fact('a dead job stays for an administrator and only notes events', async (t, { first, view }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
+    const job = await claimed(first.jobs, 'import', 'd1');
     await complete(first.jobs, job, { kind: 'dead', failure: 'transient', message: 'gave up \0 here' });
     const dead = { ...fresh('import', 'd1'), state: 'dead', tries: 1, failure: 'transient' };
     t.match(await view(), [{ ...dead, message: /^gave up . here$/ }]);
@@ -129,8 +124,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   });
 
   fact('a run alone that ends without a crash is company again', async (t, { first, view }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    await complete(first.jobs, await claimOne(first.jobs, 'import'), { kind: 'requeue', crashed: true });
+    await complete(first.jobs, await claimed(first.jobs, 'import', 'd1'), { kind: 'requeue', crashed: true });
     const alone = await claimOne(first.jobs, 'import');
     await complete(first.jobs, alone, { kind: 'retry', delayMs: 0, message: 'busy', countTry: true });
     t.same(
@@ -153,8 +147,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
     'a job whose lease expired is claimed by another process, and its first holder is fenced off',
     async (t, under) => {
       const { first, second, advance, view } = under;
-      await first.jobs.enqueue([request('import', 'd1')], signal);
-      const lost = await claimOne(first.jobs, 'import');
+      const lost = await claimed(first.jobs, 'import', 'd1');
       await advance(31_000);
       const job = await claimOne(second.jobs, 'import');
       t.same(job.lease, leaseAfter(lost.lease));
@@ -172,8 +165,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   );
 
   fact('a job whose lease is renewed stays with its process', async (t, { first, second, advance }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
+    const job = await claimed(first.jobs, 'import', 'd1');
     for (let i = 0; i < 4; i++) {
       await advance(10_000);
       t.same(await first.leases.renew([job.lease], signal), []);
@@ -182,18 +174,16 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   });
 
   fact('an expired lease that nobody took still lets its job be completed', async (t, { first, advance, view }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
+    const job = await claimed(first.jobs, 'import', 'd1');
     await advance(31_000);
     t.same(await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal), []);
     t.same(await view(), []);
   });
 
   fact('a completion given twice is written once', async (t, { first, view }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
-    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
-    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
+    const job = await claimed(first.jobs, 'import', 'd1');
+    for (const _ of ['once', 'twice'])
+      await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
     t.equal((await view())[0]?.tries, 1);
   });
 }

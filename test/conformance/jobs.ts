@@ -66,6 +66,12 @@ export async function claimOne(jobs: Jobs, lane: LaneName): Promise<ClaimedJob> 
   return job;
 }
 
+/** A new job, claimed. */
+export async function claimed(jobs: Jobs, lane: LaneName, dataset: string): Promise<ClaimedJob> {
+  await jobs.enqueue([request(lane, dataset)], signal);
+  return claimOne(jobs, lane);
+}
+
 /** Completes without claiming. */
 export async function complete(jobs: Jobs, job: ClaimedJob, outcome: JobOutcome): Promise<void> {
   await jobs.exchange([{ job, outcome }], claimOf(job.lane, 0), signal);
@@ -77,8 +83,8 @@ async function claimWhenWoken(jobs: Jobs, lane: LaneName): Promise<readonly Clai
   const stop = jobs.watch(lane, () => woken.resolve());
   try {
     for (;;) {
-      const claimed = await claim(jobs, lane);
-      if (claimed.length > 0) return claimed;
+      const found = await claim(jobs, lane);
+      if (found.length > 0) return found;
       await woken.promise;
       woken = Promise.withResolvers();
     }
@@ -369,8 +375,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
   });
 
   fact('a lane is woken when its delayed job falls due', async (t, { first, second, advance }) => {
-    await first.jobs.enqueue([request('import', 'd1')], signal);
-    const job = await claimOne(first.jobs, 'import');
+    const job = await claimed(first.jobs, 'import', 'd1');
     await complete(first.jobs, job, { kind: 'retry', delayMs: 10_000, message: 'busy', countTry: true });
     // Neither the process that delayed it nor one that has only seen it must be told by anybody.
     const wakes = [first, second].map(({ jobs }) => claimOnAlarm(jobs));

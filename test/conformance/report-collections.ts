@@ -6,8 +6,10 @@ import type { Collector } from '../../engine/model/report-job.ts';
 import {
   all,
   at,
+  type CollectingProcess,
   claim,
   complete,
+  end,
   guestOf,
   idOf,
   QUERY,
@@ -16,17 +18,20 @@ import {
   requestOf,
   rulesAt,
   signal,
+  submit,
   userOf,
 } from './report-world.ts';
+
+type CollectionsWorld = ReportWorld<CollectingProcess>;
 
 const ADA = userOf('9223372036854775807');
 const BOB = userOf(2);
 const OTHER_QUERY = queryOf(0xbeef);
 
-export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
-  const link = ({ first }: ReportWorld, user: Collector, n: number, meta = {}, queryId = QUERY) =>
+export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promise<CollectionsWorld>): void {
+  const link = ({ first }: CollectionsWorld, user: Collector, n: number, meta = {}, queryId = QUERY) =>
     first.jobs.submit(requestOf(n, queryId), { user, meta }, rulesAt(0), signal);
-  const idsOf = async ({ second }: ReportWorld, user: Collector, queryId?: QueryJobId) =>
+  const idsOf = async ({ second }: CollectionsWorld, user: Collector, queryId?: QueryJobId) =>
     (await all(second.collections.list(user, { queryId }, signal))).map(({ id }) => Number.parseInt(id, 16));
 
   t.test('a user sees the own jobs, the newest first, in whatever state they are', async (t) => {
@@ -35,9 +40,8 @@ export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promis
     await link(world, BOB, 2, { description: 'of Bob' });
     await link(world, ADA, 2);
     await link(world, ADA, 1, { summary: 'one' }, OTHER_QUERY);
-    const claims = await claim(world.first, 0);
-    const done = claims.slice(0, 1).map((one) => ({ claim: one, outcome: complete(0) }));
-    await world.first.queue.exchange(done, 0, at(0), signal);
+    const [one] = await claim(world.first, 0);
+    if (one) await end(world.first, one, complete(0), 0);
     t.strictSame(await all(world.second.collections.list(ADA, {}, signal)), [
       { id: idOf(1), queryId: OTHER_QUERY, status: 'complete', meta: { summary: 'one' } },
       { id: idOf(2), queryId: QUERY, status: 'in-progress', meta: {} },
@@ -62,11 +66,47 @@ export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promis
 
   t.test('a long list is whole and in order', async (t) => {
     const world = await setup(t);
-    const numbers = Array.from({ length: 1_234 }, (_, n) => n + 1);
+    const numbers = Array.from({ length: 1_001 }, (_, n) => n + 1);
     const rules = { ...rulesAt(0), maxQueued: 10_000 };
     for (const n of numbers) await world.first.jobs.submit(requestOf(n), { user: ADA, meta: {} }, rules, signal);
     t.strictSame(await idsOf(world, ADA), numbers.toReversed());
     t.strictSame(await idsOf(world, ADA, QUERY), numbers.toReversed());
+  });
+
+  t.test(
+    'jobs that are submitted at once are each in the collection once, one that is refused is in none',
+    async (t) => {
+      const world = await setup(t);
+      const { first, second } = world;
+      const rules = rulesAt(0, { maxQueued: 3 });
+      const answers = await Promise.all(
+        [1, 2, 3, 4, 5, 1, 2, 3].map((n) =>
+          (n % 2 ? first : second).jobs.submit(requestOf(n), { user: ADA, meta: {} }, rules, signal),
+        ),
+      );
+      const { queued = [] } = Object.groupBy(answers.keys(), (i) => answers[i] ?? 'full');
+      t.strictSame((await idsOf(world, ADA)).toSorted(), queued.map((i) => 1 + (i % 5)).toSorted());
+    },
+  );
+
+  t.test('a reader who saves has the job in the collection from then on', async (t) => {
+    const { first, second } = await setup(t);
+    await submit(first, 1);
+    const read = (user: Collector, save: boolean) => second.jobs.read(idOf(1), { user, save }, at(1), signal);
+    t.equal((await read(BOB, false))?.meta, undefined);
+    t.strictSame(await all(first.collections.list(BOB, {}, signal)), []);
+    const saved = await Promise.all([read(BOB, true), read(BOB, true)]);
+    t.strictSame(
+      saved.map((one) => one?.meta),
+      [{}, {}],
+    );
+    t.strictSame(await all(first.collections.list(BOB, {}, signal)), [
+      { id: idOf(1), queryId: QUERY, status: 'queued', meta: {} },
+    ]);
+    await first.collections.annotate(BOB, idOf(1), { summary: 's', description: 'd' }, signal);
+    for (const save of [true, false]) t.strictSame((await read(BOB, save))?.meta, { summary: 's', description: 'd' });
+    t.equal((await read(ADA, false))?.meta, undefined, "another one's notes are nobody else's");
+    t.equal(await first.jobs.read(idOf(2), { user: ADA, save: true }, at(1), signal), undefined);
   });
 
   t.test('a job that is submitted again keeps its place, and changes only in what is given', async (t) => {

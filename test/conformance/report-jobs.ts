@@ -1,17 +1,17 @@
 // What every ReportJobs does.
 
 import type { Test } from 'tap';
-import type { Collector } from '../../engine/model/report-job.ts';
 import {
   all,
   at,
   claim,
+  claimOne,
   complete,
+  end,
   FAILURE,
   FILES,
   failed,
   idOf,
-  QUERY,
   type ReportWorld,
   requestOf,
   rulesAt,
@@ -22,7 +22,6 @@ import {
 } from './report-world.ts';
 
 const ADA = userOf('9223372036854775807');
-const BOB = userOf(2);
 
 export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
   const statusOf = async ({ first }: ReportWorld, n: number, seconds = 0) =>
@@ -59,8 +58,6 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.equal(answers.filter((answer) => answer === 'known').length, 49);
     const claims = await Promise.all([claim(first, 0), claim(second, 0)]);
     t.equal(claims.flat().length, 1);
-    for (const user of [userOf(1), userOf(50)])
-      t.equal((await all(first.collections.list(user, {}, signal))).length, 1);
   });
 
   t.test('a job that waits, runs or is complete stays as it is when it is submitted again', async (t) => {
@@ -68,11 +65,9 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     const again = (seconds: number) => first.jobs.submit(requestOf(1), undefined, rulesAt(seconds), signal);
     await submit(first, 1);
     t.equal(await again(1), 'known');
-    const claims = await claim(first, 2);
+    const one = await claimOne(first, 2);
     t.equal(await again(3), 'known');
-    const [one] = claims;
-    if (!one) throw new Error('not claimed');
-    await first.queue.exchange([{ claim: one, outcome: complete(4) }], 0, at(4), signal);
+    await end(first, one, complete(4), 4);
     t.equal(await again(1_000), 'known');
     t.match((await first.jobs.read(idOf(1), undefined, at(1_001), signal))?.job, {
       status: 'complete',
@@ -106,20 +101,18 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
   t.test('one too many is refused, and leaves nothing behind', async (t) => {
     const world = await setup(t);
     const { first, second } = world;
-    const link = { user: ADA, meta: { summary: 'mine' } };
     const rules = rulesAt(0, { maxQueued: 3 });
-    const answers = await Promise.all(
-      [1, 2, 3, 4, 5].map((n) => (n % 2 ? first : second).jobs.submit(requestOf(n), link, rules, signal)),
-    );
+    const submitted = (n: number, { jobs } = first) =>
+      jobs.submit(requestOf(n), { user: ADA, meta: {} }, rules, signal);
+    const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => submitted(n, n % 2 ? first : second)));
     t.strictSame(answers.toSorted(), ['full', 'full', 'queued', 'queued', 'queued']);
     const refused = answers.indexOf('full') + 1;
     t.equal(await first.jobs.read(idOf(refused), undefined, at(0), signal), undefined);
-    t.equal((await all(first.collections.list(ADA, {}, signal))).length, 3);
     // One that waits already needs no place.
     const waiting = answers.indexOf('queued') + 1;
-    t.equal(await first.jobs.submit(requestOf(waiting), link, rules, signal), 'known');
+    t.equal(await submitted(waiting), 'known');
     t.equal((await claim(first, 1, 1)).length, 1);
-    t.equal(await second.jobs.submit(requestOf(refused), link, rules, signal), 'queued', 'running ones do not count');
+    t.equal(await submitted(refused, second), 'queued', 'running ones do not count');
     t.equal(await statusOf(world, refused), 'queued');
   });
 
@@ -141,26 +134,6 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.strictSame(answers.toSorted(), ['queued', 'refused', 'refused']);
     t.equal(await first.jobs.submit(requestOf(2), undefined, rulesAt(501), signal), 'queued', 'by a submission, too');
     t.match(await claim(first, 501), [{ id: idOf(3) }, { id: idOf(1), attempt: 2 }, { id: idOf(2), attempt: 2 }]);
-  });
-
-  t.test('a reader who saves has the job in the collection from then on', async (t) => {
-    const { first, second } = await setup(t);
-    await submit(first, 1);
-    const read = (user: Collector, save: boolean) => second.jobs.read(idOf(1), { user, save }, at(1), signal);
-    t.equal((await read(BOB, false))?.meta, undefined);
-    t.strictSame(await all(first.collections.list(BOB, {}, signal)), []);
-    const saved = await Promise.all([read(BOB, true), read(BOB, true)]);
-    t.strictSame(
-      saved.map((one) => one?.meta),
-      [{}, {}],
-    );
-    t.strictSame(await all(first.collections.list(BOB, {}, signal)), [
-      { id: idOf(1), queryId: QUERY, status: 'queued', meta: {} },
-    ]);
-    await first.collections.annotate(BOB, idOf(1), { summary: 's', description: 'd' }, signal);
-    for (const save of [true, false]) t.strictSame((await read(BOB, save))?.meta, { summary: 's', description: 'd' });
-    t.equal((await read(ADA, false))?.meta, undefined, "another one's notes are nobody else's");
-    t.equal(await first.jobs.read(idOf(2), { user: ADA, save: true }, at(1), signal), undefined);
   });
 
   t.test('accesses are noted to the minute', async (t) => {

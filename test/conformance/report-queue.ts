@@ -2,11 +2,15 @@
 
 import type { Test } from 'tap';
 import { newTraceparent } from '../../engine/model/traceparent.ts';
+import type { ReportDebris } from '../../engine/ports/report-queue.ts';
 import {
+  again,
   all,
   at,
   claim,
+  claimOne,
   complete,
+  end,
   failed,
   idOf,
   type ReportWorld,
@@ -41,10 +45,9 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     const [one, two] = [newTraceparent(), newTraceparent()];
     await first.jobs.submit(requestOf(1), undefined, rulesAt(0, { traceparent: one }), signal);
     t.equal(await second.jobs.submit(requestOf(1), undefined, rulesAt(1, { traceparent: two }), signal), 'known');
-    const [claimed] = await claim(second, 1);
-    if (!claimed) throw new Error('not claimed');
+    const claimed = await claimOne(second, 1);
     t.equal(claimed.traceparent, one);
-    await second.queue.exchange([{ claim: claimed, outcome: complete(2) }], 0, at(2), signal);
+    await end(second, claimed, complete(2), 2);
     await first.expiry.expireOne(idOf(1), signal);
     const rules = { now: at(3), maxQueued: 10, traceparent: two };
     t.equal(await first.jobs.requeue(idOf(1), rules, signal), 'queued');
@@ -66,18 +69,17 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     const world = await setup(t);
     const { first } = world;
     await submit(first, 1);
-    const again = async (seconds: number, countTry: boolean) => {
-      const [one] = await claim(first, seconds);
-      if (!one) throw new Error('not claimed');
-      const outcome = { kind: 'again', from: at(seconds + 10), countTry } as const;
-      t.strictSame(await first.queue.exchange([{ claim: one, outcome }], 5, at(seconds), signal), []);
+    const comesAgain = async (seconds: number, countTry: boolean) => {
+      const one = await claimOne(first, seconds);
+      const done = [{ claim: one, outcome: again(seconds + 10, countTry) }];
+      t.strictSame(await first.queue.exchange(done, 5, at(seconds), signal), []);
       t.match(await jobOf(world, 1), { status: 'queued', ended: undefined, failure: undefined });
       return one;
     };
-    t.match(await again(0, true), { attempt: 1, tries: 0 });
+    t.match(await comesAgain(0, true), { attempt: 1, tries: 0 });
     t.strictSame(await claim(first, 9), []);
-    t.match(await again(10, false), { attempt: 2, tries: 1 });
-    t.match(await again(20, true), { attempt: 3, tries: 1 });
+    t.match(await comesAgain(10, false), { attempt: 2, tries: 1 });
+    t.match(await comesAgain(20, true), { attempt: 3, tries: 1 });
     t.match(await claim(first, 30), [{ attempt: 4, tries: 2, waitedMs: 0 }]);
   });
 
@@ -100,24 +102,22 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     const world = await setup(t);
     const { first, second } = world;
     await submit(first, 1);
-    const [late] = await claim(first, 0);
-    if (!late) throw new Error('not claimed');
+    const late = await claimOne(first, 0);
     t.strictSame(await first.queue.renew([late], signal), []);
     t.strictSame(await second.queue.renew([late], signal), [late], "another's");
     await world.lapse();
     t.strictSame(await first.queue.renew([late], signal), [], 'nobody took it');
     t.strictSame(await claim(second, 1), []);
     await world.lapse();
-    const [next] = await claim(second, 1);
-    if (!next) throw new Error('not claimed');
+    const next = await claimOne(second, 1);
     t.equal(next.attempt, 2);
     t.strictSame(await first.queue.renew([late], signal), [late]);
-    for (const outcome of [complete(2), failed(2), { kind: 'again', from: at(0), countTry: true } as const]) {
+    for (const outcome of [complete(2), failed(2), again(0, true)]) {
       t.strictSame(await first.queue.exchange([{ claim: late, outcome }], 5, at(2), signal), []);
       t.match(await jobOf(world, 1), { status: 'in-progress', attempt: 2 });
     }
     t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);
-    await second.queue.exchange([{ claim: next, outcome: complete(3) }], 0, at(3), signal);
+    await end(second, next, complete(3), 3);
     t.match(await jobOf(world, 1), { status: 'complete', ended: at(3) });
   });
 
@@ -125,7 +125,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     const world = await setup(t);
     const { first } = world;
     const one = await run(first, 1, complete(1));
-    await first.queue.exchange([{ claim: one, outcome: failed(2) }], 0, at(2), signal);
+    await end(first, one, failed(2), 2);
     t.match(await jobOf(world, 1), { status: 'complete', ended: at(1) });
     t.strictSame(await first.queue.renew([one], signal), [one]);
   });
@@ -136,17 +136,11 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.teardown(second.queue.watch(() => woken.resolve()));
     await submit(first, 1);
     await woken.promise;
-    const [one] = await claim(first, 0);
-    if (!one) throw new Error('not claimed');
-    const again = Promise.withResolvers<void>();
-    const stop = second.queue.watch(() => again.resolve());
-    await first.queue.exchange(
-      [{ claim: one, outcome: { kind: 'again', from: at(0), countTry: false } }],
-      0,
-      at(0),
-      signal,
-    );
-    await again.promise;
+    const one = await claimOne(first, 0);
+    const anew = Promise.withResolvers<void>();
+    const stop = second.queue.watch(() => anew.resolve());
+    await end(first, one, again(0, false), 0);
+    await anew.promise;
     stop();
   });
 
@@ -166,11 +160,8 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.match(await jobOf(world, 2), { status: 'expired', failure: undefined });
     t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);
     t.equal(await first.jobs.stderr(idOf(2), signal), undefined);
-    const debris = await first.expiry.debris(undefined, 10, signal);
-    t.strictSame(debris, [
-      { id: idOf(1), upTo: 1 },
-      { id: idOf(2), upTo: 1 },
-    ]);
+    const left = [1, 2].map((n) => ({ id: idOf(n), upTo: 1 }));
+    t.strictSame(await first.expiry.debris(undefined, 10, signal), left);
     t.match(await jobOf(world, 3), { status: 'in-progress' });
   });
 
@@ -204,26 +195,18 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     await run(first, 2, failed(1), 1);
     t.strictSame(await debris(), [{ id: idOf(2), upTo: 1 }]);
     await first.expiry.expire(at(1), 10, signal);
-    t.strictSame(await debris(), [
-      { id: idOf(1), upTo: 1 },
-      { id: idOf(2), upTo: 1 },
-    ]);
-    t.strictSame(await second.expiry.debris(undefined, 1, signal), [{ id: idOf(1), upTo: 1 }]);
-    t.strictSame(await second.expiry.debris(idOf(1), 9, signal), [{ id: idOf(2), upTo: 1 }]);
-    await second.expiry.removed({ id: idOf(2), upTo: 1 }, signal);
-    t.strictSame(await debris(), [{ id: idOf(1), upTo: 1 }]);
+    const [one, two] = [1, 2].map((n) => ({ id: idOf(n), upTo: 1 })) as [ReportDebris, ReportDebris];
+    t.strictSame(await debris(), [one, two]);
+    t.strictSame(await second.expiry.debris(undefined, 1, signal), [one]);
+    t.strictSame(await second.expiry.debris(idOf(1), 9, signal), [two]);
+    await second.expiry.removed(two, signal);
+    t.strictSame(await debris(), [one]);
     // Queued again while its files are being removed: those of the new attempt are not meant.
     t.equal(await first.jobs.requeue(idOf(1), { now: at(2), maxQueued: 9 }, signal), 'queued');
-    const [one] = await claim(first, 2);
-    if (!one) throw new Error('not claimed');
-    t.strictSame(await debris(), [{ id: idOf(1), upTo: 1 }]);
-    await first.queue.exchange(
-      [{ claim: one, outcome: { kind: 'again', from: at(2), countTry: false } }],
-      0,
-      at(2),
-      signal,
-    );
-    await second.expiry.removed({ id: idOf(1), upTo: 1 }, signal);
+    const anew = await claimOne(first, 2);
+    t.strictSame(await debris(), [one]);
+    await end(first, anew, again(2, false), 2);
+    await second.expiry.removed(one, signal);
     t.strictSame(await debris(), [{ id: idOf(1), upTo: 2 }]);
     await second.expiry.removed({ id: idOf(1), upTo: 2 }, signal);
     const [cut] = await claim(second, 3);

@@ -10,15 +10,19 @@ import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../.
 
 export interface ReportProcess {
   readonly jobs: ReportJobs;
-  readonly collections: ReportCollections;
   readonly queue: ReportQueue;
   readonly expiry: ReportExpiry;
 }
 
-export interface ReportWorld {
-  readonly first: ReportProcess;
+/** One that keeps collections, too. */
+export interface CollectingProcess extends ReportProcess {
+  readonly collections: ReportCollections;
+}
+
+export interface ReportWorld<Process extends ReportProcess = ReportProcess> {
+  readonly first: Process;
   /** Of another process on the same records. */
-  readonly second: ReportProcess;
+  readonly second: Process;
   killSecond(): Promise<void>;
   /** The time of all leases passes. */
   lapse(): Promise<void>;
@@ -63,6 +67,22 @@ export async function submit({ jobs }: ReportProcess, n: number, seconds = 0): P
 export const claim = ({ queue }: ReportProcess, seconds: number, limit = 10): Promise<readonly ReportClaim[]> =>
   queue.exchange([], limit, at(seconds), signal);
 
+/** Claims the job that waited longest. */
+export async function claimOne(process: ReportProcess, seconds: number): Promise<ReportClaim> {
+  const [claimed] = await claim(process, seconds, 1);
+  if (!claimed) throw new Error('nothing to claim');
+  return claimed;
+}
+
+/** Writes how a claimed job ended, and claims nothing. */
+export async function end({ queue }: ReportProcess, claim: ReportClaim, outcome: ReportOutcome, seconds: number) {
+  await queue.exchange([{ claim, outcome }], 0, at(seconds), signal);
+}
+
+export const again = (seconds: number, countTry: boolean): ReportOutcome => ({
+  ...{ kind: 'again', from: at(seconds), countTry },
+});
+
 export const complete = (seconds: number, files = FILES): ReportOutcome => ({
   kind: 'complete',
   ended: at(seconds),
@@ -86,9 +106,9 @@ export async function run(
   seconds = 0,
 ): Promise<ReportClaim> {
   await submit(process, n, seconds);
-  const [claimed] = await claim(process, seconds, 1);
-  if (claimed?.id !== idOf(n)) throw new Error('another job was claimed');
-  await process.queue.exchange([{ claim: claimed, outcome }], 0, at(seconds), signal);
+  const claimed = await claimOne(process, seconds);
+  if (claimed.id !== idOf(n)) throw new Error('another job was claimed');
+  await end(process, claimed, outcome, seconds);
   return claimed;
 }
 

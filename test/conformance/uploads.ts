@@ -33,7 +33,16 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
       uploads.accept(acceptedUpload(at, more), signal);
     const write = async (at: DatasetAddress, ...changes: Parameters<Catalog['write']>[2]) =>
       catalog.write(at.dataset, await grant(at.dataset), changes, signal);
-    return { uploads, catalog, jobs, grant, die, begin, usage, accept, write };
+    /** One that was begun and accepted. */
+    const accepted = async (more: Partial<AcceptedUpload> = {}, at = newAddress()) => {
+      await begin(at, 100);
+      await accept(at, more);
+      return at;
+    };
+    const jobsOf = async ({ dataset }: DatasetAddress) => (await jobs()).filter((job) => job.dataset === dataset);
+    const isOrphan = async ({ dataset }: DatasetAddress) =>
+      (await uploads.orphans(signal)).some((orphan) => orphan.dataset === dataset);
+    return { uploads, catalog, jobs, jobsOf, isOrphan, grant, die, begin, usage, accept, accepted, write };
   };
 
   t.test('a reservation counts from begin and until it is abandoned', async (t) => {
@@ -98,10 +107,8 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('one revision of a dataset is received at a time', async (t) => {
-    const { uploads, begin, accept } = await open(t);
-    const original = newAddress();
-    await begin(original, 100);
-    await accept(original);
+    const { uploads, begin, accept, accepted } = await open(t);
+    const original = await accepted();
     const [first, second] = [1, 2].map((n) => ({ ...original, dataset: revisionOf(original.dataset, n) })) as [
       DatasetAddress,
       DatasetAddress,
@@ -117,7 +124,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('acceptance makes the dataset, its job and its source in one step', async (t) => {
-    const { uploads, catalog, jobs, begin, usage, accept } = await open(t);
+    const { uploads, catalog, jobsOf, begin, usage, accept } = await open(t);
     const at = newAddress();
     const metaVersion = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc' };
     const source: UploadSource = {
@@ -141,10 +148,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
       sync: { meta: metaVersion },
     };
     t.strictSame(await catalog.find(at.dataset, signal), record);
-    t.strictSame(
-      (await jobs()).filter((job) => job.dataset === at.dataset),
-      [{ lane: 'upload', ...at, eventId: 4711, source: 'api' }],
-    );
+    t.strictSame(await jobsOf(at), [{ lane: 'upload', ...at, eventId: 4711, source: 'api' }]);
     t.strictSame(await uploads.source(at.dataset, signal), source);
     t.equal(await usage(at.owner), 75, 'the reservation is settled to what was received');
     await uploads.abandon(at.dataset, signal);
@@ -152,16 +156,13 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('an upload that was swept cannot be accepted', async (t) => {
-    const { uploads, catalog, jobs, begin, accept } = await open(t);
+    const { uploads, catalog, jobsOf, begin, accept } = await open(t);
     const at = newAddress();
     await begin(at, 100);
     await uploads.abandon(at.dataset, signal);
     await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
     t.equal(await catalog.find(at.dataset, signal), undefined);
-    t.same(
-      (await jobs()).filter((job) => job.dataset === at.dataset),
-      [],
-    );
+    t.same(await jobsOf(at), []);
   });
 
   t.test('the event of a metadata object that is put before acceptance registers nothing', async (t) => {
@@ -175,11 +176,9 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('a URL keeps its reservation until it is fetched, and may grow meanwhile', async (t) => {
-    const { uploads, grant, begin, usage, accept } = await open(t);
-    const at = newAddress();
+    const { uploads, grant, usage, accepted } = await open(t);
     const source: UploadSource = { kind: 'url', url: 'https://example.org/a.txt' };
-    await begin(at, 100);
-    await accept(at, { source });
+    const at = await accepted({ source });
     t.strictSame(await uploads.source(at.dataset, signal), source);
     t.equal(await usage(at.owner), 100);
     t.equal(await uploads.grow(at.dataset, 1_001, LIMIT, signal), false);
@@ -207,12 +206,10 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('a URL that was fetched is files, under the lease', async (t) => {
-    const { uploads, grant, begin, usage, accept } = await open(t);
-    const at = newAddress();
+    const { uploads, grant, usage, accepted } = await open(t);
     const url: UploadSource = { kind: 'url', url: 'https://example.org/a.txt' };
     const files = [{ name: 'génes.txt', size: 70 }];
-    await begin(at, 100);
-    await accept(at, { source: url });
+    const at = await accepted({ source: url });
     const [stale, lease] = [await grant(at.dataset), await grant(at.dataset)];
     await t.rejects(uploads.fetched(at.dataset, stale, files, signal), { kind: 'aborted', message: /lease lost/ });
     t.strictSame(await uploads.source(at.dataset, signal), url);
@@ -227,10 +224,8 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('a settled upload counts its raw bytes and has no source any more', async (t) => {
-    const { uploads, grant, begin, usage, accept } = await open(t);
-    const at = newAddress();
-    await begin(at, 100);
-    await accept(at);
+    const { uploads, grant, usage, accepted } = await open(t);
+    const at = await accepted();
     const lease = await grant(at.dataset);
     await uploads.settle(at.dataset, lease, 42, signal);
     await uploads.settle(at.dataset, lease, 42, signal);
@@ -239,10 +234,8 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('settling needs the lease', async (t) => {
-    const { uploads, grant, begin, usage, accept } = await open(t);
-    const at = newAddress();
-    await begin(at, 100);
-    await accept(at);
+    const { uploads, grant, usage, accepted } = await open(t);
+    const at = await accepted();
     const lease = await grant(at.dataset);
     await grant(at.dataset);
     await t.rejects(uploads.settle(at.dataset, lease, 42, signal), { kind: 'aborted', message: /lease lost/ });
@@ -251,21 +244,18 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('superseded datasets count, deleted ones do not, undeleted ones do again', async (t) => {
-    const { begin, usage, accept, write } = await open(t);
-    const owner = newUser();
-    const [old, current] = [newAddress(owner), newAddress(owner)];
-    for (const at of [old, current]) {
-      await begin(at, 100);
-      await accept(at);
+    const { usage, accepted, write } = await open(t);
+    const old = await accepted();
+    await accepted({}, newAddress(old.owner));
+    for (const [state, bytes] of [
+      ['superseded', 20],
+      ['deleting', 10],
+      ['deleted', 10],
+      ['live', 20],
+    ] as const) {
+      await write(old, { set: 'state', state });
+      t.equal(await usage(old.owner), bytes, state);
     }
-    await write(old, { set: 'state', state: 'superseded' });
-    t.equal(await usage(owner), 20);
-    await write(old, { set: 'state', state: 'deleting' });
-    t.equal(await usage(owner), 10);
-    await write(old, { set: 'state', state: 'deleted' });
-    t.equal(await usage(owner), 10);
-    await write(old, { set: 'state', state: 'live' });
-    t.equal(await usage(owner), 20);
   });
 
   t.test('a dataset known from the object store alone counts the files of its manifest', async (t) => {
@@ -285,32 +275,24 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
 
   const whole = async (): Promise<boolean> => true;
 
-  t.test(
-    'a forgotten upload whose files are gone meanwhile is not taken up again, and nothing is left of the try',
-    async (t) => {
-      const { uploads, catalog, jobs, begin } = await open(t);
-      const at = newAddress();
-      t.equal(await uploads.resume(acceptedUpload(at, {}), async () => false, signal), false);
-      t.equal(await catalog.find(at.dataset, signal), undefined);
-      t.strictSame(
-        (await jobs()).filter((job) => job.dataset === at.dataset),
-        [],
-      );
-      await begin(at, 10);
-    },
-  );
+  t.test('a forgotten upload whose files are gone is not taken up again, and nothing is left of the try', async (t) => {
+    const { uploads, catalog, jobsOf, begin } = await open(t);
+    const at = newAddress();
+    t.equal(await uploads.resume(acceptedUpload(at, {}), async () => false, signal), false);
+    t.strictSame([await catalog.find(at.dataset, signal), await jobsOf(at)], [undefined, []]);
+    t.equal(await begin(at, 10), true);
+  });
 
   t.test('an upload that is given up cannot be accepted any more, and waits for the sweep', async (t) => {
-    const { uploads, begin, accept, usage } = await open(t);
+    const { uploads, isOrphan, begin, accept, usage } = await open(t);
     const at = newAddress();
     await begin(at, 100);
-    t.equal(await uploads.giveUp(at.dataset, signal), true);
-    t.equal(await uploads.giveUp(at.dataset, signal), true);
+    for (const _ of ['once', 'again']) t.equal(await uploads.giveUp(at.dataset, signal), true);
     await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
-    t.ok((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+    t.equal(await isOrphan(at), true);
     t.equal(await usage(at.owner), 100, 'what is there still counts');
     await uploads.abandon(at.dataset, signal);
-    t.notOk((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+    t.equal(await isOrphan(at), false);
     t.equal(await uploads.giveUp(at.dataset, signal), true, 'nothing was accepted');
   });
 
@@ -331,51 +313,33 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('an upload that was accepted cannot be given up', async (t) => {
-    const { uploads, begin, accept, catalog } = await open(t);
-    const at = newAddress();
-    await begin(at, 100);
-    await accept(at);
+    const { uploads, isOrphan, accepted, catalog } = await open(t);
+    const at = await accepted();
     t.equal(await uploads.giveUp(at.dataset, signal), false);
     t.match(await catalog.find(at.dataset, signal), { state: 'live', upload: { status: 'running' } });
-    t.notOk((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+    t.equal(await isOrphan(at), false);
   });
 
   t.test('a forgotten upload that is taken up again is as one that was just accepted', async (t) => {
-    const { uploads, catalog, jobs, usage, die } = await open(t);
+    const { uploads, catalog, jobsOf, isOrphan, usage, accepted, die } = await open(t);
     const at = newAddress();
     const properties = [{ name: 'p.tsv', size: 3 }];
     t.equal(await uploads.resume(acceptedUpload(at, { properties, eventId: 4712 }), whole, signal), true);
-    t.strictSame(await catalog.find(at.dataset, signal), {
-      ...at,
-      state: 'live',
-      metadata: metadataOf(at.owner),
-      upload: { status: 'running', message: undefined },
-      import: undefined,
-      installs: [],
-      sync: { meta: acceptedUpload(at, {}).metaVersion },
-    });
-    t.strictSame(
-      (await jobs()).filter((job) => job.dataset === at.dataset),
-      [{ lane: 'upload', ...at, eventId: 4712, source: 'api' }],
-    );
+    const other = await catalog.find((await accepted()).dataset, signal);
+    t.strictSame(await catalog.find(at.dataset, signal), { ...other, ...at, metadata: metadataOf(at.owner) });
+    t.strictSame(await jobsOf(at), [{ lane: 'upload', ...at, eventId: 4712, source: 'api' }]);
     t.strictSame(await uploads.source(at.dataset, signal), acceptedUpload(at, {}).source);
     t.equal(await usage(at.owner), 10);
     await die();
-    const orphans = await uploads.orphans(signal);
-    t.notOk(
-      orphans.some(({ dataset }) => dataset === at.dataset),
-      'its objects are not swept',
-    );
+    t.equal(await isOrphan(at), false, 'its objects are not swept');
   });
 
   t.test('what is known or is being received is not taken up again', async (t) => {
-    const { uploads, catalog, jobs, grant, begin, usage, accept } = await open(t);
-    const [receiving, accepted, registered] = [newAddress(), newAddress(), newAddress()];
+    const { uploads, catalog, jobs, grant, begin, usage, accepted } = await open(t);
+    const [receiving, registered] = [newAddress(), newAddress()];
     await begin(receiving, 100);
-    await begin(accepted, 100);
-    await accept(accepted);
     await catalog.register(registered, metadataOf(registered.owner), [], await grant(registered.dataset), signal);
-    for (const at of [receiving, accepted, registered]) {
+    for (const at of [receiving, await accepted(), registered]) {
       const record = await catalog.find(at.dataset, signal);
       const before = [await usage(at.owner), await jobs()];
       t.equal(await uploads.resume(acceptedUpload(at, {}), whole, signal), false);
@@ -385,13 +349,11 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('what a dead process was receiving is an orphan; what it had accepted is not', async (t) => {
-    const { uploads, die, begin, accept } = await open(t);
-    const owner = newUser();
-    const [receiving, accepted] = [newAddress(owner), newAddress(owner)];
+    const { uploads, die, begin, accepted } = await open(t);
+    const receiving = newAddress();
     await begin(receiving, 1);
-    await begin(accepted, 1);
-    await accept(accepted);
-    const orphans = async () => (await uploads.orphans(signal)).filter((at) => at.owner === owner);
+    await accepted({}, newAddress(receiving.owner));
+    const orphans = async () => (await uploads.orphans(signal)).filter((at) => at.owner === receiving.owner);
     t.same(await orphans(), []);
     await die();
     t.strictSame(await orphans(), [receiving]);
@@ -401,11 +363,11 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('what was listed as an orphan cannot be accepted by a process that lives after all', async (t) => {
-    const { uploads, catalog, die, begin, accept } = await open(t);
+    const { catalog, isOrphan, die, begin, accept } = await open(t);
     const at = newAddress();
     await begin(at, 1);
     await die();
-    t.ok((await uploads.orphans(signal)).some(({ dataset }) => dataset === at.dataset));
+    t.equal(await isOrphan(at), true);
     await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
     t.equal(await catalog.find(at.dataset, signal), undefined);
   });

@@ -1,77 +1,25 @@
 // A lane whose bounds change while it works.
 
 import fc from 'fast-check';
-import t from 'tap';
-import { aborted, messageOf } from '../../engine/failure.ts';
-import { Lane } from '../../engine/lane.ts';
-import type { Completion, LaneSource } from '../../engine/lane-options.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
-import { VirtualClock } from '../fakes/virtual-clock.ts';
+import t, { type Test } from 'tap';
+import { aborted } from '../../engine/failure.ts';
+import { laneWorld } from './lane-world.ts';
 
-interface Job {
-  readonly id: number;
-}
-type Outcome = { readonly kind: 'done' | 'abandoned' } | { readonly kind: 'failed'; readonly text: string };
-
-/** What is given back may be claimed again, as in the job table. */
-class FakeTable implements LaneSource<Job, Outcome> {
-  readonly queue: Job[] = [];
-  readonly written: string[] = [];
-  hold: Promise<void> | undefined;
-  wake: () => void = () => {};
-
-  watch(wake: () => void): () => void {
-    this.wake = wake;
-    return () => {};
-  }
-
-  async exchange(done: readonly Completion<Job, Outcome>[], limit: number): Promise<Job[]> {
-    await this.hold;
-    for (const { job, outcome } of done) {
-      this.written.push(`${job.id} ${outcome.kind === 'failed' ? outcome.text : outcome.kind}`);
-      if (outcome.kind === 'abandoned') this.queue.push(job);
-    }
-    return this.queue.splice(0, limit);
-  }
-}
-
-async function setup(bounds: { readonly queueSize: number; readonly workerCount: number }) {
-  const clock = new VirtualClock(0);
-  const source = new FakeTable();
-  const metrics = new Metrics();
-  const runs = new Map<number, () => void>();
-  const begun: number[] = [];
-  const lane = new Lane<Job, Outcome>({
-    name: 'import',
-    clock,
-    log: silentLogger(),
-    metrics,
-    ...bounds,
-    pollMs: 5000,
-    source,
-    run: async (job) => {
-      begun.push(job.id);
-      await new Promise<void>((resolve) => runs.set(job.id, resolve));
-      runs.delete(job.id);
-      return { kind: 'done' };
-    },
-    settle: (error) => ({ kind: 'failed', text: messageOf(error) }),
-    abandon: () => ({ kind: 'abandoned' }),
-    idOf: (job) => job.id,
-  });
-  await lane.start(new AbortController().signal);
+/** `finish` and `add` give the lane the time to tell its source. */
+async function setup(t: Test, bounds: { readonly queueSize: number; readonly workerCount: number }) {
+  const world = await laneWorld(t, bounds);
+  const { clock } = world;
   const finish = async (...ids: number[]): Promise<void> => {
-    for (const id of ids) runs.get(id)?.();
+    await world.finish(...ids);
     await clock.advance(25);
   };
   const add = async (...ids: number[]): Promise<void> => {
-    source.queue.push(...ids.map((id) => ({ id })));
-    source.wake();
+    await world.add(...ids);
     await clock.advance(25);
   };
-  return { clock, source, metrics, lane, runs, begun, finish, add };
+  return { ...world, finish, add };
 }
+
 const sizes = (depth: number, capacity: number, inFlight: number, workers: number) => ({
   depth,
   capacity,
@@ -81,7 +29,7 @@ const sizes = (depth: number, capacity: number, inFlight: number, workers: numbe
 });
 
 t.test('more workers begin what waits at once, and more is claimed', async (t) => {
-  const { clock, lane, source, begun, add } = await setup({ queueSize: 2, workerCount: 1 });
+  const { clock, lane, source, begun, add } = await setup(t, { queueSize: 2, workerCount: 1 });
   await add(1, 2, 3, 4, 5, 6, 7);
   t.strictSame(begun, [1]);
   lane.resize({ queueSize: 2, workerCount: 4 });
@@ -92,7 +40,7 @@ t.test('more workers begin what waits at once, and more is claimed', async (t) =
 });
 
 t.test('of fewer workers the running jobs end in their time, and only then others begin', async (t) => {
-  const { lane, source, metrics, begun, finish, add } = await setup({ queueSize: 3, workerCount: 3 });
+  const { lane, source, metrics, begun, finish, add } = await setup(t, { queueSize: 3, workerCount: 3 });
   await add(1, 2, 3, 4, 5);
   lane.resize({ queueSize: 3, workerCount: 1 });
   await finish();
@@ -108,7 +56,7 @@ t.test('of fewer workers the running jobs end in their time, and only then other
 });
 
 t.test('what waits beyond a smaller mailbox is given back, the newest', async (t) => {
-  const { lane, source, begun, finish, add } = await setup({ queueSize: 4, workerCount: 1 });
+  const { lane, source, begun, finish, add } = await setup(t, { queueSize: 4, workerCount: 1 });
   await add(1, 2, 3, 4, 5);
   lane.resize({ queueSize: 1, workerCount: 1 });
   await finish();
@@ -119,7 +67,7 @@ t.test('what waits beyond a smaller mailbox is given back, the newest', async (t
 });
 
 t.test('a mailbox made smaller for more workers gives back nothing that finds a worker', async (t) => {
-  const { lane, source, begun, finish, add } = await setup({ queueSize: 3, workerCount: 1 });
+  const { lane, source, begun, finish, add } = await setup(t, { queueSize: 3, workerCount: 1 });
   await add(1, 2, 3, 4);
   lane.resize({ queueSize: 1, workerCount: 3 });
   await finish();
@@ -127,7 +75,7 @@ t.test('a mailbox made smaller for more workers gives back nothing that finds a 
 });
 
 t.test('what is claimed for places that are gone meanwhile is given back', async (t) => {
-  const { lane, source, begun, finish, add } = await setup({ queueSize: 3, workerCount: 3 });
+  const { lane, source, begun, finish, add } = await setup(t, { queueSize: 3, workerCount: 3 });
   const hold = Promise.withResolvers<void>();
   source.hold = hold.promise;
   await add(1, 2, 3, 4, 5, 6);
@@ -140,16 +88,16 @@ t.test('what is claimed for places that are gone meanwhile is given back', async
 });
 
 t.test('a job that was to be aborted says why when it is given back', async (t) => {
-  const { lane, source, finish, add } = await setup({ queueSize: 2, workerCount: 1 });
+  const { lane, source, finish, add } = await setup(t, { queueSize: 2, workerCount: 1 });
   await add(1, 2, 3);
   lane.abortJob(3, aborted('the dataset is being deleted'));
   lane.resize({ queueSize: 1, workerCount: 1 });
   await finish();
-  t.strictSame(source.written, ['3 the dataset is being deleted']);
+  t.strictSame(source.written, ['3 failed the dataset is being deleted']);
 });
 
 t.test('a job claimed again while it runs waits for a place when its own is gone', async (t) => {
-  const { lane, begun, finish, add } = await setup({ queueSize: 2, workerCount: 2 });
+  const { lane, begun, finish, add } = await setup(t, { queueSize: 2, workerCount: 2 });
   await add(1, 2);
   lane.abortJob(1, aborted('the lease was lost'));
   lane.resize({ queueSize: 2, workerCount: 3 });
@@ -162,7 +110,7 @@ t.test('a job claimed again while it runs waits for a place when its own is gone
 });
 
 t.test('a lane that stops begins nothing for more workers', async (t) => {
-  const { clock, lane, source, begun, finish, add } = await setup({ queueSize: 2, workerCount: 1 });
+  const { clock, lane, source, begun, finish, add } = await setup(t, { queueSize: 2, workerCount: 1 });
   await add(1, 2, 3);
   const stopped = lane.stop(clock.now() + 10_000);
   lane.resize({ queueSize: 2, workerCount: 3 });
@@ -180,21 +128,21 @@ t.test('however the bounds change, every job is done once and never more run tha
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const { lane, source, runs, begun, finish, add } = await setup({ queueSize: 2, workerCount: 2 });
+      const { lane, source, running, begun, finish, add } = await setup(t, { queueSize: 2, workerCount: 2 });
       let jobs = 0;
       for (const step of steps) {
         const before = begun.length;
-        const busy = runs.size;
+        const busy = running.size;
         if (step === 'add') await add(++jobs, ++jobs);
-        else if ('end' in step) await finish([...runs.keys()][step.end] ?? -1);
+        else if ('end' in step) await finish([...running][step.end] ?? -1);
         else {
           lane.resize(step);
           await finish();
         }
-        if (begun.length > before && runs.size > lane.sizes.workers) return false;
-        if (runs.size > Math.max(busy, lane.sizes.workers) || lane.sizes.depth > lane.sizes.capacity) return false;
+        if (begun.length > before && running.size > lane.sizes.workers) return false;
+        if (running.size > Math.max(busy, lane.sizes.workers) || lane.sizes.depth > lane.sizes.capacity) return false;
       }
-      while (runs.size > 0) await finish(...runs.keys());
+      while (running.size > 0) await finish(...running);
       await lane.stop(1_000_000);
       const done = source.written.filter((text) => text.endsWith('done')).map((text) => Number.parseInt(text, 10));
       return done.length === jobs && new Set(done).size === jobs && begun.length === jobs;

@@ -39,39 +39,21 @@ export class FakeCatalog implements Catalog {
     this.#holds = holds;
   }
 
-  async find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+  find: Catalog['find'] = async (dataset, signal) => {
     signal.throwIfAborted();
     const known = this.datasets.get(dataset);
     if (!known) return undefined;
     const { files: _files, shares: _shares, ...record } = known;
     return { ...record, import: known.upload.status === 'success' ? known.import : undefined };
-  }
+  };
 
-  async register(
-    at: DatasetAddress,
-    metadata: DatasetMetadata,
-    changes: readonly CatalogChange[],
-    lease: Lease,
-    signal: AbortSignal,
-  ): Promise<void> {
+  register: Catalog['register'] = async (at, metadata, changes, lease, signal) => {
     this.#fence(at.dataset, lease, signal);
     if (this.datasets.has(at.dataset) || this.receiving.has(at.dataset)) return;
-    const added: FakeDataset = {
-      owner: at.owner,
-      dataset: at.dataset,
-      state: 'live',
-      metadata,
-      upload: { status: 'success', message: undefined },
-      import: { status: 'queued', messages: [] },
-      installs: [],
-      sync: {},
-      files: {},
-      shares: [],
-    };
-    this.datasets.set(at.dataset, changes.reduce(changed, added));
-  }
+    this.datasets.set(at.dataset, changes.reduce(changed, newDataset(at, metadata)));
+  };
 
-  async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+  write: Catalog['write'] = async (dataset, lease, changes, signal) => {
     if (changes.length === 0) return;
     this.#fence(dataset, lease, signal);
     let known = this.datasets.get(dataset);
@@ -81,7 +63,7 @@ export class FakeCatalog implements Catalog {
       this.#attempt(dataset, change);
     }
     this.datasets.set(dataset, known);
-  }
+  };
 
   #attempt(dataset: DatasetId, change: CatalogChange): void {
     if (change.set !== 'attempt' && change.set !== 'attemptOver') return;
@@ -100,18 +82,18 @@ export class FakeCatalog implements Catalog {
     if (known) this.datasets.set(dataset, changes.reduce(changed, known));
   }
 
-  async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
+  attempts: Catalog['attempts'] = async (dataset, signal) => {
     signal.throwIfAborted();
     const attempts = [...(this.#attempts.get(dataset) ?? [])];
     return attempts.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, attempt]) => attempt);
-  }
+  };
 
-  async remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void> {
+  remove: Catalog['remove'] = async (dataset, lease, signal) => {
     this.#fence(dataset, lease, signal);
     this.datasets.delete(dataset);
     this.#attempts.delete(dataset);
     this.onRemoved(dataset);
-  }
+  };
 
   /** All attempts of the kind are due, with all their tries before them. */
   makeDue(dataset: DatasetId, kind: InstallKind): void {
@@ -125,6 +107,13 @@ export class FakeCatalog implements Catalog {
     if (lease.name !== dataset || !this.#holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
   }
 }
+
+/** As it is registered: uploaded, not imported. */
+export const newDataset = ({ owner, dataset }: DatasetAddress, metadata: DatasetMetadata): FakeDataset => ({
+  ...{ owner, dataset, state: 'live', metadata, installs: [], sync: {}, files: {}, shares: [] },
+  upload: { status: 'success', message: undefined },
+  import: { status: 'queued', messages: [] },
+});
 
 const FOLDERS = {
   uploadFiles: 'upload',

@@ -1,16 +1,9 @@
 // What the databases know, page by page, over the fakes of the catalog and of a control schema.
 
-import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
-import type {
-  DatasetIndex,
-  IndexedDataset,
-  InstalledDataset,
-  RetiredDataset,
-  RetiredState,
-  TargetIndex,
-} from '../../engine/ports/dataset-index.ts';
+import type { DatasetIndex, IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/dataset-index.ts';
 import type { FakeCatalog } from './fake-catalog.ts';
 import type { FakeControlSchema } from './fake-install-target.ts';
 
@@ -21,55 +14,35 @@ export class FakeDatasetIndex implements DatasetIndex {
     this.#catalog = catalog;
   }
 
-  async page(
-    after: DatasetAddress | undefined,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<readonly IndexedDataset[]> {
+  readonly page = async (...[after, limit, signal]: Parameters<DatasetIndex['page']>) => {
     signal.throwIfAborted();
     const rows = [...this.#catalog.datasets.values()]
       .filter(({ state }) => state !== 'receiving')
       .map(
-        ({ owner, dataset, state, metadata, upload, import: imported, sync }): IndexedDataset => ({
-          owner,
-          dataset,
-          state,
-          type: metadata.type,
-          installTargets: targetsOf(metadata),
-          upload: upload.status,
-          import: imported.status,
-          sync,
+        ({ metadata, upload, import: imported, owner, dataset, state, sync }): IndexedDataset => ({
+          ...{ owner, dataset, state, sync, upload: upload.status, import: imported.status },
+          ...{ type: metadata.type, installTargets: targetsOf(metadata) },
         }),
       );
     return inStoreOrder(rows, after, limit);
-  }
+  };
 
-  async retired(
-    state: RetiredState,
-    after: DatasetId | undefined,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<readonly RetiredDataset[]> {
+  retired: DatasetIndex['retired'] = async (state, after, limit, signal) => {
     signal.throwIfAborted();
     return [...this.#catalog.datasets.values()]
       .filter((known) => known.state === state && (after === undefined || byBytes(known.dataset, after) > 0))
       .sort((a, b) => byBytes(a.dataset, b.dataset))
       .slice(0, limit)
-      .map(({ owner, dataset, metadata }) => ({
-        owner,
-        dataset,
-        state,
-        installTargets: targetsOf(metadata),
-      }));
-  }
+      .map(({ owner, dataset, metadata }) => ({ owner, dataset, state, installTargets: targetsOf(metadata) }));
+  };
 
-  async beginPruning(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+  beginPruning: DatasetIndex['beginPruning'] = async (dataset, signal) => {
     signal.throwIfAborted();
     const known = this.#catalog.datasets.get(dataset);
     if (known?.state !== 'deleted') return false;
     this.#catalog.datasets.set(dataset, { ...known, state: 'pruning' });
     return true;
-  }
+  };
 }
 
 export class FakeTargetIndex implements TargetIndex {
@@ -81,11 +54,7 @@ export class FakeTargetIndex implements TargetIndex {
     this.#schema = schema;
   }
 
-  async page(
-    after: DatasetAddress | undefined,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<readonly InstalledDataset[]> {
+  page: TargetIndex['page'] = async (after, limit, signal) => {
     signal.throwIfAborted();
     const rows = [...this.#schema.rows.values()].flatMap(({ targets }): InstalledDataset[] => {
       const install = targets.get(this.#id);
@@ -94,7 +63,7 @@ export class FakeTargetIndex implements TargetIndex {
       return [{ owner, dataset, control: install.state }];
     });
     return inStoreOrder(rows, after, limit);
-  }
+  };
 }
 
 function inStoreOrder<Row extends DatasetAddress>(

@@ -1,6 +1,5 @@
 // What administrators read about all datasets, over the fake of the catalog.
 
-import type { DatasetId } from '../../engine/model/ids.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetRecord, InstallRecord } from '../../engine/ports/catalog.ts';
 import type {
@@ -8,7 +7,6 @@ import type {
   DatasetStatus,
   FailedImport,
   FailedImportFilter,
-  ReportedDataset,
   ReportFilter,
   ReportPage,
   StuckStatus,
@@ -25,22 +23,22 @@ export class FakeDatasetReports implements DatasetReports {
     this.#inserted = inserted;
   }
 
-  async count(filter: ReportFilter, signal: AbortSignal): Promise<number> {
+  count: DatasetReports['count'] = async (filter, signal) => {
     signal.throwIfAborted();
     return this.#matching(filter).length;
-  }
+  };
 
   async *all(filter: ReportFilter, page: ReportPage, signal: AbortSignal): AsyncIterable<DatasetRecord> {
     signal.throwIfAborted();
     for (const known of cut(this.#matching(filter), page)) yield await this.#record(known, signal);
   }
 
-  async find(dataset: DatasetId, signal: AbortSignal): Promise<ReportedDataset | undefined> {
+  find: DatasetReports['find'] = async (dataset, signal) => {
     signal.throwIfAborted();
     const known = this.#catalog.datasets.get(dataset);
     if (!known || known.state === 'receiving') return undefined;
     return { ...(await this.#record(known, signal)), inserted: this.#inserted };
-  }
+  };
 
   async *failedImports(
     { owner, before, after, order }: FailedImportFilter,
@@ -78,7 +76,7 @@ export class FakeDatasetReports implements DatasetReports {
     }
   }
 
-  async statuses(signal: AbortSignal): Promise<ReadonlyMap<DatasetStatus, number>> {
+  statuses: DatasetReports['statuses'] = async (signal) => {
     signal.throwIfAborted();
     const counts = new Map<DatasetStatus, number>();
     for (const { state, upload, import: imported } of this.#catalog.datasets.values()) {
@@ -88,7 +86,7 @@ export class FakeDatasetReports implements DatasetReports {
       counts.set(status, (counts.get(status) ?? 0) + 1);
     }
     return counts;
-  }
+  };
 
   #matching({ target, includeDeleted }: ReportFilter): FakeDataset[] {
     const wanted = target?.toLowerCase();

@@ -1,6 +1,6 @@
 // The event log in memory: one table for all processes, one view of it per process.
 
-import type { ChannelFilter, EventLog, EventRecord } from '../../engine/ports/event-log.ts';
+import type { EventLog, EventRecord } from '../../engine/ports/event-log.ts';
 import type { Clock } from '../../engine/time.ts';
 import { FakeRows } from './fake-rows.ts';
 
@@ -28,16 +28,12 @@ export class FakeEventLog implements EventLog {
     this.#process = process;
   }
 
-  async publish(records: readonly EventRecord[], signal: AbortSignal): Promise<void> {
+  publish: EventLog['publish'] = async (records, signal) => {
     this.#table.rows.enter(this.#process, signal);
     this.#table.rows.add(records);
-  }
+  };
 
-  async consume(
-    wanted: readonly ChannelFilter[],
-    handle: (records: readonly EventRecord[]) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  consume: EventLog['consume'] = async (wanted, handle, signal) => {
     const isWanted = ({ channel, key }: EventRecord): boolean =>
       wanted.some((filter) => filter.channel === channel && filter.key === key);
     await this.#table.rows.consume(
@@ -51,10 +47,10 @@ export class FakeEventLog implements EventLog {
       },
       signal,
     );
-  }
+  };
 
-  async nextEventId(signal: AbortSignal): Promise<number> {
+  nextEventId: EventLog['nextEventId'] = async (signal) => {
     this.#table.rows.enter(this.#process, signal);
     return this.#table.nextId();
-  }
+  };
 }

@@ -1,14 +1,8 @@
 // Handler jobs in memory, shared by several "processes".
 
 import { HANDLER_MOVES, type HandlerState, isRunning } from '../../engine/model/handler-job.ts';
-import type {
-  DueHandlerJob,
-  HandlerJob,
-  HandlerJobs,
-  HandlerMove,
-  NewHandlerJob,
-} from '../../engine/ports/handler-jobs.ts';
-import { type HandlerCounts, type HandlerStatistics, NO_COUNTS, sumOf } from '../../engine/ports/handler-statistics.ts';
+import type { DueHandlerJob, HandlerJob, HandlerJobs, HandlerMove } from '../../engine/ports/handler-jobs.ts';
+import { type HandlerStatistics, NO_COUNTS, sumOf } from '../../engine/ports/handler-statistics.ts';
 
 interface Row {
   job: HandlerJob;
@@ -34,7 +28,7 @@ export class FakeHandlerJobs implements HandlerJobs {
     this.#process = process;
   }
 
-  async register(job: NewHandlerJob, signal: AbortSignal): Promise<boolean> {
+  register: HandlerJobs['register'] = async (job, signal) => {
     signal.throwIfAborted();
     const before = [...this.#table.rows.values()].find((row) => row.job.jobId === job.jobId && !row.replaced);
     if (before && before.holder !== undefined) return false;
@@ -58,15 +52,15 @@ export class FakeHandlerJobs implements HandlerJobs {
       expires,
     });
     return true;
-  }
+  };
 
-  async find(jobId: string, now: Date, signal: AbortSignal): Promise<HandlerJob | undefined> {
+  find: HandlerJobs['find'] = async (jobId, now, signal) => {
     signal.throwIfAborted();
     const row = [...this.#table.rows.values()].find((one) => one.job.jobId === jobId && !one.replaced);
     return row && (row.expires === undefined || row.expires > now) ? row.job : undefined;
-  }
+  };
 
-  async move(id: string, move: HandlerMove, signal: AbortSignal): Promise<boolean> {
+  move: HandlerJobs['move'] = async (id, move, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.get(id);
     const from: readonly HandlerState[] = HANDLER_MOVES[move.to];
@@ -76,9 +70,9 @@ export class FakeHandlerJobs implements HandlerJobs {
     row.holder = isRunning(move.to) ? this.#process : undefined;
     this.onMoved(move.to);
     return true;
-  }
+  };
 
-  async failOrphans(end: Omit<HandlerMove & { to: 'failed' }, 'to'>, signal: AbortSignal): Promise<readonly string[]> {
+  failOrphans: HandlerJobs['failOrphans'] = async (end, signal) => {
     signal.throwIfAborted();
     const orphans = [...this.#table.rows].filter(
       ([, row]) => row.holder !== undefined && this.#table.dead.has(row.holder),
@@ -88,9 +82,9 @@ export class FakeHandlerJobs implements HandlerJobs {
       row.holder = undefined;
     }
     return orphans.map(([id]) => id);
-  }
+  };
 
-  async due(now: Date, limit: number, signal: AbortSignal): Promise<readonly DueHandlerJob[]> {
+  due: HandlerJobs['due'] = async (now, limit, signal) => {
     signal.throwIfAborted();
     const found = [...this.#table.rows].flatMap(([id, { expires, job }]): (DueHandlerJob & { at: Date })[] => {
       const times = [expires, job.result?.expires].filter((time) => time !== undefined);
@@ -102,15 +96,15 @@ export class FakeHandlerJobs implements HandlerJobs {
       .sort((a, b) => a.at.getTime() - b.at.getTime() || (a.id < b.id ? -1 : 1))
       .slice(0, limit)
       .map(({ id, what }) => ({ id, what }));
-  }
+  };
 
-  async forget({ id, what }: DueHandlerJob, signal: AbortSignal): Promise<void> {
+  forget: HandlerJobs['forget'] = async ({ id, what }, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.get(id);
     if (!row) return;
     if (what === 'result') row.job = { ...row.job, result: undefined };
     else if (row.holder === undefined) this.#table.rows.delete(id);
-  }
+  };
 }
 
 function apply(row: Row, move: HandlerMove): void {
@@ -145,15 +139,15 @@ export class FakeHandlerStatistics implements HandlerStatistics {
   /** Thrown by every call, when set. */
   fault: Error | undefined;
 
-  async add(counts: HandlerCounts, signal: AbortSignal): Promise<void> {
+  add: HandlerStatistics['add'] = async (counts, signal) => {
     signal.throwIfAborted();
     if (this.fault) throw this.fault;
     this.#counts = sumOf(this.#counts, counts);
-  }
+  };
 
-  async read(signal: AbortSignal): Promise<HandlerCounts> {
+  read: HandlerStatistics['read'] = async (signal) => {
     signal.throwIfAborted();
     if (this.fault) throw this.fault;
     return this.#counts;
-  }
+  };
 }

@@ -2,8 +2,7 @@
 
 import { aborted, defect } from '../../engine/failure.ts';
 import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
-import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
-import type { ObjectVersion, SyncPart } from '../../engine/ports/catalog.ts';
+import type { SyncPart } from '../../engine/ports/catalog.ts';
 import type {
   ControlDocument,
   ControlState,
@@ -38,7 +37,7 @@ export class FakeInstallTarget implements InstallTarget {
     this.#schema = schema;
   }
 
-  async writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void> {
+  writeDataset: InstallTarget['writeDataset'] = async (document, token, signal) => {
     const row = this.#row(document.dataset, token, signal);
     const known = row?.targets.get(this.id);
     const { type } = document.metadata;
@@ -56,21 +55,15 @@ export class FakeInstallTarget implements InstallTarget {
       visibleTo: new Set(row?.visibleTo).add(document.owner),
       targets: new Map(neighbours).set(this.id, { document, state }),
     });
-  }
+  };
 
-  async state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState> {
+  state: InstallTarget['state'] = async (dataset, signal) => {
     signal.throwIfAborted();
     const known = this.#schema.rows.get(dataset)?.targets.get(this.id);
     return known?.state ?? { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
-  }
+  };
 
-  async writeMessage(
-    dataset: DatasetId,
-    kind: InstallKind,
-    message: { readonly status: InstallStatus; readonly message?: string; readonly version?: ObjectVersion },
-    token: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  writeMessage: InstallTarget['writeMessage'] = async (dataset, kind, message, token, signal) => {
     const written: InstallMessage = {
       status: message.status,
       message: message.message,
@@ -81,35 +74,29 @@ export class FakeInstallTarget implements InstallTarget {
       messages: { ...state.messages, [kind]: written },
       sync: message.version ? { ...state.sync, [kind satisfies SyncPart]: message.version } : state.sync,
     }));
-  }
+  };
 
-  async writeVisibility(
-    dataset: DatasetId,
-    recipients: readonly UserId[],
-    version: ObjectVersion,
-    token: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  writeVisibility: InstallTarget['writeVisibility'] = async (dataset, recipients, version, token, signal) => {
     const row = this.#update(dataset, token, signal, (state) => ({
       ...state,
       sync: { ...state.sync, shares: version },
     }));
     const owner = row.targets.get(this.id)?.document.owner;
     this.#schema.rows.set(dataset, { ...row, visibleTo: new Set([...recipients, ...(owner ? [owner] : [])]) });
-  }
+  };
 
-  async setDeleted(dataset: DatasetId, deletedStatus: 0 | 1 | 2, token: number, signal: AbortSignal): Promise<void> {
+  setDeleted: InstallTarget['setDeleted'] = async (dataset, deletedStatus, token, signal) => {
     this.#update(dataset, token, signal, (state) => ({ ...state, deletedStatus }));
-  }
+  };
 
-  async purge(dataset: DatasetId, token: number, signal: AbortSignal): Promise<void> {
+  purge: InstallTarget['purge'] = async (dataset, token, signal) => {
     const row = this.#row(dataset, token, signal);
     if (!row) return;
     const targets = new Map(row.targets);
     targets.delete(this.id);
     if (targets.size > 0) this.#schema.rows.set(dataset, { ...row, token, targets });
     else this.#schema.rows.delete(dataset);
-  }
+  };
 
   /** What the site shows of the dataset: who sees it, once it is installed and not deleted. */
   visibleTo(dataset: DatasetId): readonly UserId[] {

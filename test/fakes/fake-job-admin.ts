@@ -1,9 +1,7 @@
 // The job table in memory as an administrator sees it, with the catalog in which a retry opens what
 // the lane is to do.
 
-import type { LaneName } from '../../engine/model/event.ts';
-import type { DatasetId } from '../../engine/model/ids.ts';
-import type { JobAdmin, JobEntry, JobFilter, JobList, JobPage, RetryResult } from '../../engine/ports/job-admin.ts';
+import type { JobAdmin, JobEntry } from '../../engine/ports/job-admin.ts';
 import type { FakeCatalog } from './fake-catalog.ts';
 import type { FakeJobRow, JobTable } from './fake-jobs.ts';
 
@@ -16,15 +14,15 @@ export class FakeJobAdmin implements JobAdmin {
     this.#catalog = catalog;
   }
 
-  async list(filter: JobFilter, { limit, offset }: JobPage, signal: AbortSignal): Promise<JobList> {
+  list: JobAdmin['list'] = async (filter, { limit, offset }, signal) => {
     signal.throwIfAborted();
     const matching = this.#table.rows.filter(
       (row) => row.lane === (filter.lane ?? row.lane) && row.state === (filter.state ?? row.state),
     );
     return { jobs: matching.slice(offset, offset + limit).map(entryOf), total: matching.length };
-  }
+  };
 
-  async retry(id: number, signal: AbortSignal): Promise<RetryResult> {
+  retry: JobAdmin['retry'] = async (id, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.find((one) => one.id === id);
     if (!row) return 'not-found';
@@ -41,13 +39,13 @@ export class FakeJobAdmin implements JobAdmin {
     if (row.lane === 'updateMeta') this.#catalog.makeDue(row.dataset, 'meta');
     this.#table.wake(row.lane);
     return 'queued';
-  }
+  };
 
-  async revive(lane: LaneName, dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+  revive: JobAdmin['revive'] = async (lane, dataset, signal) => {
     signal.throwIfAborted();
     const dead = this.#table.rows.find((row) => row.lane === lane && row.dataset === dataset && row.state === 'dead');
     return dead !== undefined && (await this.retry(dead.id, signal)) === 'queued';
-  }
+  };
 }
 
 const entryOf = ({

@@ -5,13 +5,11 @@ import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import {
   type ClaimedJob,
-  type ClaimRequest,
   CRASHES_ALONE,
   type JobCompletion,
   type JobOutcome,
   type JobRequest,
   type Jobs,
-  type LaneDepth,
 } from '../../engine/ports/jobs.ts';
 import type { Clock } from '../../engine/time.ts';
 import type { LeaseTable } from './fake-leases.ts';
@@ -59,6 +57,14 @@ export class JobTable {
   /** All rows, oldest first, for assertions. */
   get rows(): readonly FakeJobRow[] {
     return [...this.#rows.values()].sort((a, b) => a.id - b.id);
+  }
+
+  /** As an administrator sees them, oldest first. */
+  view() {
+    return this.rows.map(({ lane, dataset, state, eventId, again, alone, tries, crashes, failure }) => ({
+      ...{ lane, dataset, state, eventId, again, alone, tries, crashes },
+      ...{ failure: failure?.kind, message: failure?.message },
+    }));
   }
 
   get(lane: LaneName, dataset: DatasetId): FakeJobRow | undefined {
@@ -135,16 +141,12 @@ export class FakeJobs implements Jobs {
     this.#process = process;
   }
 
-  async enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void> {
+  enqueue: Jobs['enqueue'] = async (requests, signal) => {
     this.#table.leases.enter(this.#process, signal);
     for (const request of requests) this.#table.enqueue(request);
-  }
+  };
 
-  async exchange(
-    done: readonly JobCompletion[],
-    claim: ClaimRequest,
-    signal: AbortSignal,
-  ): Promise<readonly ClaimedJob[]> {
+  exchange: Jobs['exchange'] = async (done, claim, signal) => {
     this.#table.leases.enter(this.#process, signal);
     for (const completion of done) this.#complete(completion);
     const open = this.#table.rows.filter(
@@ -158,18 +160,18 @@ export class FakeJobs implements Jobs {
       .sort((a, b) => order(a) - order(b) || a.runAt - b.runAt || a.id - b.id)
       .slice(0, claim.limit)
       .flatMap((row) => this.#claim(row) ?? []);
-  }
+  };
 
   watch(lane: LaneName, wake: () => void): () => void {
     return this.#table.watch(lane, wake);
   }
 
-  async overtaken(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]> {
+  overtaken: Jobs['overtaken'] = async (datasets, signal) => {
     this.#table.leases.enter(this.#process, signal);
     return datasets.filter((dataset) => this.#table.get('softDelete', dataset)?.state === 'queued');
-  }
+  };
 
-  async depths(signal: AbortSignal): Promise<readonly LaneDepth[]> {
+  depths: Jobs['depths'] = async (signal) => {
     this.#table.leases.enter(this.#process, signal);
     const now = this.#table.clock.now();
     return LANES.map((lane) => {
@@ -185,7 +187,7 @@ export class FakeJobs implements Jobs {
         oldestMs: Math.max(0, ...due.map((row) => now - row.runAt)),
       };
     });
-  }
+  };
 
   #claim(row: FakeJobRow): ClaimedJob | undefined {
     const lease = this.#table.leases.take(row.dataset, this.#process);

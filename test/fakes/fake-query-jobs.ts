@@ -13,12 +13,12 @@ export class FakeQueryJobs implements QueryJobs {
     this.jobs.set(job.id, { job, archive });
   }
 
-  async find(id: QueryJobId, signal: AbortSignal): Promise<QueryJob | undefined> {
+  find: QueryJobs['find'] = async (id, signal) => {
     await this.probe(signal);
     return this.jobs.get(id)?.job;
-  }
+  };
 
-  async putArchive(id: QueryJobId, file: string, signal: AbortSignal): Promise<boolean> {
+  putArchive: QueryJobs['putArchive'] = async (id, file, signal) => {
     await this.probe(signal);
     const archive = this.jobs.get(id)?.archive;
     if (archive === undefined) return false;
@@ -29,10 +29,10 @@ export class FakeQueryJobs implements QueryJobs {
     if (taken) throw defect(`the result of query job ${id} cannot be put at ${file}: something is there`);
     await writeFile(file, archive);
     return true;
-  }
+  };
 
-  async probe(signal: AbortSignal): Promise<void> {
+  probe: QueryJobs['probe'] = async (signal) => {
     signal.throwIfAborted();
     if (this.away) throw transient('query jobs are away', { unreachable: true });
-  }
+  };
 }

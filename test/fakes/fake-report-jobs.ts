@@ -1,34 +1,10 @@
 // Report jobs in memory, shared by several "processes".
 
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type {
-  Collector,
-  ReportFile,
-  ReportRequest,
-  ReportStatus,
-  UserMeta,
-  UserMetaChange,
-} from '../../engine/model/report-job.ts';
+import type { ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
-import type {
-  FailedReport,
-  ReportAccess,
-  ReportJob,
-  ReportJobs,
-  ReportLink,
-  ReportReader,
-  Requeued,
-  Submission,
-  SubmitRules,
-} from '../../engine/ports/report-jobs.ts';
-import type {
-  ReportClaim,
-  ReportCompletion,
-  ReportDebris,
-  ReportExpiry,
-  ReportOutcome,
-  ReportQueue,
-} from '../../engine/ports/report-queue.ts';
+import type { ReportJob, ReportJobs, SubmitRules } from '../../engine/ports/report-jobs.ts';
+import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
 
 interface Row {
   job: ReportJob;
@@ -43,32 +19,13 @@ interface Row {
   traceparent: Traceparent | undefined;
 }
 
-interface Link {
-  readonly user: Collector;
-  readonly id: ReportJobId;
-  meta: UserMeta;
-}
-
-export const isSame = (a: Collector, b: Collector): boolean => a.id === b.id && a.guest === b.guest;
-
 const NOTED_AFTER_MS = 60_000;
 
 /** What all processes see. */
 export class ReportTable {
   readonly rows = new Map<ReportJobId, Row>();
-  links: Link[] = [];
   readonly dead = new Set<number>();
   readonly wakes = new Set<() => void>();
-
-  link(user: Collector, id: ReportJobId): Link | undefined {
-    return this.links.find((one) => isSame(one.user, user) && one.id === id);
-  }
-
-  put(user: Collector, id: ReportJobId, change: UserMetaChange): void {
-    const link = this.link(user, id);
-    if (link) link.meta = changed(link.meta, change);
-    else this.links.push({ user, id, meta: changed({}, change) });
-  }
 
   isFull(maxQueued: number): boolean {
     return [...this.rows.values()].filter(({ job }) => job.status === 'queued').length >= maxQueued;
@@ -79,6 +36,7 @@ export class ReportTable {
   }
 }
 
+/** Without collections: nobody's link is kept. */
 export class FakeReportJobs implements ReportJobs {
   readonly #table: ReportTable;
 
@@ -86,12 +44,7 @@ export class FakeReportJobs implements ReportJobs {
     this.#table = table;
   }
 
-  async submit(
-    request: ReportRequest,
-    link: ReportLink | undefined,
-    rules: SubmitRules,
-    signal: AbortSignal,
-  ): Promise<Submission> {
+  submit: ReportJobs['submit'] = async (request, _link, rules, signal) => {
     signal.throwIfAborted();
     const { now, failedBefore, maxQueued } = rules;
     const row = this.#table.rows.get(request.id);
@@ -101,12 +54,11 @@ export class FakeReportJobs implements ReportJobs {
     if (!row) this.#table.rows.set(request.id, newRow(request, rules));
     else if (waits) queueAgain(row, rules);
     else if (row.job.accessed < now) row.job = { ...row.job, accessed: now };
-    if (link) this.#table.put(link.user, request.id, link.meta);
     if (waits) this.#table.wake();
     return waits ? 'queued' : 'known';
-  }
+  };
 
-  async requeue(id: ReportJobId, rules: Omit<SubmitRules, 'failedBefore'>, signal: AbortSignal): Promise<Requeued> {
+  requeue: ReportJobs['requeue'] = async (id, rules, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.get(id);
     if (!row) return 'absent';
@@ -115,45 +67,39 @@ export class FakeReportJobs implements ReportJobs {
     queueAgain(row, rules);
     this.#table.wake();
     return 'queued';
-  }
+  };
 
-  async read(
-    id: ReportJobId,
-    reader: ReportReader | undefined,
-    now: Date,
-    signal: AbortSignal,
-  ): Promise<ReportAccess | undefined> {
+  read: ReportJobs['read'] = async (id, _reader, now, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.get(id);
     if (!row) return undefined;
     const { job } = row;
     if (now.getTime() - job.accessed.getTime() > NOTED_AFTER_MS) row.job = { ...job, accessed: now };
-    if (reader?.save && !this.#table.link(reader.user, id)) this.#table.put(reader.user, id, {});
-    return { job, meta: reader && this.#table.link(reader.user, id)?.meta };
-  }
+    return { job, meta: undefined };
+  };
 
-  async *files(id: ReportJobId, signal: AbortSignal): AsyncGenerator<ReportFile> {
+  async *files(...[id, signal]: Parameters<ReportJobs['files']>): AsyncGenerator<ReportFile> {
     signal.throwIfAborted();
     yield* this.#table.rows.get(id)?.files ?? [];
   }
 
-  async file(id: ReportJobId, name: string, signal: AbortSignal): Promise<ReportFile | undefined> {
+  file: ReportJobs['file'] = async (id, name, signal) => {
     signal.throwIfAborted();
     return this.#table.rows.get(id)?.files.find((file) => file.name === name);
-  }
+  };
 
-  async stderr(id: ReportJobId, signal: AbortSignal): Promise<string | undefined> {
+  stderr: ReportJobs['stderr'] = async (id, signal) => {
     signal.throwIfAborted();
     return this.#table.rows.get(id)?.stderr;
-  }
+  };
 
-  async statuses(ids: readonly ReportJobId[], signal: AbortSignal): Promise<ReadonlyMap<ReportJobId, ReportStatus>> {
+  statuses: ReportJobs['statuses'] = async (ids, signal) => {
     signal.throwIfAborted();
     const found = ids.map((id) => this.#table.rows.get(id)?.job);
     return new Map(found.flatMap((job) => (job ? [[job.id, job.status]] : [])));
-  }
+  };
 
-  async *failed(signal: AbortSignal): AsyncGenerator<FailedReport> {
+  async *failed(...[signal]: Parameters<ReportJobs['failed']>): ReturnType<ReportJobs['failed']> {
     signal.throwIfAborted();
     const all = [...this.#table.rows.values()].map(({ job }) => job);
     for (const { ended, failure, ...job } of all.sort((a, b) => (a.id < b.id ? -1 : 1))) {
@@ -172,12 +118,7 @@ export class FakeReportQueue implements ReportQueue {
     this.#process = process;
   }
 
-  async exchange(
-    done: readonly ReportCompletion[],
-    limit: number,
-    now: Date,
-    signal: AbortSignal,
-  ): Promise<readonly ReportClaim[]> {
+  exchange: ReportQueue['exchange'] = async (done, limit, now, signal) => {
     signal.throwIfAborted();
     for (const { claim, outcome } of done) {
       const row = this.#held(claim);
@@ -193,19 +134,16 @@ export class FakeReportQueue implements ReportQueue {
     const due = [...this.#table.rows.values()].filter(({ job, from }) => job.status === 'queued' && from <= now);
     due.sort((a, b) => a.from.getTime() - b.from.getTime() || (a.job.id < b.job.id ? -1 : 1));
     return due.slice(0, limit).map((row) => this.#claim(row, now));
-  }
+  };
 
-  async renew(
-    claims: readonly Pick<ReportClaim, 'id' | 'attempt'>[],
-    signal: AbortSignal,
-  ): Promise<readonly Pick<ReportClaim, 'id' | 'attempt'>[]> {
+  renew: ReportQueue['renew'] = async (claims, signal) => {
     signal.throwIfAborted();
     return claims.filter((claim) => {
       const row = this.#held(claim);
       if (row) row.lapsed = false;
       return row === undefined;
     });
-  }
+  };
 
   watch(wake: () => void): () => void {
     this.#table.wakes.add(wake);
@@ -237,7 +175,7 @@ export class FakeReportExpiry implements ReportExpiry {
     this.#table = table;
   }
 
-  async expire(before: Date, limit: number, signal: AbortSignal): Promise<number> {
+  expire: ReportExpiry['expire'] = async (before, limit, signal) => {
     signal.throwIfAborted();
     const idle = [...this.#table.rows.values()].filter(
       ({ job }) => (job.status === 'complete' || job.status === 'failed') && job.accessed <= before,
@@ -245,54 +183,40 @@ export class FakeReportExpiry implements ReportExpiry {
     idle.sort((a, b) => a.job.accessed.getTime() - b.job.accessed.getTime());
     for (const row of idle.slice(0, limit)) expireRow(row);
     return Math.min(idle.length, limit);
-  }
+  };
 
-  async expireOne(id: ReportJobId, signal: AbortSignal): Promise<'expired' | 'running' | 'absent'> {
+  expireOne: ReportExpiry['expireOne'] = async (id, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.get(id);
     if (!row) return 'absent';
     if (row.job.status === 'queued' || row.job.status === 'in-progress') return 'running';
     if (row.job.status !== 'expired') expireRow(row);
     return 'expired';
-  }
+  };
 
-  async debris(after: ReportJobId | undefined, limit: number, signal: AbortSignal): Promise<readonly ReportDebris[]> {
+  debris: ReportExpiry['debris'] = async (after, limit, signal) => {
     signal.throwIfAborted();
     const found = [...this.#table.rows].flatMap(([id, { debrisTo }]) =>
       debrisTo !== undefined && (after === undefined || id > after) ? [{ id, upTo: debrisTo }] : [],
     );
     return found.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
-  }
+  };
 
-  async removed({ id, upTo }: ReportDebris, signal: AbortSignal): Promise<void> {
+  removed: ReportExpiry['removed'] = async ({ id, upTo }, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.get(id);
     if (row?.debrisTo === upTo) row.debrisTo = undefined;
-  }
+  };
 }
 
 const newRow = (request: ReportRequest, { now, traceparent }: SubmitRules): Row => ({
   job: {
-    id: request.id,
-    queryId: request.queryId,
-    configuration: structuredClone(request.configuration),
-    fingerprint: request.fingerprint,
-    status: 'queued',
-    created: now,
-    started: undefined,
-    ended: undefined,
-    accessed: now,
-    attempt: 0,
+    ...structuredClone(request),
+    ...{ status: 'queued', created: now, started: undefined, ended: undefined, accessed: now, attempt: 0 },
     failure: undefined,
   },
-  from: now,
-  tries: 0,
-  holder: undefined,
-  lapsed: false,
-  files: [],
-  stderr: undefined,
-  debrisTo: undefined,
-  traceparent,
+  ...{ from: now, tries: 0, holder: undefined, lapsed: false },
+  ...{ files: [], stderr: undefined, debrisTo: undefined, traceparent },
 });
 
 function expireRow(row: Row): void {
@@ -327,15 +251,4 @@ function end(row: Row, outcome: ReportOutcome): void {
   row.stderr = outcome.stderr;
   if (outcome.kind === 'complete') row.files = outcome.files;
   else row.debrisTo = job.attempt;
-}
-
-function changed(meta: UserMeta, { summary, description }: UserMetaChange): UserMeta {
-  const next = {
-    summary: summary === undefined ? meta.summary : (summary ?? undefined),
-    description: description === undefined ? meta.description : (description ?? undefined),
-  };
-  return {
-    ...(next.summary === undefined ? {} : { summary: next.summary }),
-    ...(next.description === undefined ? {} : { description: next.description }),
-  };
 }

@@ -7,8 +7,8 @@ import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
-import type { AcceptedUpload, UploadSource, Uploads } from '../../engine/ports/uploads.ts';
-import type { FakeCatalog } from './fake-catalog.ts';
+import type { UploadSource, Uploads } from '../../engine/ports/uploads.ts';
+import { type FakeCatalog, newDataset } from './fake-catalog.ts';
 
 export interface FakeUploadsOptions {
   readonly holds: (lease: Lease) => boolean;
@@ -42,7 +42,7 @@ export class FakeUploads implements Uploads {
     };
   }
 
-  async begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
+  begin: Uploads['begin'] = async (at, bytes, limitBytes, signal) => {
     signal.throwIfAborted();
     const { owner, dataset } = at;
     if (this.#used(owner) + bytes > limitBytes) return false;
@@ -52,9 +52,9 @@ export class FakeUploads implements Uploads {
       throw rejected(`dataset ${dataset} exists or is being uploaded already`);
     this.#put({ owner, dataset, state: 'receiving', bytes, source: undefined });
     return true;
-  }
+  };
 
-  async grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
+  grow: Uploads['grow'] = async (dataset, bytes, limitBytes, signal) => {
     signal.throwIfAborted();
     const upload = this.#uploads.get(dataset);
     if (!upload || upload.state === 'stored') throw gone(dataset);
@@ -62,9 +62,9 @@ export class FakeUploads implements Uploads {
     if (this.#used(upload.owner) - upload.bytes + bytes > limitBytes) return false;
     this.#put({ ...upload, bytes });
     return true;
-  }
+  };
 
-  async accept(accepted: AcceptedUpload, signal: AbortSignal): Promise<void> {
+  accept: Uploads['accept'] = async (accepted, signal) => {
     signal.throwIfAborted();
     const { owner, dataset, metadata, metaVersion, source, documents, properties, eventId } = accepted;
     const upload = this.#uploads.get(dataset);
@@ -78,20 +78,14 @@ export class FakeUploads implements Uploads {
     });
     if (accepted.traceparent !== undefined) this.#catalog.traces.set(dataset, accepted.traceparent);
     this.#catalog.datasets.set(dataset, {
-      owner,
-      dataset,
-      state: 'live',
-      metadata,
+      ...newDataset(upload, metadata),
       upload: { status: 'running', message: undefined },
-      import: { status: 'queued', messages: [] },
-      installs: [],
       sync: { meta: metaVersion },
       files: { document: documents, property: properties },
-      shares: [],
     });
-  }
+  };
 
-  async resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+  resume: Uploads['resume'] = async (upload, isWhole, signal) => {
     signal.throwIfAborted();
     const { owner, dataset } = upload;
     const isKnown = (): boolean => this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset);
@@ -101,51 +95,51 @@ export class FakeUploads implements Uploads {
     this.#put({ owner, dataset, state: 'receiving', bytes: 0, source: undefined });
     await this.accept(upload, signal);
     return true;
-  }
+  };
 
-  async giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+  giveUp: Uploads['giveUp'] = async (dataset, signal) => {
     if (signal.aborted) this.#undecided.add(dataset);
     signal.throwIfAborted();
     const upload = this.#uploads.get(dataset);
     if (upload?.state === 'receiving') this.#put({ ...upload, givenUp: true });
     return upload === undefined || upload.state === 'receiving';
-  }
+  };
 
-  async abandon(dataset: DatasetId, signal: AbortSignal): Promise<void> {
+  abandon: Uploads['abandon'] = async (dataset, signal) => {
     signal.throwIfAborted();
     if (this.#uploads.get(dataset)?.state !== 'receiving') return;
     this.#uploads.delete(dataset);
     this.#catalog.receiving.delete(dataset);
-  }
+  };
 
-  async source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined> {
+  source: Uploads['source'] = async (dataset, signal) => {
     signal.throwIfAborted();
     return this.#uploads.get(dataset)?.source;
-  }
+  };
 
-  async room(dataset: DatasetId, limitBytes: number, signal: AbortSignal): Promise<number> {
+  room: Uploads['room'] = async (dataset, limitBytes, signal) => {
     signal.throwIfAborted();
     const upload = this.#uploads.get(dataset);
     if (upload?.state !== 'accepted') return 0;
     return Math.max(limitBytes - this.#used(upload.owner) + upload.bytes, 0);
-  }
+  };
 
-  async fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void> {
+  fetched: Uploads['fetched'] = async (dataset, lease, files, signal) => {
     signal.throwIfAborted();
     if (lease.name !== dataset || !this.#options.holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
     const upload = this.#uploads.get(dataset);
     if (upload?.state === 'accepted') this.#put({ ...upload, source: { kind: 'files', files } });
-  }
+  };
 
-  async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {
+  settle: Uploads['settle'] = async (dataset, lease, rawBytes, signal) => {
     signal.throwIfAborted();
     if (lease.name !== dataset || !this.#options.holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
     const upload = this.#uploads.get(dataset);
     if (upload && upload.state !== 'receiving')
       this.#put({ ...upload, state: 'stored', bytes: rawBytes, source: undefined });
-  }
+  };
 
-  async orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]> {
+  orphans: Uploads['orphans'] = async (signal) => {
     signal.throwIfAborted();
     const receiving = [...this.#uploads.values()].filter(
       ({ state, givenUp, dataset }) =>
@@ -154,12 +148,12 @@ export class FakeUploads implements Uploads {
     this.#undecided.clear();
     for (const upload of receiving) this.#put({ ...upload, givenUp: true });
     return receiving.map(({ owner, dataset }) => ({ owner, dataset }));
-  }
+  };
 
-  async usage(owner: UserId, signal: AbortSignal): Promise<number> {
+  usage: Uploads['usage'] = async (owner, signal) => {
     signal.throwIfAborted();
     return this.#used(owner);
-  }
+  };
 
   #put(upload: FakeUpload): void {
     this.#uploads.set(upload.dataset, upload);

@@ -2,22 +2,16 @@
 
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { migrate } from '../../engine/adapters/migrations.ts';
-import { Postgres, type Sql } from '../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
+import type { Postgres, Sql } from '../../engine/adapters/postgres.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
-import { testDatabase } from './database.ts';
+import { openDatabase } from './database.ts';
 
 interface Teardown {
   teardown(fn: () => unknown): void;
 }
 
 export async function cacheDatabase(t: Teardown): Promise<Postgres> {
-  const at = await testDatabase(t);
-  const db = new Postgres(
-    { ...at, schema: 'cache', poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' },
-    silentLogger(),
-  );
-  t.teardown(() => db[Symbol.asyncDispose]());
+  const db = await openDatabase(t, 'cache');
   await migrate(db, 'cache', await cacheMigrations(), new AbortController().signal);
   return db;
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
+import { Postgres } from '../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { freePort } from './ports.ts';
@@ -31,6 +32,14 @@ export async function testDatabase(t: Teardown): Promise<TestDatabase> {
   await asAdmin(server, `create database ${database}`);
   t.teardown(() => asAdmin(server, `drop database if exists ${database} with (force)`));
   return { ...server, database };
+}
+
+/** A pool on an empty database of its own, with this schema in its search path; closed when the test ends. */
+export async function openDatabase(t: Teardown, schema: string, poolSize = 4): Promise<Postgres> {
+  const at = await testDatabase(t);
+  const db = new Postgres({ ...at, schema, poolSize, idleTimeoutMs: 1_000, applicationName: 'test' }, silentLogger());
+  t.teardown(() => db[Symbol.asyncDispose]());
+  return db;
 }
 
 async function testServer(t: Teardown): Promise<Omit<TestDatabase, 'database'>> {

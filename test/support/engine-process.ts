@@ -6,6 +6,7 @@ import { Postgres } from '../../engine/adapters/postgres.ts';
 import { type InstanceGap, PostgresInstance } from '../../engine/adapters/postgres-instance.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
+import type { JobView } from '../conformance/jobs.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 
 interface Teardown {
@@ -48,6 +49,17 @@ export async function engineProcess(
     await db[Symbol.asyncDispose]();
   });
   return { db, instance };
+}
+
+/** The jobs as an administrator sees them, oldest first. */
+export async function jobsSeen(db: Postgres): Promise<readonly JobView[]> {
+  const rows = await db.query<{ [K in keyof JobView]: Exclude<JobView[K], undefined> | null }>(
+    `select lane, dataset_id as dataset, state, event_id as "eventId", again, alone, tries, crashes, failure, message
+     from job order by id`,
+  );
+  return rows.map(
+    (row) => ({ ...row, failure: row.failure ?? undefined, message: row.message ?? undefined }) as JobView,
+  );
 }
 
 const connect = (at: TestDatabase): Postgres =>

@@ -7,9 +7,8 @@ import { PostgresAccessProviders } from '../../../engine/adapters/access/provide
 import { PostgresAccessStaff } from '../../../engine/adapters/access/staff.ts';
 import { accessMigrations } from '../../../engine/adapters/migrations/access.ts';
 import { migrate } from '../../../engine/adapters/migrations.ts';
-import { Postgres } from '../../../engine/adapters/postgres.ts';
+import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { rejected } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import {
   type CuratedId,
   REQUEST_STATUSES,
@@ -17,7 +16,7 @@ import {
   settleTerms,
 } from '../../../engine/model/access-request.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
-import { testDatabase } from '../../support/database.ts';
+import { openDatabase } from '../../support/database.ts';
 
 const signal = new AbortController().signal;
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -28,12 +27,7 @@ const CHANGES = 1_500;
 const AT_ONCE = 8;
 
 async function database(t: { teardown(fn: () => unknown): void }, migrations = Number.POSITIVE_INFINITY) {
-  const at = await testDatabase(t);
-  const db = new Postgres(
-    { ...at, schema: 'access', poolSize: AT_ONCE, idleTimeoutMs: 1_000, applicationName: 'test' },
-    silentLogger(),
-  );
-  t.teardown(() => db[Symbol.asyncDispose]());
+  const db = await openDatabase(t, 'access', AT_ONCE);
   await migrate(db, 'access', (await accessMigrations()).slice(0, migrations), signal);
   return db;
 }
@@ -68,6 +62,14 @@ const terms = (approvalStatus: (typeof REQUEST_STATUSES)[number]): SettledTerms 
   const wanted = { ...texts, ...rest, approvalStatus };
   return { ...wanted, ...settleTerms(undefined, wanted, NOW) };
 };
+
+/** As a statement of somebody. */
+const caused = (db: Postgres, ...texts: readonly string[]): Promise<void> =>
+  db.transaction(async (sql) => {
+    await sql.query(`select set_config('longshore.cause_user', '0', true),
+      set_config('longshore.cause_time', '2026-03-01T12:00:00Z', true)`);
+    for (const text of texts) await sql.query(text);
+  }, signal);
 
 /** Numbers below `n`, the same in every run. */
 function dice(seed: number): (n: number) => number {
@@ -148,17 +150,14 @@ t.test(`after ${CHANGES} random changes, ${AT_ONCE} at a time, counts are what t
 t.test('what was there before anything was counted is counted when the counts are made', async (t) => {
   const db = await database(t, 1);
   await addDatasets(db);
-  await db.transaction(async (sql) => {
-    await sql.query(
-      `select set_config('longshore.cause_user', '0', true), set_config('longshore.cause_time', $1, true)`,
-      [NOW.toISOString()],
-    );
-    await sql.query(`insert into staff (user_id, is_owner) values (1, true), (2, false)`);
-    await sql.query(`insert into provider (user_id, dataset_id, is_manager) values (3, 'A', true), (4, 'A', false)`);
-    await sql.query(`insert into end_user overriding system value select n, n, case when n < 6 then 'A' else 'B' end, 'private',
+  await caused(
+    db,
+    `insert into staff (user_id, is_owner) values (1, true), (2, false)`,
+    `insert into provider (user_id, dataset_id, is_manager) values (3, 'A', true), (4, 'A', false)`,
+    `insert into end_user overriding system value select n, n, case when n < 6 then 'A' else 'B' end, 'private',
       (array['requested', 'approved', 'denied'])[n % 3 + 1], now(), -1, '', '', '', '', '', 'no',
-      case when n % 3 = 2 then now() end, now() from generate_series(1, 9) n`);
-  }, signal);
+      case when n % 3 = 2 then now() end, now() from generate_series(1, 9) n`,
+  );
   await migrate(db, 'access', await accessMigrations(), signal);
   const rows = await kept(db);
   t.strictSame(rows[0], { dataset_id: '', providers: 0, requested: 3, approved: 3, denied: 3, staff: 2 });
@@ -169,27 +168,23 @@ t.test('what was there before anything was counted is counted when the counts ar
 t.test('many rows in one statement count, none may be thrown away uncounted, and none moves', async (t) => {
   const db = await database(t);
   await addDatasets(db);
-  const caused = (text: string): Promise<unknown> =>
-    db.transaction(async (sql) => {
-      await sql.query(`select set_config('longshore.cause_user', '0', true),
-        set_config('longshore.cause_time', '2026-03-01T12:00:00Z', true)`);
-      return sql.query(text);
-    }, signal);
-  await caused(`insert into provider (user_id, dataset_id, is_manager)
-    select n, d, false from generate_series(1, 50) n, unnest('{A,B}'::text[]) d`);
-  await caused(`insert into end_user (user_id, dataset_id, restriction_level, approval_status, start_date, duration, purpose,
+  await caused(
+    db,
+    `insert into provider (user_id, dataset_id, is_manager)
+    select n, d, false from generate_series(1, 50) n, unnest('{A,B}'::text[]) d`,
+    `insert into end_user (user_id, dataset_id, restriction_level, approval_status, start_date, duration, purpose,
       research_question, analysis_plan, dissemination_plan, prior_auth, denial_reason, requested_at)
     select n, d, 'public', case n % 2 when 0 then 'approved' else 'requested' end, now(), -1, '', '', '', '', '', '', now()
-    from generate_series(1, 50) n, unnest('{A,B}'::text[]) d`);
+    from generate_series(1, 50) n, unnest('{A,B}'::text[]) d`,
+  );
   t.strictSame(await kept(db), await counted(db));
-  await caused('delete from end_user where user_id > 30');
-  await caused('delete from provider where user_id > 30');
-  await caused(`update end_user set approval_status = 'approved' where user_id > 20`);
+  await caused(db, 'delete from end_user where user_id > 30', 'delete from provider where user_id > 30');
+  await caused(db, `update end_user set approval_status = 'approved' where user_id > 20`);
   t.strictSame(await kept(db), await counted(db));
   for (const table of ['end_user', 'provider', 'staff'])
-    await t.rejects(caused(`truncate ${table}`), { message: /is counted; remove rows instead/ });
+    await t.rejects(caused(db, `truncate ${table}`), { message: /is counted; remove rows instead/ });
   for (const table of ['end_user', 'provider'])
-    await t.rejects(caused(`update ${table} set dataset_id = 'C' where user_id = 1 and dataset_id = 'A'`), {
+    await t.rejects(caused(db, `update ${table} set dataset_id = 'C' where user_id = 1 and dataset_id = 'A'`), {
       message: /stays with/,
     });
   t.strictSame(await kept(db), await counted(db), 'all as it was');

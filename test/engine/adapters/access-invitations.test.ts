@@ -4,11 +4,9 @@ import t from 'tap';
 import { PostgresAccessInvitations } from '../../../engine/adapters/access/invitations.ts';
 import { accessMigrations } from '../../../engine/adapters/migrations/access.ts';
 import { migrate } from '../../../engine/adapters/migrations.ts';
-import { Postgres } from '../../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import type { CuratedId } from '../../../engine/model/access-request.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
-import { testDatabase } from '../../support/database.ts';
+import { openDatabase } from '../../support/database.ts';
 import { recordStatements } from '../../support/statement-plans.ts';
 
 const signal = new AbortController().signal;
@@ -20,10 +18,7 @@ const later = (ms: number): Date => new Date(NOW + ms);
 const cause = { user: '1' as UserId, at: later(0) };
 
 async function setup(t: { teardown(fn: () => unknown): void }) {
-  const at = await testDatabase(t);
-  const options = { schema: 'access', poolSize: 2, idleTimeoutMs: 1_000, applicationName: 'test' };
-  const db = new Postgres({ ...at, ...options }, silentLogger());
-  t.teardown(() => db[Symbol.asyncDispose]());
+  const db = await openDatabase(t, 'access', 2);
   await migrate(db, 'access', await accessMigrations(), signal);
   await db.query(`insert into curated_dataset values ('A', 'S-A', '', '', '', '', 'private', -1, '', '', '', '', '')`);
   const statements = recordStatements(db);

@@ -78,32 +78,23 @@ async function registered(t: Test, more: Partial<DatasetMetadata> = {}) {
   return { at, lease };
 }
 
+const broken = { set: 'install', target: 'X', kind: 'data', status: 'no-such-status', messages: [] } as never;
+const refusedAsBroken = { kind: 'defect', message: /install_status_status_check/ };
+
 t.test('a write that fails in part leaves nothing of itself', async (t) => {
   const { at, lease } = await registered(t);
   const before = await catalog.find(at.dataset, signal);
-  const broken = { set: 'install', target: 'X', kind: 'data', status: 'no-such-status', messages: [] };
-  await t.rejects(catalog.write(at.dataset, lease, [{ set: 'state', state: 'deleting' }, broken as never], signal), {
-    kind: 'defect',
-    message: /install_status_status_check/,
-  });
+  const written = catalog.write(at.dataset, lease, [{ set: 'state', state: 'deleting' }, broken], signal);
+  await t.rejects(written, refusedAsBroken);
   t.strictSame(await catalog.find(at.dataset, signal), before);
 });
 
 t.test('a dataset whose registration fails in part has no row', async (t) => {
   const at = newAddress();
   const lease = await grant(at.dataset);
-  const broken = { set: 'install', target: 'X', kind: 'data', status: 'no-such-status', messages: [] };
   const files = [{ name: 'a', size: 1 }];
-  await t.rejects(
-    catalog.register(
-      at,
-      metadataOf(at.owner),
-      [{ set: 'uploadFiles', files }, { set: 'documentFiles', files }, broken as never],
-      lease,
-      signal,
-    ),
-    { kind: 'defect', message: /install_status_status_check/ },
-  );
+  const parts = [{ set: 'uploadFiles', files }, { set: 'documentFiles', files }, broken] as const;
+  await t.rejects(catalog.register(at, metadataOf(at.owner), parts, lease, signal), refusedAsBroken);
   for (const table of ['dataset', 'dataset_target', 'dataset_file'])
     t.same(await db.query(`select * from ${table} where dataset_id = $1`, [at.dataset]), [], table);
   t.same(await db.query('select * from owner_usage where owner_id = $1::numeric and bytes <> 0', [at.owner]), []);
@@ -127,30 +118,25 @@ t.test('front ends read shares as granted and accepted', async (t) => {
   ]);
 });
 
-t.test('a remover that waited while its lease was taken is refused', async (t) => {
-  const { at, lease } = await registered(t);
-  const taker = await db.dedicated();
-  t.teardown(() => taker.end());
-  await taker.query('begin');
-  await taker.query('update lease set token = token + 1 where name = $1', [at.dataset]);
-  const refused = t.rejects(catalog.remove(at.dataset, lease, signal), { kind: 'aborted', message: /lease lost/ });
-  await taker.query('commit');
-  await refused;
-  t.equal((await catalog.find(at.dataset, signal))?.state, 'live');
-});
-
-t.test('a writer that waited while its lease was taken is refused', async (t) => {
-  const { at, lease } = await registered(t);
-  const taker = await db.dedicated();
-  t.teardown(() => taker.end());
-  await taker.query('begin');
-  await taker.query('update lease set token = token + 1 where name = $1', [at.dataset]);
-  const writing = catalog.write(at.dataset, lease, [{ set: 'state', state: 'deleting' }], signal);
-  const refused = t.rejects(writing, { kind: 'aborted', message: /lease lost/ });
-  await taker.query('commit');
-  await refused;
-  t.equal((await catalog.find(at.dataset, signal))?.state, 'live');
-});
+const changes: Readonly<Record<string, Parameters<typeof catalog.write>[2] | undefined>> = {
+  remover: undefined,
+  writer: [{ set: 'state', state: 'deleting' }],
+};
+for (const [name, written] of Object.entries(changes))
+  t.test(`a ${name} that waited while its lease was taken is refused`, async (t) => {
+    const { at, lease } = await registered(t);
+    const taker = await db.dedicated();
+    t.teardown(() => taker.end());
+    await taker.query('begin');
+    await taker.query('update lease set token = token + 1 where name = $1', [at.dataset]);
+    const changing = written
+      ? catalog.write(at.dataset, lease, written, signal)
+      : catalog.remove(at.dataset, lease, signal);
+    const refused = t.rejects(changing, { kind: 'aborted', message: /lease lost/ });
+    await taker.query('commit');
+    await refused;
+    t.equal((await catalog.find(at.dataset, signal))?.state, 'live');
+  });
 
 t.test('characters that the database cannot hold do not fail a dataset', async (t) => {
   const { at, lease } = await registered(t, { name: 'nul \0 half \ud800 backslash \\u0000 path C:\\ud800\\' });

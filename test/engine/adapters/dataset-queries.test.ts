@@ -9,6 +9,7 @@ import type { ListFilter } from '../../../engine/ports/dataset-queries.ts';
 import { type DatasetQueriesSetup, datasetQueriesConformance } from '../../conformance/dataset-queries.ts';
 import { cacheDatabase, grantLease } from '../../support/cache-database.ts';
 import { metadataOf, newUser, PLASMO } from '../../support/dataset-samples.ts';
+import { plansOf, recordingSql } from '../../support/statement-plans.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
@@ -64,8 +65,10 @@ async function fill(t: Test): Promise<{ owner: UserId; recipient: UserId }> {
   return { owner, recipient };
 }
 
-const explain = async ({ text, values }: { text: string; values: readonly unknown[] }): Promise<string> =>
-  (await db.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values)).map((row) => row['QUERY PLAN']).join('\n');
+const explain = async ({ text, values }: { text: string; values: readonly unknown[] }, options = ''): Promise<string> =>
+  (await db.query<{ 'QUERY PLAN': string }>(`explain ${options} ${text}`, values))
+    .map((row) => row['QUERY PLAN'])
+    .join('\n');
 
 t.test(
   'a dataset that names no project, program or publication has no relatives, which needs no statement',
@@ -159,23 +162,39 @@ t.test('a listing of thousands', async (t) => {
 
   t.test('is one query on indexes', async (t) => {
     for (const ownership of ['owned', 'shared', 'any', 'community'] as const) {
-      const plan = await explain(listStatement({ viewer: owner, ownership, limit: 100 }));
       const next = { created_text: '2026-01-01', dataset_id: 'bulk6' as DatasetId };
-      t.notMatch(await explain(listStatement({ viewer: owner, ownership, limit: 100 }, next)), /Seq Scan on dataset\b/);
-      t.notMatch(plan, /Seq Scan on (dataset|install_status|dataset_share)\b/, `${ownership}\n${plan}`);
+      for (const target of [{}, { target: PLASMO }])
+        for (const after of [undefined, next]) {
+          const plan = await explain(listStatement({ viewer: owner, ownership, limit: 100, ...target }, after));
+          t.notMatch(plan, /Seq Scan on (dataset|install_status|dataset_share)\b/, `${ownership}\n${plan}`);
+        }
     }
     t.match(await explain(listStatement({ viewer: owner, ownership: 'owned', limit: 100 })), /dataset_owned/);
+  });
+
+  t.test('offers are found by index', async (t) => {
+    const few = newUser();
+    await db.query(
+      `insert into dataset_share select dataset_id, case when n <= 10 then $1::numeric else n end, 'grant', 'accept'
+       from (select dataset_id, row_number() over () as n from dataset where dataset_id like 'bulk%') d`,
+      [few],
+    );
+    await db.query('vacuum (analyze)');
+    const recorded = recordingSql(db);
+    const offers = new PostgresDatasetQueries(recorded).offers({ recipient: few, status: 'accepted' }, signal);
+    t.equal((await Array.fromAsync(offers)).length, 10);
+    for (const plan of await plansOf(db, recorded.statements))
+      t.notMatch(plan, /Seq Scan on (dataset|dataset_share)\b/, plan);
   });
 
   t.test('related datasets are found by index', async (t) => {
     const publications = [{ identifier: '1', type: 'pmid', isPrimary: true }] as const;
     const metadata = metadataOf(owner, { projectName: 'project 6', publications });
-    const plan = await explain(relatedStatement('bulk6' as DatasetId, metadata, owner));
+    const statement = relatedStatement('bulk6' as DatasetId, metadata, owner);
+    const plan = await explain(statement);
     t.notMatch(plan, /Seq Scan on dataset\b/, plan);
     t.equal((await queries.related('bulk6' as DatasetId, metadata, owner, signal)).length, 1);
-    const { text } = relatedStatement('bulk6' as DatasetId, metadata, owner);
-    const kept = await db.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${text}`);
-    const keptPlan = kept.map((row) => row['QUERY PLAN']).join('\n');
-    t.notMatch(keptPlan, /Seq Scan on dataset\b/, `the plan that a connection keeps\n${keptPlan}`);
+    const kept = await explain({ ...statement, values: [] }, '(generic_plan)');
+    t.notMatch(kept, /Seq Scan on dataset\b/, `the plan that a connection keeps\n${kept}`);
   });
 });

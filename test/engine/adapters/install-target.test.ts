@@ -2,22 +2,16 @@ import t, { type Test } from 'tap';
 import { PostgresInstallTarget } from '../../../engine/adapters/install-target-postgres.ts';
 import { controlMigrations } from '../../../engine/adapters/migrations/control.ts';
 import { migrate } from '../../../engine/adapters/migrations.ts';
-import { Postgres } from '../../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { installTargetConformance } from '../../conformance/install-target.ts';
 import { FakeControlSchema, FakeInstallTarget } from '../../fakes/fake-install-target.ts';
-import { testDatabase } from '../../support/database.ts';
+import { openDatabase } from '../../support/database.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 
 const signal = new AbortController().signal;
 // The pool's search path is not the control schema: a pool may be shared by targets with several.
-const db = new Postgres(
-  { ...(await testDatabase(t)), schema: 'public', poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' },
-  silentLogger(),
-);
-t.teardown(() => db[Symbol.asyncDispose]());
+const db = await openDatabase(t, 'public');
 await migrate(db, 'control', await controlMigrations(), signal);
 
 const target = new PostgresInstallTarget(db, { id: PLASMO, displayName: 'Plasmo', schema: 'control' });
@@ -49,34 +43,61 @@ t.test('fake', async (t) => {
   });
 });
 
-const CHILDREN = [
-  'dataset_meta',
-  'dataset_characteristics',
-  'dataset_organism',
-  'dataset_dependency',
-  'dataset_publication',
-  'dataset_hyperlink',
-  'dataset_contact',
-  'dataset_funding_award',
-  'dataset_country',
-  'dataset_species',
-  'dataset_outcome',
-  'dataset_associated_factor',
-  'dataset_sample_type',
-  'dataset_doi',
-  'dataset_bioproject_id',
-  'dataset_link',
-  'dataset_source',
-];
+/** The rows of every table of parts, of a dataset with all metadata that there is. */
+const FULL = {
+  dataset_meta: [
+    [
+      'Genes of interest',
+      'Genes of interest',
+      'Some genes',
+      'Größe λ 🧬 and "quotes"',
+      'Program Q',
+      'Project P',
+      'Doe et al.',
+      'As is',
+    ],
+  ],
+  dataset_characteristics: [['cohort', 'observational', '1-5', 2001, 2005]],
+  dataset_organism: [
+    ['experimental', 'P. falciparum', '3D7'],
+    ['host', 'H. sapiens', 'none'],
+  ],
+  dataset_dependency: [
+    [0, 'build-68', 'Build', '68'],
+    [1, 'annotation', 'Annotation', '2'],
+  ],
+  dataset_publication: [
+    [0, '12345', 'pmid', 'Doe 2020', true],
+    [1, '10.1/x', 'doi', null, false],
+  ],
+  dataset_hyperlink: [[0, 'https://x.org', null]],
+  dataset_contact: [
+    [0, true, 'Jo', 'B', 'Doe', 'jo@x.org', 'X', null],
+    [1, false, null, null, null, null, null, 'Peru'],
+  ],
+  dataset_funding_award: [[0, 'NIH', 'R01']],
+  dataset_country: [
+    [0, 'Peru'],
+    [1, 'Kenya'],
+  ],
+  dataset_species: [[0, 'H. sapiens']],
+  dataset_outcome: [[0, 'malaria']],
+  dataset_associated_factor: [
+    [0, 'age'],
+    [1, 'sex'],
+  ],
+  dataset_sample_type: [[0, 'blood']],
+  dataset_doi: [[0, '10.1/abc', 'paper']],
+  dataset_bioproject_id: [[0, 'PRJNA1', 'reads']],
+  dataset_link: [[0, 'https://example.org/d', true]],
+  dataset_source: [[0, 'https://source.org', '7']],
+};
+const CHILDREN = Object.keys(FULL);
 
 async function setup(_t: Test) {
   const at = newAddress();
-  const document = {
-    ...at,
-    metadata: fullMetadataOf(at.owner, at.dataset),
-    category: 'Gene List',
-    showVisibility: true,
-  };
+  const metadata = fullMetadataOf(at.owner, at.dataset);
+  const document = { ...at, metadata, category: 'Gene List', showVisibility: true };
   const rows = (table: string, columns = '*') =>
     db.query(`select ${columns} from control.${table} where dataset_id = $1`, [at.dataset]);
   const children = async () => {
@@ -112,54 +133,7 @@ t.test('writes every part of the metadata in its order', async (t) => {
   t.strictSame(await rows('dataset_project', 'project_id, project_display_name'), [
     { project_id: PLASMO, project_display_name: 'Plasmo' },
   ]);
-  t.strictSame(await children(), {
-    dataset_meta: [
-      [
-        'Genes of interest',
-        'Genes of interest',
-        'Some genes',
-        'Größe λ 🧬 and "quotes"',
-        'Program Q',
-        'Project P',
-        'Doe et al.',
-        'As is',
-      ],
-    ],
-    dataset_characteristics: [['cohort', 'observational', '1-5', 2001, 2005]],
-    dataset_organism: [
-      ['experimental', 'P. falciparum', '3D7'],
-      ['host', 'H. sapiens', 'none'],
-    ],
-    dataset_dependency: [
-      [0, 'build-68', 'Build', '68'],
-      [1, 'annotation', 'Annotation', '2'],
-    ],
-    dataset_publication: [
-      [0, '12345', 'pmid', 'Doe 2020', true],
-      [1, '10.1/x', 'doi', null, false],
-    ],
-    dataset_hyperlink: [[0, 'https://x.org', null]],
-    dataset_contact: [
-      [0, true, 'Jo', 'B', 'Doe', 'jo@x.org', 'X', null],
-      [1, false, null, null, null, null, null, 'Peru'],
-    ],
-    dataset_funding_award: [[0, 'NIH', 'R01']],
-    dataset_country: [
-      [0, 'Peru'],
-      [1, 'Kenya'],
-    ],
-    dataset_species: [[0, 'H. sapiens']],
-    dataset_outcome: [[0, 'malaria']],
-    dataset_associated_factor: [
-      [0, 'age'],
-      [1, 'sex'],
-    ],
-    dataset_sample_type: [[0, 'blood']],
-    dataset_doi: [[0, '10.1/abc', 'paper']],
-    dataset_bioproject_id: [[0, 'PRJNA1', 'reads']],
-    dataset_link: [[0, 'https://example.org/d', true]],
-    dataset_source: [[0, 'https://source.org', '7']],
-  });
+  t.strictSame(await children(), FULL);
 });
 
 t.test('a later document replaces every row of the earlier, its type too', async (t) => {
@@ -215,21 +189,21 @@ t.test('the site view tells owner and recipients apart', async (t) => {
 
 t.test("the dataset's row follows the liveliest and most visible of its targets", async (t) => {
   const { dataset, document, rows } = await setup(t);
-  const summary = async () => (await rows('dataset', 'deleted_status, accessibility'))[0];
-  await target.writeDataset({ ...document, showVisibility: false }, 1, signal);
-  t.same(await summary(), { deleted_status: 0, accessibility: 'private' });
-  await neighbour.writeDataset(document, 1, signal);
-  t.same(await summary(), { deleted_status: 0, accessibility: 'protected' });
-  await target.setDeleted(dataset, 2, 1, signal);
-  t.same(await summary(), { deleted_status: 0, accessibility: 'protected' });
-  await neighbour.setDeleted(dataset, 1, 1, signal);
-  t.same(await summary(), { deleted_status: 2, accessibility: 'protected' });
-  await target.setDeleted(dataset, 1, 1, signal);
-  t.same(await summary(), { deleted_status: 1, accessibility: 'protected' });
-  await neighbour.purge(dataset, 1, signal);
-  t.same(await summary(), { deleted_status: 1, accessibility: 'private' });
+  const steps: readonly (readonly [() => Promise<unknown>, number, string])[] = [
+    [() => target.writeDataset({ ...document, showVisibility: false }, 1, signal), 0, 'private'],
+    [() => neighbour.writeDataset(document, 1, signal), 0, 'protected'],
+    [() => target.setDeleted(dataset, 2, 1, signal), 0, 'protected'],
+    [() => neighbour.setDeleted(dataset, 1, 1, signal), 2, 'protected'],
+    [() => target.setDeleted(dataset, 1, 1, signal), 1, 'protected'],
+    [() => neighbour.purge(dataset, 1, signal), 1, 'private'],
+  ];
+  const summary = () => rows('dataset', 'deleted_status, accessibility');
+  for (const [step, deleted_status, accessibility] of steps) {
+    await step();
+    t.same(await summary(), [{ deleted_status, accessibility }]);
+  }
   await target.purge(dataset, 1, signal);
-  t.equal(await summary(), undefined);
+  t.same(await summary(), []);
 });
 
 t.test('a schema name that is no identifier is refused', async (t) => {

@@ -5,14 +5,14 @@ import { PostgresJobs } from '../../../engine/adapters/jobs-postgres.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import type { ImportStatus, UploadStatus } from '../../../engine/model/status.ts';
 import { jobAdminConformance, type OpenJobAdmin } from '../../conformance/job-admin.ts';
-import { type JobView, signal } from '../../conformance/jobs.ts';
+import { signal } from '../../conformance/jobs.ts';
 import { FakeCatalog } from '../../fakes/fake-catalog.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { metadataOf } from '../../support/dataset-samples.ts';
-import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
+import { cacheDatabase, emptyCache, engineProcess, jobsSeen } from '../../support/engine-process.ts';
 
 const at = await cacheDatabase(t);
 const OWNER = '7' as UserId;
@@ -59,13 +59,7 @@ const openPostgres: OpenJobAdmin = async (t) => {
       ]);
     },
     attempts: (dataset) => new PostgresCatalog(db).attempts(dataset, signal),
-    async view() {
-      const rows = await db.query<Omit<JobView, 'failure' | 'message'> & Record<'failure' | 'message', string | null>>(
-        `select lane, dataset_id as dataset, state, event_id as "eventId", again, alone, tries, crashes, failure, message
-        from job order by id`,
-      );
-      return rows.map((row) => ({ ...row, failure: row.failure ?? undefined, message: row.message ?? undefined }));
-    },
+    view: () => jobsSeen(db),
   };
 };
 
@@ -88,19 +82,7 @@ const openFake: OpenJobAdmin = async () => {
     addAttempt: (dataset, attempt) =>
       catalog.write(dataset, { name: dataset, token: 1 }, [{ set: 'attempt', ...attempt }], signal),
     attempts: (dataset) => catalog.attempts(dataset, signal),
-    view: async () =>
-      table.rows.map(({ lane, dataset, state, eventId, again, alone, tries, crashes, failure }) => ({
-        lane,
-        dataset,
-        state,
-        eventId,
-        again,
-        alone,
-        tries,
-        crashes,
-        failure: failure?.kind,
-        message: failure?.message,
-      })),
+    view: async () => table.view(),
   };
 };
 

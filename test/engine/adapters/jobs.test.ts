@@ -2,11 +2,11 @@ import t from 'tap';
 import { PostgresJobs } from '../../../engine/adapters/jobs-postgres.ts';
 import { PostgresLeases } from '../../../engine/adapters/leases-postgres.ts';
 import { jobOutcomesConformance } from '../../conformance/job-outcomes.ts';
-import { type JobView, jobsConformance, type OpenJobs } from '../../conformance/jobs.ts';
+import { jobsConformance, type OpenJobs } from '../../conformance/jobs.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { FakeLeases, LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
-import { cacheDatabase, emptyCache, engineProcess } from '../../support/engine-process.ts';
+import { cacheDatabase, emptyCache, engineProcess, jobsSeen } from '../../support/engine-process.ts';
 
 const at = await cacheDatabase(t);
 
@@ -38,15 +38,7 @@ const openPostgres: OpenJobs = async (t) => {
         [dataset, type.name, type.version],
       );
     },
-    async view() {
-      const rows = await first.db.query<
-        Omit<JobView, 'failure' | 'message'> & Record<'failure' | 'message', string | null>
-      >(
-        `select lane, dataset_id as dataset, state, event_id as "eventId", again, alone, tries, crashes, failure, message
-        from job order by id`,
-      );
-      return rows.map((row) => ({ ...row, failure: row.failure ?? undefined, message: row.message ?? undefined }));
-    },
+    view: () => jobsSeen(first.db),
   };
 };
 
@@ -61,19 +53,7 @@ const openFake: OpenJobs = async () => {
     killSecond: async () => leases.kill(2),
     advance: (ms) => clock.advance(ms),
     addToCatalog: async (dataset, type) => void types.set(dataset, `${type.name}:${type.version}`),
-    view: async () =>
-      table.rows.map(({ lane, dataset, state, eventId, again, alone, tries, crashes, failure }) => ({
-        lane,
-        dataset,
-        state,
-        eventId,
-        again,
-        alone,
-        tries,
-        crashes,
-        failure: failure?.kind,
-        message: failure?.message,
-      })),
+    view: async () => table.view(),
   };
 };
 

@@ -49,30 +49,18 @@ const consumersWith = (change: Partial<KafkaSettings['consumers']>): KafkaSettin
   consumers: { ...SETTINGS.consumers, ...change },
 });
 
-t.test('the connections of readers are named after the group and use the settings of consumers', async (t) => {
+t.test('connections are named after the group or the publisher, and use the settings of each', async (t) => {
+  const brokers = ['kafka-1.example.org:9092', '[::1]:9094'];
   t.strictSame(consumerClient(SETTINGS), {
-    clientId: 'readers',
-    brokers: ['kafka-1.example.org:9092', '[::1]:9094'],
-    connectionTimeout: 10_000,
-    requestTimeout: 30_009,
+    ...{ clientId: 'readers', brokers, connectionTimeout: 10_000, requestTimeout: 30_009 },
     retry: { initialRetryTime: 58, maxRetryTime: 1_007, retries: 5 },
   });
-});
-
-t.test('the connections of publishers are named after the publisher and use the settings of producers', async (t) => {
   t.strictSame(producerClient(SETTINGS), {
-    clientId: 'event-router',
-    brokers: ['kafka-1.example.org:9092', '[::1]:9094'],
-    connectionTimeout: 8_023,
-    requestTimeout: 8_023,
+    ...{ clientId: 'event-router', brokers, connectionTimeout: 8_023, requestTimeout: 8_023 },
     retry: { initialRetryTime: 62, maxRetryTime: 1_021, retries: 5 },
   });
-});
-
-t.test('TLS is on for both where it is set', async (t) => {
   const tls = { rejectUnauthorized: true, ca: 'PEM' };
-  t.strictSame(consumerClient({ ...SETTINGS, tls }).ssl, tls);
-  t.strictSame(producerClient({ ...SETTINGS, tls }).ssl, tls);
+  for (const client of [consumerClient, producerClient]) t.strictSame(client({ ...SETTINGS, tls }).ssl, tls);
 });
 
 t.test('each setting of a reader reaches the client', async (t) => {

@@ -1,22 +1,12 @@
 import t, { type Test } from 'tap';
 import { migrate, migrateTelling } from '../../../engine/adapters/migrations.ts';
-import { Postgres } from '../../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { testDatabase } from '../../support/database.ts';
+import { openDatabase } from '../../support/database.ts';
 
 const signal = new AbortController().signal;
 const first = { number: 1, name: 'first', sql: 'create table thing (id integer primary key)' };
 const second = { number: 2, name: 'second', sql: 'alter table thing add column label text' };
 
-async function setup(t: Test) {
-  const at = await testDatabase(t);
-  const db = new Postgres(
-    { ...at, schema: 'cache', poolSize: 4, idleTimeoutMs: 1000, applicationName: 'test' },
-    silentLogger(),
-  );
-  t.teardown(() => db[Symbol.asyncDispose]());
-  return db;
-}
+const setup = (t: Test) => openDatabase(t, 'cache');
 
 t.test('each migration is applied once, in order', async (t) => {
   const db = await setup(t);

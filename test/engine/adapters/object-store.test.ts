@@ -32,6 +32,8 @@ import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 const signal = new AbortController().signal;
 /** The user of that name on Debian. */
 const NOBODY = 65534;
+const TOO_LONG = { kind: 'rejected', message: /7 bytes, not the 3/ };
+const AWAY = { kind: 'transient', message: 'database away' };
 /** Of the conformance suite. */
 const journals: FakeChangeJournal[] = [];
 
@@ -53,33 +55,33 @@ objectStoreConformance('the fake', async () => {
   return { store, changes: () => store.changes };
 });
 
+const STEPS = ['note', 'noted', 'release', 'released'] as const;
+
+/** The store with an object, in which `change` came as far as the step when the process crashed; whether it happened. */
+async function crashed(t: Test, at: (typeof STEPS)[number], change: (store: DirectoryStore) => Promise<unknown>) {
+  const { store, journal, reopen } = await setup(t);
+  await store.put('1/a/x', Buffer.from('old'), {}, signal);
+  journal.delivered.length = 0;
+  await haltedAt(journal, at, () => change(store));
+  const found = await (await reopen()).head('1/a/x', signal);
+  t.strictSame(journal.pending, []);
+  return { size: found?.size, delivered: journal.delivered, happened: at === 'release' || at === 'released' };
+}
+
 t.test('a crash at any step of a put', async (t) => {
-  for (const at of ['note', 'noted', 'release', 'released'] as const)
+  for (const at of STEPS)
     t.test(`at '${at}' announces the new object if and only if it is there`, async (t) => {
-      const { store, journal, reopen } = await setup(t);
-      await store.put('1/a/x', Buffer.from('old'), {}, signal);
-      journal.delivered.length = 0;
-      await haltedAt(journal, at, () => store.put('1/a/x', Buffer.from('newer'), {}, signal));
-      const again = await reopen();
-      const isThere = at === 'release' || at === 'released';
-      t.equal((await again.head('1/a/x', signal))?.size, isThere ? 5 : 3);
-      t.strictSame(journal.delivered, isThere ? [{ kind: 'created', key: '1/a/x' }] : []);
-      t.strictSame(journal.pending, []);
+      const put = (store: DirectoryStore) => store.put('1/a/x', Buffer.from('newer'), {}, signal);
+      const { size, delivered, happened } = await crashed(t, at, put);
+      t.strictSame([size, delivered], happened ? [5, [{ kind: 'created', key: '1/a/x' }]] : [3, []]);
     });
 });
 
 t.test('a crash at any step of a removal', async (t) => {
-  for (const at of ['note', 'noted', 'release', 'released'] as const)
+  for (const at of STEPS)
     t.test(`at '${at}' announces the removal if and only if it happened`, async (t) => {
-      const { store, journal, reopen } = await setup(t);
-      await store.put('1/a/x', Buffer.from('old'), {}, signal);
-      journal.delivered.length = 0;
-      await haltedAt(journal, at, () => store.remove(['1/a/x'], signal));
-      const again = await reopen();
-      const isGone = at === 'release' || at === 'released';
-      t.equal((await again.head('1/a/x', signal)) === undefined, isGone);
-      t.strictSame(journal.delivered, isGone ? [{ kind: 'removed', key: '1/a/x' }] : []);
-      t.strictSame(journal.pending, []);
+      const { size, delivered, happened } = await crashed(t, at, (store) => store.remove(['1/a/x'], signal));
+      t.strictSame([size, delivered], happened ? [undefined, [{ kind: 'removed', key: '1/a/x' }]] : [3, []]);
     });
 });
 
@@ -117,7 +119,7 @@ t.test('a journal that is away', async (t) => {
   t.test('when noting: nothing is stored', async (t) => {
     const { store, journal, path } = await setup(t);
     journal.onStep = away('note');
-    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), { kind: 'transient', message: 'database away' });
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), AWAY);
     t.equal(await store.head('1/a/x', signal), undefined);
     t.strictSame(await readdir(join(path, 'staging')), []);
   });
@@ -125,9 +127,9 @@ t.test('a journal that is away', async (t) => {
   t.test('when releasing: the put fails, and the change is announced once the journal is back', async (t) => {
     const { store, journal } = await setup(t);
     journal.onStep = away('release');
-    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), { kind: 'transient', message: 'database away' });
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), AWAY);
     t.equal((await store.head('1/a/x', signal))?.size, 1);
-    await t.rejects(store.settleOrphans(signal), { kind: 'transient', message: 'database away' });
+    await t.rejects(store.settleOrphans(signal), AWAY);
     journal.onStep = () => {};
     await store.settleOrphans(signal);
     t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/x' }]);
@@ -191,12 +193,9 @@ t.test('a local file is moved in, and comes back when the put fails', async (t) 
   const file = join(path, 'scratch-file');
   await writeFile(file, 'content');
   const { ino } = await stat(file);
-  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), {
-    kind: 'rejected',
-    message: /7 bytes, not the 3/,
-  });
+  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), TOO_LONG);
   journal.onStep = away('note');
-  await t.rejects(store.put('1/a/x', { file }, {}, signal), { kind: 'transient', message: 'database away' });
+  await t.rejects(store.put('1/a/x', { file }, {}, signal), AWAY);
   journal.onStep = () => {};
   await store.put('1/a/x', { file }, { size: 7 }, signal);
   t.equal((await stat(join(path, 'objects/1/a/x'))).ino, ino);
@@ -211,10 +210,7 @@ t.test('a local file of another file system is copied, and stays where it was', 
   const { store, path } = await setup(t);
   const file = join(elsewhere, 'scratch-file');
   await writeFile(file, 'content');
-  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), {
-    kind: 'rejected',
-    message: /7 bytes, not the 3/,
-  });
+  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), TOO_LONG);
   t.strictSame(await readdir(join(path, 'staging')), []);
   await store.put('1/a/x', { file }, { size: 7 }, signal);
   t.equal(await readFile(join(path, 'objects/1/a/x'), 'utf8'), 'content');
@@ -243,10 +239,7 @@ t.test('keys that could leave the store are refused', async (t) => {
     await t.rejects(store.remove([key], signal), refused, key);
   }
   await store.put('a\\..\\b', Buffer.from('x'), {}, signal);
-  t.strictSame(
-    (await Array.fromAsync(store.list('', {}, signal))).map((info) => info.key),
-    ['a\\..\\b'],
-  );
+  t.strictSame(await keysOf(store), ['a\\..\\b']);
 });
 
 t.test('a key below another object is a defect that names it', async (t) => {
@@ -262,10 +255,7 @@ t.test('links and special files in the store are no objects', async (t) => {
   const { store, path } = await setup(t);
   await store.put('1/a/x', Buffer.from('x'), {}, signal);
   await symlink(join(path, 'objects/1'), join(path, 'objects/2'));
-  t.strictSame(
-    (await Array.fromAsync(store.list('', {}, signal))).map((info) => info.key),
-    ['1/a/x'],
-  );
+  t.strictSame(await keysOf(store), ['1/a/x']);
 });
 
 t.test('a reader without a journal reads the same store, even before it exists', async (t) => {
@@ -285,8 +275,7 @@ t.test('the journal hears only of changes that are announced, and the others are
   t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/z' }]);
   await store.remove(['1/a/raw/x', '1/a/z'], signal);
   t.strictSame(journal.delivered.slice(1), [{ kind: 'removed', key: '1/a/z' }]);
-  const keys = (await Array.fromAsync(store.list('', {}, signal))).map(({ key }) => key);
-  t.strictSame(keys, ['1/a/raw/y']);
+  t.strictSame(await keysOf(store), ['1/a/raw/y']);
 
   await reopen();
   t.strictSame([journal.pending, journal.delivered.length], [[], 2]);
@@ -462,6 +451,9 @@ async function haltedAt(
   );
   await reached.promise;
 }
+
+const keysOf = async (store: DirectoryStore): Promise<string[]> =>
+  Array.fromAsync(store.list('', {}, signal), ({ key }) => key);
 
 function away(broken: string): (step: string) => void {
   return (step) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { PluginHttp, type PluginHttpOptions } from '../../../engine/adapters/plugin-http.ts';
@@ -16,6 +16,7 @@ import {
   textFile,
 } from '../../conformance/plugin-client.ts';
 import { type FakeOutcome, FakePluginClient } from '../../fakes/fake-plugin-client.ts';
+import { CALL_SHAPES, JSON_TYPE, shapeOf } from '../../fixtures/java-plugin-client.ts';
 import { serveHost } from '../../http/plugin-host/host-server.ts';
 import { freePort } from '../../support/ports.ts';
 
@@ -104,12 +105,12 @@ async function setup(
         metadata,
         manifest: '{"rawUploads":[]}',
         payload: textFile('x.zip', 'PK...'),
-        properties: [textFile('a "quoted"\r\nname.tsv', 'p')],
+        properties: [],
       },
       signal,
     );
   const removed = () => client.uninstall({ ...call, target: PLUGIN_TARGET, type: PLUGIN_TYPE }, signal);
-  return { client, call, metadata, dir, imported, installed, removed };
+  return { dir, imported, installed, removed };
 }
 
 async function readAll(request: IncomingMessage): Promise<string> {
@@ -122,81 +123,99 @@ const json = (response: ServerResponse, code: number, body: unknown): void => {
   response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };
 
-/** Parts of a multipart text: header block and content. */
-function parts({ headers, body }: Seen): readonly (readonly [string, string])[] {
-  const boundary = /boundary=(.*)$/.exec(headers['content-type'] ?? '')?.[1] ?? '';
-  return body
-    .split(`--${boundary}`)
-    .slice(1, -1)
-    .map((part) => {
-      const [head = '', ...content] = part.slice(2, -2).split('\r\n\r\n');
-      return [head, content.join('\r\n\r\n')] as const;
+/** A plugin server that reads bytes, as many as were announced, and says 200. */
+async function bytesOf(t: Test) {
+  const requests: Buffer[] = [];
+  const server = createTcpServer((socket) => {
+    let received = Buffer.alloc(0);
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      const end = received.indexOf('\r\n\r\n') + 4;
+      const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(received.subarray(0, end).toString('latin1')) ?? [];
+      if (end < 4 || received.length < end + Number(length)) return;
+      requests.push(received);
+      received = Buffer.alloc(0);
+      socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/zip\r\nContent-Length: 2\r\n\r\n{}');
     });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = new PluginHttp({ baseUrl: `http://127.0.0.1:${port}`, scriptMs: SCRIPT_MS });
+  t.teardown(async () => {
+    await client[Symbol.asyncDispose]();
+    server.close();
+  });
+  const call = { eventId: 131_071, dataset: 'ds1' as DatasetId, target: PLUGIN_TARGET };
+  const payload = textFile('any.zip', 'PK...');
+  const imported = { payload, replyFile: join(t.testdir({}), 'reply.zip') };
+  return { client, call, requests, port, metadata: pluginMetadata('A name', true), payload, imported };
 }
 
-const field = (name: string): string =>
-  `Content-Disposition: form-data; name="${name}"\r\nContent-Type: application/json; charset=utf-8`;
-const file = (name: string, fileName: string, type: string): string =>
-  `Content-Disposition: form-data; name="${name}"; filename="${fileName}"\r\nContent-Type: ${type}`;
+/** Head lines and body of a request. */
+function split(request: Buffer | undefined): { readonly head: readonly string[]; readonly body: string } {
+  const text = request?.toString('utf8') ?? '';
+  const end = text.indexOf('\r\n\r\n');
+  return { head: text.slice(0, end).split('\r\n'), body: text.slice(end + 4) };
+}
 
 t.test('requests have the parts, names and lengths that plugin servers expect', async (t) => {
-  const requests: Seen[] = [];
-  const { imported, installed, removed, client, call, metadata } = await setup(t, (seen, response) => {
-    requests.push(seen);
-    if (seen.path === '/import') response.end('PK-reply');
-    else response.end();
-  });
-  t.equal((await imported()).kind, 'success');
-  t.equal((await installed()).kind, 'success');
-  await client.installMeta({ ...call, target: PLUGIN_TARGET, metadata, properties: [textFile('p.tsv', 'p')] }, signal);
-  t.same(await removed(), { kind: 'success' });
+  const { client, call, requests, metadata, payload, imported, port } = await bytesOf(t);
+  const properties = [textFile('genes.tsv', 'of genes'), textFile('größe 2.tsv', 'x\r\n--y')];
+  const manifest = '{"rawUploads":[]}';
+  await client.import({ ...call, metadata, ...imported }, signal);
+  await client.installData({ ...call, metadata, manifest, payload, properties }, signal);
+  await client.installMeta({ ...call, metadata, properties }, signal);
+  t.strictSame(Object.fromEntries(requests.map(shapeOf).map(({ path, parts }) => [path, parts])), CALL_SHAPES);
 
-  t.same(
-    requests.map(({ path, headers }) => [path, headers['content-length'], headers['transfer-encoding']]),
-    requests.map(({ path, body }) => [path, String(Buffer.byteLength(body)), undefined]),
+  const { head, body } = split(requests[1]);
+  const boundary = /boundary=(\S+)$/.exec(head.find((line) => /^content-type:/i.test(line)) ?? '')?.[1] ?? '';
+  t.strictSame(head.map((line) => line.toLowerCase()).sort(), [
+    'connection: close',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `content-type: multipart/form-data; boundary=${boundary}`,
+    `host: 127.0.0.1:${port}`,
+    'post /install/data http/1.1',
+  ]);
+  const field = (name: string, content: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: ${JSON_TYPE}\r\n\r\n${content}\r\n`;
+  const file = (name: string, fileName: string, type: string, content: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${fileName}"\r\nContent-Type: ${type}\r\n\r\n${content}\r\n`;
+  t.equal(
+    body,
+    field('details', '{"event-id":131071,"vdi-id":"ds1","install-target":"AlphaDB"}') +
+      field('meta', serialiseMetadata(metadata)) +
+      field('manifest', manifest) +
+      file('payload', 'install-ready.zip', 'application/zip', 'PK...') +
+      file('dataProperties', 'genes.tsv', 'application/octet-stream', 'of genes') +
+      file('dataProperties', 'größe 2.tsv', 'application/octet-stream', 'x\r\n--y') +
+      `--${boundary}--\r\n`,
   );
-  const [first, second, third, fourth] = requests;
-  if (!first || !second || !third || !fourth) return t.fail('a request is missing');
-  t.same(
-    parts(first).map(([head]) => head),
-    [field('details'), file('payload', 'import-ready.zip', 'application/zip')],
+});
+
+t.test('details and bodies have the fields of other installers, and numbers that fit', async (t) => {
+  const { client, call, requests, metadata, imported: into } = await bytesOf(t);
+  await client.import({ ...call, metadata, ...into }, signal);
+  const odd = textFile('a "quoted"\r\nname.tsv', 'p');
+  await client.installMeta({ ...call, metadata, properties: [odd] }, signal);
+  await client.uninstall({ ...call, type: PLUGIN_TYPE }, signal);
+  const detailsOf = (request: Buffer | undefined): string =>
+    /name="details"\r\n.*\r\n\r\n([\s\S]*?)\r\n--/.exec(split(request).body)?.[1] ?? '';
+  const [imported, meta, removed] = requests;
+  const document = serialiseMetadata(metadata);
+  t.match(document, /"owner": 9223372036854775807,/);
+  t.equal(detailsOf(imported), `{"event-id":131071,"vdi-id":"ds1","job-id":65535,"meta":${document}}`);
+  t.equal(detailsOf(meta), `{"event-id":131071,"vdi-id":"ds1","install-target":"AlphaDB","meta":${document}}`);
+  t.match(split(meta).body, 'filename="a %22quoted%22%0D%0Aname.tsv"\r\n');
+  const { head, body } = split(removed);
+  t.ok(
+    head.some((line) => line.toLowerCase() === `content-type: ${JSON_TYPE}`),
+    head.join('\n'),
   );
-  const details = parts(first)[0]?.[1] ?? '';
-  t.match(details, /"owner": 9223372036854775807,/, 'user ids keep their digits');
-  t.same(JSON.parse(details), {
-    'event-id': 65_539,
-    'vdi-id': 'ds1',
-    'job-id': 3,
-    meta: JSON.parse(serialiseMetadata(metadata)),
-  });
-  t.same(
-    parts(second).map(([head]) => head),
-    [
-      field('details'),
-      field('meta'),
-      field('manifest'),
-      file('payload', 'install-ready.zip', 'application/zip'),
-      file('dataProperties', 'a %22quoted%22%0D%0Aname.tsv', 'application/octet-stream'),
-    ],
+  t.equal(
+    body,
+    '{"event-id":131071,"vdi-id":"ds1","install-target":"AlphaDB","type":{"name":"testtype","version":"1.0"}}',
   );
-  t.same(JSON.parse(parts(second)[0]?.[1] ?? ''), { 'event-id': 65_539, 'vdi-id': 'ds1', 'install-target': 'AlphaDB' });
-  t.same(
-    parts(second)
-      .slice(2)
-      .map(([, content]) => content),
-    ['{"rawUploads":[]}', 'PK...', 'p'],
-  );
-  t.same(
-    parts(third).map(([head]) => head),
-    [field('details'), file('dataProperties', 'p.tsv', 'application/octet-stream')],
-  );
-  t.same(JSON.parse(fourth.body), {
-    'event-id': 65_539,
-    'vdi-id': 'ds1',
-    'install-target': 'AlphaDB',
-    type: PLUGIN_TYPE,
-  });
-  t.equal(fourth.headers['content-type'], 'application/json; charset=utf-8');
 });
 
 t.test('the token is sent when there is one', async (t) => {

@@ -35,10 +35,14 @@ const text =
     response.writeHead(200, headers).end(content);
   };
 
+async function opened(from: RemoteHttp, url: URL, until = signal) {
+  const found = await from.fetch(url, until);
+  if (found.kind !== 'found') throw new Error(`${url.href} was not found`);
+  return found;
+}
+
 async function fetched(from: RemoteHttp, url: URL): Promise<object> {
-  const found = await from.fetch(url, signal);
-  if (found.kind !== 'found') return found;
-  const { fileName, size, body } = found;
+  const { fileName, size, body } = await opened(from, url);
   return { fileName, size, content: (await buffer(body)).toString() };
 }
 
@@ -97,21 +101,16 @@ t.test('follows redirects of every kind, five of them, and takes the name of the
   const client = remote(t);
   t.strictSame(await fetched(client, server.url('/5')), { fileName: 'genes.txt', size: undefined, content: 'x' });
   t.strictSame(server.asked.splice(0), ['/5', '/4', '/3', '/2?a=b', '/1', '/genes.txt']);
-  for (const path of ['/6', '/loop']) {
-    const message = `${server.url(path).href} redirects more than 5 times`;
+  for (const [path, said, times] of [
+    ['/6', 'redirects more than 5 times', 6],
+    ['/loop', 'redirects more than 5 times', 6],
+    ['/nowhere', 'redirects to something that is no URL', 1],
+    ['/silent', 'answered 302 (Found)', 1],
+  ] as const) {
+    const message = `${server.url(path).href} ${said}`;
     t.strictSame(await client.fetch(server.url(path), signal), { kind: 'failed', message, again: false });
-    t.equal(server.asked.splice(0).length, 6);
+    t.equal(server.asked.splice(0).length, times, path);
   }
-  t.strictSame(await client.fetch(server.url('/nowhere'), signal), {
-    kind: 'failed',
-    message: `${server.url('/nowhere').href} redirects to something that is no URL`,
-    again: false,
-  });
-  t.strictSame(await client.fetch(server.url('/silent'), signal), {
-    kind: 'failed',
-    message: `${server.url('/silent').href} answered 302 (Found)`,
-    again: false,
-  });
 });
 
 t.test('a redirect leads nowhere that the URL itself must not lead', async (t) => {
@@ -265,22 +264,21 @@ t.test('content that comes encoded all the same', async (t) => {
     const found = await client.fetch(server.url(path), signal);
     return found.kind === 'found' ? { size: found.size, bytes: await buffer(found.body) } : found;
   };
-  const failed = (path: string, said: string, again = false): object => ({
-    kind: 'failed',
-    message: server.url(path).href + said,
-    again,
-  });
-  t.strictSame(await content('/a.txt'), { size: undefined, bytes: Buffer.from('genes') });
-  t.strictSame(await content('/a.csv'), { size: undefined, bytes: Buffer.from('genes') });
-  t.strictSame(await content('/a.tgz'), { size: zipped.length, bytes: zipped });
-  t.strictSame(await content('/plain.txt'), { size: undefined, bytes: Buffer.from('genes') });
-  t.strictSame(await content('/b.txt'), failed('/b.txt', " sends its content as 'br', which it was asked not to do"));
-  t.strictSame(
-    await content('/twice.txt'),
-    failed('/twice.txt', " sends its content as 'gzip, gzip', which it was asked not to do"),
-  );
-  t.strictSame(await content('/none.txt'), failed('/none.txt', ' answered with an empty body'));
-  t.strictSame(await content('/cut.txt'), failed('/cut.txt', ': unexpected end of file', true));
+  const plain = { size: undefined, bytes: Buffer.from('genes') };
+  for (const [path, expected] of [
+    ['/a.txt', plain],
+    ['/a.csv', plain],
+    ['/a.tgz', { size: zipped.length, bytes: zipped }],
+    ['/plain.txt', plain],
+  ] as const)
+    t.strictSame(await content(path), expected, path);
+  for (const [path, said, again] of [
+    ['/b.txt', " sends its content as 'br', which it was asked not to do", false],
+    ['/twice.txt', " sends its content as 'gzip, gzip', which it was asked not to do", false],
+    ['/none.txt', ' answered with an empty body', false],
+    ['/cut.txt', ': unexpected end of file', true],
+  ] as const)
+    t.strictSame(await content(path), { kind: 'failed', message: server.url(path).href + said, again });
 });
 
 t.test('what breaks off, stands still or is not there may be tried again', async (t) => {
@@ -320,15 +318,8 @@ t.test('what breaks off, stands still or is not there may be tried again', async
     again: true,
   });
   const gone = await remoteServer(t, text('x'));
-  const nameless = remote(
-    t,
-    {},
-    {
-      resolve: async () => {
-        throw Object.assign(new Error('getaddrinfo ENOTFOUND data.example'), { code: 'ENOTFOUND' });
-      },
-    },
-  );
+  const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND data.example'), { code: 'ENOTFOUND' });
+  const nameless = remote(t, {}, { resolve: () => Promise.reject(notFound) });
   t.strictSame(await nameless.fetch(new URL('http://data.example/a?b'), signal), {
     kind: 'failed',
     message: 'http://data.example/a cannot be fetched: getaddrinfo ENOTFOUND data.example',
@@ -358,13 +349,11 @@ t.test('a body that only drips is given up; one that flows is not, however long 
     return { ...systemClock, now: () => (now += stepMs) };
   };
   const impatient = remote(t, { idleMs: 60_000 }, { clock: clock(30_000) });
-  const dripping = await impatient.fetch(server.url('/drips.txt'), signal);
-  if (dripping.kind !== 'found') throw new Error('not found');
+  const dripping = await opened(impatient, server.url('/drips.txt'));
   await t.rejects(buffer(dripping.body), { kind: 'transient', message: /broke off: only \d+ bytes in 60000 ms/ });
 
   const patient = remote(t, { idleMs: 60_000 }, { clock: clock(3_000) });
-  const flowing = await patient.fetch(server.url('/flows.txt'), signal);
-  if (flowing.kind !== 'found') throw new Error('not found');
+  const flowing = await opened(patient, server.url('/flows.txt'));
   t.equal((await buffer(flowing.body)).length, 4 * 1024 * 1024);
 });
 
@@ -388,8 +377,7 @@ t.test('ends with its signal, at any moment', async (t) => {
   await t.rejects(waiting, { kind: 'aborted', message: 'shutdown' });
 
   const later = new AbortController();
-  const found = await client.fetch(server.url('/still.txt'), later.signal);
-  if (found.kind !== 'found') throw new Error('not found');
+  const found = await opened(client, server.url('/still.txt'), later.signal);
   await reached[1].promise;
   const reading = buffer(found.body);
   later.abort(aborted('lease lost'));
@@ -403,8 +391,7 @@ t.test('a body that is destroyed ends its connection at once, although a chunk i
     response.writeHead(200);
     response.write('x');
   });
-  const found = await remote(t).fetch(server.url('/a.txt'), signal);
-  if (found.kind !== 'found') throw new Error('not found');
+  const found = await opened(remote(t), server.url('/a.txt'));
   const chunks = found.body[Symbol.asyncIterator]();
   t.strictSame((await chunks.next()).value, Buffer.from('x'));
   found.body.destroy();

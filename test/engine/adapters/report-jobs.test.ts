@@ -6,8 +6,10 @@ import { reportJobsConformance } from '../../conformance/report-jobs.ts';
 import { reportQueueConformance } from '../../conformance/report-queue.ts';
 import {
   at as after,
-  claim,
+  type CollectingProcess,
+  claimOne,
   complete,
+  end,
   failed,
   type ReportWorld,
   requestOf,
@@ -16,14 +18,13 @@ import {
   submit,
   userOf,
 } from '../../conformance/report-world.ts';
-import { FakeReportCollections } from '../../fakes/fake-report-collections.ts';
 import { FakeReportExpiry, FakeReportJobs, FakeReportQueue, ReportTable } from '../../fakes/fake-report-jobs.ts';
 import { reportDatabase, reportProcess } from '../../support/report-database.ts';
 
 const at = await reportDatabase(t);
 
 /** Two processes on empty records. */
-async function onPostgres(t: Test): Promise<ReportWorld> {
+async function onPostgres(t: Test): Promise<ReportWorld<CollectingProcess>> {
   const [first, second] = await Promise.all([reportProcess(t, at), reportProcess(t, at)]);
   await first.db.query('truncate report_job, report_file, collection');
   return {
@@ -40,7 +41,6 @@ async function inMemory(): Promise<ReportWorld> {
   const table = new ReportTable();
   const process = (number: number) => ({
     jobs: new FakeReportJobs(table),
-    collections: new FakeReportCollections(table),
     queue: new FakeReportQueue(table, number),
     expiry: new FakeReportExpiry(table),
   });
@@ -62,9 +62,9 @@ for (const [name, setup] of [
 ] as const)
   t.test(name, async (t) => {
     t.test('jobs', async (t) => reportJobsConformance(t, setup));
-    t.test('collections', async (t) => reportCollectionsConformance(t, setup));
     t.test('queue', async (t) => reportQueueConformance(t, setup));
   });
+t.test('PostgreSQL: collections', async (t) => reportCollectionsConformance(t, onPostgres));
 
 t.test('a link that is being made holds up nobody else who asks for its job or runs it', async (t) => {
   // Two that ask for a job at once may each wait for the other's link: whoever held the job against links was a third, and
@@ -74,13 +74,12 @@ t.test('a link that is being made holds up nobody else who asks for its job or r
   const asked = (seconds: number) =>
     second.jobs.submit(requestOf(1), { user: userOf(8), meta: {} }, rulesAt(seconds), signal);
   await linking(id, async () => {
-    const [claimed] = await claim(second, 1);
-    t.equal(claimed?.id, id);
-    t.strictSame(await second.queue.renew(claimed ? [claimed] : [], signal), []);
-    if (claimed) await second.queue.exchange([{ claim: claimed, outcome: failed(1) }], 0, after(2), signal);
+    const claimed = await claimOne(second, 1);
+    t.equal(claimed.id, id);
+    t.strictSame(await second.queue.renew([claimed], signal), []);
+    await end(second, claimed, failed(1), 2);
     t.equal(await asked(1_000), 'queued');
-    const [again] = await claim(second, 1_001);
-    if (again) await second.queue.exchange([{ claim: again, outcome: complete(1_002) }], 0, after(1_002), signal);
+    await end(second, await claimOne(second, 1_001), complete(1_002), 1_002);
     t.equal(await second.expiry.expireOne(id, signal), 'expired');
     t.equal(await second.jobs.requeue(id, { now: after(1_003), maxQueued: 10 }, signal), 'queued');
   });

@@ -80,7 +80,7 @@ t.test('a script whose end cannot be heard of any more is ended, and its run may
 t.test('where no such process starts, scripts start from here', async (t) => {
   for (const spawner of [['/nowhere/node'], ['/bin/false'], []]) {
     const { runner, spec } = await setup(t, { spawner });
-    for (let n = 0; n < 2; n++) {
+    for (const _ of ['first', 'second']) {
       const { end } = await runner.run(spec('here', { program: '/bin/sh', args: ['-c', 'exit 7'] }), signal);
       t.strictSame(end, { kind: 'exited', code: 7 });
     }
@@ -247,38 +247,36 @@ t.test('a character that is split over two reads survives', async (t) => {
   t.same(lines, ['Größe 🧬', '', 'λ']);
 });
 
-t.test('a line is never cut inside a character', async (t) => {
-  const capped = new CappedLines();
-  capped.write(Buffer.from(`${'x'.repeat(16_383)}é\n`));
-  t.same(capped.end(), ['x'.repeat(16_383), '[output cut: 1 lines cut at 16384 bytes]']);
-});
-
-t.test('bytes that are no UTF-8 become replacement characters', async (t) => {
-  const capped = new CappedLines();
-  capped.write(Buffer.from([0x61, 0xff, 0x62, 0x0a]));
-  t.same(capped.end(), ['a\ufffdb']);
+t.test('a line is never cut inside a character, and bytes that are no UTF-8 become replacements', async (t) => {
+  for (const [bytes, lines] of [
+    [`${'x'.repeat(16_383)}é\n`, ['x'.repeat(16_383), '[output cut: 1 lines cut at 16384 bytes]']],
+    [[0x61, 0xff, 0x62, 0x0a], ['a\ufffdb']],
+  ] as const) {
+    const capped = new CappedLines();
+    capped.write(Buffer.from(bytes as string));
+    t.same(capped.end(), lines);
+  }
 });
 
 t.test('of standard error the last 64 KiB are kept, from a whole character on', async (t) => {
-  const tail = new Tail();
-  for (let i = 0; i < 3_000; i++) tail.write(Buffer.from(`${'é'.repeat(40)}${String(i).padStart(4, '0')}`));
-  const text = tail.end();
+  const kept = (...written: readonly string[]): string => {
+    const tail = new Tail();
+    for (const text of written) tail.write(Buffer.from(text));
+    return tail.end();
+  };
+  const pieces = Array.from({ length: 3_000 }, (_, i) => `${'é'.repeat(40)}${String(i).padStart(4, '0')}`);
+  const text = kept(...pieces);
   t.ok(Buffer.byteLength(text) > 65_000 && Buffer.byteLength(text) <= 65_536);
   t.match(text, /^é/);
   t.ok(text.endsWith('2999'));
-  const whole = new Tail();
-  whole.write(Buffer.from('é'.repeat(32_768)));
-  t.equal(whole.end(), 'é'.repeat(32_768));
-  const large = new Tail();
-  large.write(Buffer.from(`x${'é'.repeat(100_000)}`));
-  t.equal(large.end(), 'é'.repeat(32_768));
-  const odd = new Tail();
-  odd.write(Buffer.from(`${'é'.repeat(100_000)}x`));
-  t.equal(odd.end(), `${'é'.repeat(32_767)}x`);
-  t.equal(new Tail().end(), '');
-  const short = new Tail();
-  short.write(Buffer.from('short'));
-  t.equal(short.end(), 'short');
+  for (const [written, tail] of [
+    ['é'.repeat(32_768), 'é'.repeat(32_768)],
+    [`x${'é'.repeat(100_000)}`, 'é'.repeat(32_768)],
+    [`${'é'.repeat(100_000)}x`, `${'é'.repeat(32_767)}x`],
+    ['short', 'short'],
+  ] as const)
+    t.equal(kept(written), tail);
+  t.equal(kept(), '');
 });
 
 t.test('the records are gone when the runner is disposed of', async (t) => {
@@ -303,16 +301,8 @@ t.test('a record that could not be made is tried again by the next run', async (
 t.test('without descriptors for its pipes a script is not started, for now', async (t) => {
   const { stateDir, workspace } = await setup(t);
   const program = join(SCRIPTS, 'starved-process.ts');
-  const args = [
-    '-c',
-    'ulimit -n 80; exec "$@"',
-    'sh',
-    process.execPath,
-    program,
-    stateDir,
-    workspace,
-    script('exit-with'),
-  ];
+  const limited = ['-c', 'ulimit -n 80; exec "$@"', 'sh'];
+  const args = [...limited, process.execPath, program, stateDir, workspace, script('exit-with')];
   const starved = spawn('/bin/sh', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const said: Buffer[] = [];
   starved.stdout.on('data', (chunk: Buffer) => said.push(chunk));

@@ -2,26 +2,20 @@ import t, { type Test } from 'tap';
 import { PostgresInstallTarget } from '../../../engine/adapters/install-target-postgres.ts';
 import { controlMigrations } from '../../../engine/adapters/migrations/control.ts';
 import { migrate } from '../../../engine/adapters/migrations.ts';
-import { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresTargetIndex } from '../../../engine/adapters/target-index-postgres.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { targetIndexConformance } from '../../conformance/target-index.ts';
 import { FakeTargetIndex } from '../../fakes/fake-dataset-index.ts';
 import { FakeControlSchema, FakeInstallTarget } from '../../fakes/fake-install-target.ts';
-import { testDatabase } from '../../support/database.ts';
+import { openDatabase } from '../../support/database.ts';
 import { newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { plansOf, recordingSql } from '../../support/statement-plans.ts';
 
 const signal = new AbortController().signal;
 // The pool's search path is not the control schema: a pool may be shared by targets with several.
-const db = new Postgres(
-  { ...(await testDatabase(t)), schema: 'public', poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' },
-  silentLogger(),
-);
-t.teardown(() => db[Symbol.asyncDispose]());
+const db = await openDatabase(t, 'public');
 for (const schema of ['control', 'elsewhere']) await migrate(db, schema, await controlMigrations(), signal);
 const recording = recordingSql(db);
 const at = (id: typeof PLASMO, schema: string) => new PostgresTargetIndex(recording, { id, schema });

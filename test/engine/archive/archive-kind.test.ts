@@ -1,13 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { archiveByName, detectArchive, detectArchiveFile } from '../../../engine/archive/archive-kind.ts';
 import { rawZip, tarGzOf, zipOf } from '../../fixtures/archives.ts';
 
 t.test('tells archives by their first bytes', async (t) => {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
+  const dir = t.testdir();
   const kinds = [
     [await zipOf({ a: 'a' }), 'zip'],
     [rawZip([]), 'empty zip'],

@@ -1,12 +1,11 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { OUTPUT_BYTES, writeArchive } from '../../../engine/archive/archive-output.ts';
 
 t.test('the file has what was appended and patched, wherever a patch falls', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   const step = fc.record({
     append: fc.integer({ min: 0, max: OUTPUT_BYTES }),
     /** Back from where the output is. */
@@ -36,7 +35,7 @@ t.test('the file has what was appended and patched, wherever a patch falls', asy
 });
 
 t.test('a patch lies in the buffer that is written, in the next one, or in both', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   // The first buffer is smaller; two more are full, and the last of them is still being written.
   const first = 64 * 1024;
   const full = first + 2 * OUTPUT_BYTES;
@@ -53,7 +52,7 @@ t.test('a patch lies in the buffer that is written, in the next one, or in both'
 });
 
 t.test('leaves no file behind with a patch to come', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   const failed = writeArchive(file, async (output) => {
     await output.append(Buffer.alloc(3 * OUTPUT_BYTES));
     output.patch(0, Buffer.from('a'));
@@ -62,9 +61,3 @@ t.test('leaves no file behind with a patch to come', async (t) => {
   await t.rejects(failed, new Error('source broke'));
   t.strictSame(await readdir(dirname(file)), []);
 });
-
-async function tempFile(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
-  return join(dir, 'archive');
-}

@@ -1,10 +1,9 @@
 // Damage anywhere in an archive: what is read ahead of its turn is judged like all else.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { ArchiveSource } from '../../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../../engine/archive/tar-writer.ts';
@@ -21,7 +20,7 @@ const contents = fc.array(
 );
 
 t.test('an archive with a byte changed, or cut off, is refused or gives what was packed', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const outcomes = { refused: 0, read: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -75,10 +74,4 @@ const source = (text: string, n: number): ArchiveSource => {
 
 function lettersOf(size: number): string {
   return Array.from({ length: size }, (_, n) => String.fromCharCode(97 + ((n * n) % 23))).join('');
-}
-
-async function tempDir(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
-  return dir;
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { FILE_CHUNK_BYTES, fileChunks } from '../../../engine/archive/file-chunks.ts';
@@ -31,8 +30,7 @@ t.test('a range comes alone, as far as the file has it', async (t) => {
 });
 
 async function fileOf(t: Test, bytes: Buffer): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
+  const dir = t.testdir();
   const file = join(dir, 'content');
   await writeFile(file, bytes);
   return file;

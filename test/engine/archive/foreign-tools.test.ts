@@ -2,8 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -47,7 +46,7 @@ t.test('a zip is whole to unzip', { skip: existsSync(UNZIP) ? false : 'unzip is 
 );
 
 async function isRead(t: Test, read: (zip: string, tree: Tree) => Promise<unknown>): Promise<void> {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const zip = join(dir, 'a.zip');
   await fc.assert(
     fc.asyncProperty(trees, fc.constantFrom(0, 1, 6), fc.boolean(), fc.boolean(), async (tree, level, zip64, local) => {
@@ -59,7 +58,7 @@ async function isRead(t: Test, read: (zip: string, tree: Tree) => Promise<unknow
 }
 
 t.test('a tar.gz is read by tar', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const tarGz = join(dir, 'a.tgz');
   await fc.assert(
     fc.asyncProperty(trees, fc.constantFrom(1, 6), fc.boolean(), async (tree, level, local) => {
@@ -82,7 +81,7 @@ t.test('what zip packs is unpacked as it was', { skip: existsSync(ZIP) ? false :
 type Pack = (dir: string, from: string, tree: Tree) => Promise<readonly string[]>;
 
 async function unpacksAll(t: Test, pack: Pack): Promise<void> {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   await fc.assert(
     fc.asyncProperty(trees, async (tree) => {
       const from = join(dir, 'from');
@@ -173,10 +172,4 @@ async function readTree(dir: string): Promise<Tree> {
     found[relative(dir, file)] = await readFile(file);
   }
   return found;
-}
-
-async function tempDir(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
-  return dir;
 }

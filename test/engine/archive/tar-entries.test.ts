@@ -1,8 +1,7 @@
 // Held to tar-stream, which parses the same in the usual way: what both make of random archives, whole and damaged, is equal.
 
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -82,8 +81,7 @@ t.test('so are those of archives with a byte changed or cut off, or neither read
 });
 
 t.test('entries that GNU tar packs in its formats are those that tar-stream finds', async (t) => {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
+  const dir = t.testdir();
   const deep = join('tree', 'folder-'.repeat(20), 'deeper-'.repeat(20));
   await mkdir(join(dir, deep), { recursive: true });
   for (const [name, bytes] of Object.entries({ empty: 0, small: 100, ['ü'.repeat(100)]: 70_000 }))

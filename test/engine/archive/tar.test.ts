@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -36,7 +35,7 @@ t.test('reads files with their folders from a stream and from a file, and leaves
     [`${'long/'.repeat(40)}ü`]: 'needs an extended header',
   };
   t.strictSame(await readAll(archive), expected);
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await writeFile(file, archive);
   t.strictSame(await contents(readTarGz(file, { limits: LIMITS }, signal)), expected);
 });
@@ -107,7 +106,7 @@ t.test('enforces the limits', async (t) => {
 });
 
 t.test('refuses a bomb once it has inflated more than 100 MiB at 1:1000', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await gzipToFile(tarStream('bomb', 110 * MiB, zeros(110 * MiB)), file, 9);
   await t.rejects(contents(readTarGz(file, { limits: LIMITS }, signal), false), {
     kind: 'rejected',
@@ -116,7 +115,7 @@ t.test('refuses a bomb once it has inflated more than 100 MiB at 1:1000', async 
 });
 
 t.test('refuses an endless run of empty records', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await gzipToFile(zeros(20 * MiB), file);
   await t.rejects(contents(readTarGz(file, { limits: { ...LIMITS, maxTotalBytes: MiB } }, signal)), {
     kind: 'rejected',
@@ -143,7 +142,7 @@ t.test('passes a failure of the stream on as it is', async (t) => {
 
 t.test('an archive that is refused, or left in the middle, is closed', async (t) => {
   const open = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   const before = await open();
   const hostile: readonly (readonly RawTarEntry[])[] = [
     [{ name: '../x' }],
@@ -198,7 +197,7 @@ t.test('inspect may refuse a file before its body', async (t) => {
 });
 
 t.test('writes what it reads', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   const files = [
     { path: 'a.txt', size: 5, body: Buffer.from('hello') },
     { path: `${'deep/'.repeat(30)}ü`, size: 3_000_000, body: lines(3_000_000) },
@@ -214,7 +213,7 @@ t.test('writes what it reads', async (t) => {
 });
 
 t.test('leaves no file behind when writing fails, and says why', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   const write = (size: number, body: AsyncIterable<Uint8Array>, stop = signal): Promise<unknown> =>
     writeTarGz(file, [{ path: 'a', size, body }], { level: 6 }, stop);
   await t.rejects(write(10, zeros(9)), { kind: 'defect', message: /entry 'a' has 9 bytes, not the 10 announced/ });
@@ -233,12 +232,6 @@ t.test('leaves no file behind when writing fails, and says why', async (t) => {
 async function* failing(error: Error): AsyncGenerator<Uint8Array> {
   yield Buffer.from('half');
   throw error;
-}
-
-async function tempFile(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
-  return join(dir, 'archive');
 }
 
 async function contents(entries: ReturnType<typeof readTarGz>, keep = true): Promise<Record<string, string>> {

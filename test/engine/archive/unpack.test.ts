@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { ArchiveEntry } from '../../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { unpackTo, unpackZip } from '../../../engine/archive/unpack.ts';
@@ -17,7 +16,7 @@ const signal = new AbortController().signal;
 const limits = { maxTotalBytes: 1e9, maxFileBytes: 1e9, maxEntries: 100 };
 
 t.test('writes files and folders with modes of its own', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const zip = join(dir, 'a.zip');
   await writeFile(
     zip,
@@ -41,7 +40,7 @@ t.test('writes files and folders with modes of its own', async (t) => {
 });
 
 t.test('a hostile archive writes nothing outside', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const target = join(dir, 'target');
   await mkdir(target);
   for (const name of ['../evil', '/tmp/longshore-evil', 'a/../../evil']) {
@@ -55,13 +54,13 @@ t.test('a hostile archive writes nothing outside', async (t) => {
 });
 
 t.test('entries that no reader of ours yields are refused too', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   for (const path of ['../evil', '..', '.', '/etc/evil'])
     await t.rejects(unpackTo(dir, entries({ [path]: 'evil' }), signal), { kind: 'defect', message: /would leave/ });
 });
 
 t.test('never writes through a link or over a file that is there', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const target = join(dir, 'target');
   await mkdir(join(target, 'folder'), { recursive: true });
   await mkdir(join(dir, 'outside'));
@@ -83,14 +82,14 @@ t.test('never writes through a link or over a file that is there', async (t) => 
 });
 
 t.test("a directory that is not there is our fault, not the archive's", async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   await rm(dir, { recursive: true });
   await t.rejects(unpackTo(dir, entries({ a: 'a' }), signal), { kind: 'transient', message: /writing entry 'a'/ });
   await mkdir(dir);
 });
 
 t.test('stops with the reason of its signal', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const stop = new AbortController();
   const body = (async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from('half');
@@ -104,7 +103,7 @@ t.test('stops with the reason of its signal', async (t) => {
 });
 
 t.test('a zip is unpacked as it is entry by entry, in its order', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const zip = join(dir, 'a.zip');
   const content = fc.record({ size: fc.oneof(fc.nat(300), fc.nat(1_500_000)), random: fc.boolean() });
   let run = 0;
@@ -135,7 +134,7 @@ t.test('a zip is unpacked as it is entry by entry, in its order', async (t) => {
 });
 
 t.test('of a zip with a damaged entry nothing is still written, and nothing is open, when it fails', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const zip = join(dir, 'a.zip');
   const big = Array.from({ length: 9 }, (_, n) => ({ name: `${n}`, content: Buffer.alloc(2_000_000, `${n} `) }));
   const open = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
@@ -149,7 +148,7 @@ t.test('of a zip with a damaged entry nothing is still written, and nothing is o
 });
 
 t.test('a zip is unpacked until its signal aborts', async (t) => {
-  const dir = await tempDir(t);
+  const dir = t.testdir();
   const zip = join(dir, 'a.zip');
   await writeFile(zip, rawZip([1, 2, 3].map((n) => ({ name: `${n}`, content: Buffer.alloc(5_000_000, `${n} `) }))));
   const stop = new AbortController();
@@ -174,10 +173,4 @@ async function* entries(files: Readonly<Record<string, string>>): AsyncGenerator
 
 async function modeOf(file: string): Promise<number> {
   return (await stat(file)).mode & 0o7777;
-}
-
-async function tempDir(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true, force: true }));
-  return dir;
 }

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
@@ -163,7 +162,7 @@ t.test('enforces the limits on what comes out', async (t) => {
 t.test('100,000 entries pass and 100,001 do not', async (t) => {
   const thread = new URL('../../fixtures/many-entries-thread.ts', import.meta.url);
   const results = [100_000, 100_001].map(async (count) => {
-    const worker = new Worker(thread, { workerData: { file: await tempFile(t), count }, execArgv: [] });
+    const worker = new Worker(thread, { workerData: { file: join(t.testdir(), 'archive'), count }, execArgv: [] });
     t.teardown(() => worker.terminate());
     return (await once(worker, 'message'))[0];
   });
@@ -171,7 +170,7 @@ t.test('100,000 entries pass and 100,001 do not', async (t) => {
 });
 
 t.test('refuses a bomb once it has inflated more than 100 MiB at 1:1000', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await writeFile(file, rawZip([{ name: 'bomb', content: Buffer.alloc(110 * MiB) }]));
   await t.rejects(drain(file), { kind: 'rejected', message: /entry 'bomb' inflates to more than 1000 times/ });
   await writeFile(file, rawZip([{ name: 'honest', content: Buffer.alloc(90 * MiB) }]));
@@ -191,13 +190,13 @@ t.test('refuses a bomb whose entries share one body', async (t) => {
   const bodyEnd = first.readUInt32LE(first.length - 6);
   const overlapping = Buffer.concat([bomb.subarray(0, bodyEnd), bomb.subarray(directoryAt)]);
   overlapping.writeUInt32LE(bodyEnd, overlapping.length - 6);
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await writeFile(file, overlapping);
   await t.rejects(drain(file), { kind: 'rejected', message: /inflates to more than 1000 times its compressed size/ });
 });
 
 t.test('a large entry comes in small pieces', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   const size = 64 * MiB;
   await writeZip(file, [{ path: 'large', size, body: lines(size) }], { level: 1 }, signal);
   let largest = 0;
@@ -212,14 +211,14 @@ t.test('an archive that is refused, or left in the middle, is closed', async (t)
   await refuses(t, rawZip([{ name: '../x' }]), /in its path/);
   await refuses(t, rawZip([{ name: 'x', size: 3 }]), /holds more/);
   await refuses(t, Buffer.from('just text'), /is not a zip file/);
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await writeFile(file, rawZip([{ name: 'a' }, { name: 'b' }]));
   for await (const _ of readZip(file, { limits: LIMITS }, signal)) break;
   t.equal(await open(), before);
 });
 
 t.test('inspect sees all files before the first is read, and may refuse', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await writeFile(
     file,
     rawZip([
@@ -245,7 +244,7 @@ t.test('inspect sees all files before the first is read, and may refuse', async 
 });
 
 t.test('entries may be left unread or half read', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   const large = Buffer.alloc(6 * MiB, 'large ');
   await writeFile(
     file,
@@ -264,7 +263,7 @@ t.test('entries may be left unread or half read', async (t) => {
 });
 
 t.test('stops with the reason of its signal', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await writeFile(file, rawZip([{ name: 'a', content: Buffer.alloc(6 * MiB, 'large ') }, { name: 'b' }]));
   const stop = new AbortController();
   const reading = async (): Promise<void> => {
@@ -282,14 +281,8 @@ t.test("a file that is not there is not the archive's fault", async (t) => {
   });
 });
 
-async function tempFile(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
-  return join(dir, 'archive');
-}
-
 async function readAll(t: Test, archive: Buffer, limits: Partial<ArchiveLimits> = {}): Promise<Record<string, string>> {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive');
   await writeFile(file, archive);
   const found: Record<string, string> = {};
   for await (const entry of readZip(file, { limits: { ...LIMITS, ...limits } }, signal))

@@ -1,9 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { type Entry, openPromise } from 'yauzl';
 import type { ArchiveSource } from '../../../engine/archive/archive-entry.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
@@ -14,7 +13,7 @@ const signal = new AbortController().signal;
 const MiB = 1024 * 1024;
 
 t.test('another reader finds the same files, stored or deflated, in zip64 form or not', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive.zip');
   for (const options of [{ level: 0 }, { level: 6 }, { level: 0, forceZip64: true }, { level: 9, forceZip64: true }]) {
     const written = await writeZip(file, samples(), options, signal);
     const { size } = await stat(file);
@@ -29,7 +28,7 @@ t.test('another reader finds the same files, stored or deflated, in zip64 form o
 });
 
 t.test('stores what deflate cannot shrink', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive.zip');
   await writeZip(file, samples(), { level: 6 }, signal);
   const methods: Record<string, number> = {};
   for await (const entry of entriesByYauzl(file)) methods[entry.fileName] = entry.compressionMethod;
@@ -37,7 +36,7 @@ t.test('stores what deflate cannot shrink', async (t) => {
 });
 
 t.test('says everything in the local header already, for readers that stream', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive.zip');
   await writeZip(file, [{ path: 'large', size: 5 * MiB, body: lines(5 * MiB) }], { level: 1 }, signal);
   const local = await readFile(file);
   for await (const entry of entriesByYauzl(file)) {
@@ -50,7 +49,7 @@ t.test('says everything in the local header already, for readers that stream', a
 });
 
 t.test('equal content makes equal archives; a time given is kept in steps of two seconds', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive.zip');
   await writeZip(file, samples(), { level: 6 }, signal);
   const once = await readFile(file);
   await writeZip(file, samples(), { level: 6 }, signal);
@@ -62,14 +61,14 @@ t.test('equal content makes equal archives; a time given is kept in steps of two
 });
 
 t.test('replaces a file that is there', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive.zip');
   await writeFile(file, 'x'.repeat(100_000));
   await writeZip(file, [{ path: 'a', size: 1, body: Buffer.from('a') }], { level: 6 }, signal);
   t.strictSame(await readByYauzl(file), { a: 'a' });
 });
 
 t.test('leaves no file behind when writing fails, and says why', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive.zip');
   for (const unit of [1, MiB]) {
     const write = (size: number, body: AsyncIterable<Uint8Array>, stop = signal): Promise<unknown> =>
       writeZip(
@@ -102,7 +101,7 @@ t.test('leaves no file behind when writing fails, and says why', async (t) => {
 });
 
 t.test('whatever is written is read again', async (t) => {
-  const file = await tempFile(t);
+  const file = join(t.testdir(), 'archive.zip');
   const content = fc.uint8Array({ maxLength: 2000 });
   const path = fc.array(fc.stringMatching(/^[a-zäß☃ .-]{1,8}x$/), { minLength: 1, maxLength: 3 });
   await fc.assert(
@@ -131,7 +130,7 @@ t.test('whatever is written is read again', async (t) => {
 });
 
 t.test('small files that are stored in one go make the archive that their bytes make', async (t) => {
-  const target = await tempFile(t);
+  const target = join(t.testdir(), 'archive.zip');
   const contents = Array.from({ length: 400 }, (_, n) => Buffer.alloc((n * n * 7919) % 9_001, `${n}`));
   const files = contents.map((_, n) => `${target}.${n}`);
   for (const [n, content] of contents.entries()) await writeFile(files[n] as string, content);
@@ -186,12 +185,6 @@ async function readByYauzl(file: string): Promise<Record<string, string>> {
   for await (const entry of zip.eachEntry())
     found[entry.fileName] = (await buffer(await zip.openReadStreamPromise(entry))).toString();
   return found;
-}
-
-async function tempFile(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  t.teardown(() => rm(dir, { recursive: true }));
-  return join(dir, 'archive.zip');
 }
 
 /** A body uses the memory of its chunks again. */

@@ -49,6 +49,10 @@ t.test('fields are part of one argument, in the order of their first mention', a
 });
 
 t.test('orders are given by their numbers', async (t) => {
+  t.equal(
+    argumentsOf({ maxTargetSequences: 7, sortHits: 'by-bit-score' }),
+    'report.txt -outfmt 0 -line_length 60 -sorthits 1 -num_descriptions 7 -num_alignments 7',
+  );
   t.match(argumentsOf({ sortHits: 'by-evalue', sortHSPs: 'by-hsp-subject-start' }), / -sorthits 0 -sorthsps 4$/);
   t.match(argumentsOf({ sortHits: 'by-query-coverage', sortHSPs: 'by-hsp-evalue' }), / -sorthits 4 -sorthsps 0$/);
 });
@@ -80,8 +84,8 @@ t.test('an option with effect is given to the formatter', async (t) => {
     for (const type of effective) {
       const text = formatNumber(type) <= 4;
       const flag = option === 'maxTargetSequences' && text ? '-num_descriptions' : OPTIONS[option].flag;
-      const args = formatterArguments(resolveConfig({ formatType: type, [option]: value }), 'a');
-      t.ok(args.includes(flag), `${type} ${option}`);
+      const given = argumentsOf({ formatType: type, [option]: value });
+      t.ok(given.includes(` ${flag}`) && given !== argumentsOf({ formatType: type }), `${type} ${option}`);
     }
   }
 });
