@@ -8,7 +8,7 @@ import { UsageError } from '../../bin/usage-error.ts';
 import { revisionOf } from '../../engine/model/ids.ts';
 import { installerApp } from '../http/installer/installer-app.ts';
 import { storedMetadata } from '../http/installer/revisions.ts';
-import { type Added, INSTALL_TARGETS, imported } from '../http/installer/stored-datasets.ts';
+import { type Added, imported } from '../http/installer/stored-datasets.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
 import { newUser } from '../support/dataset-samples.ts';
 import { fault, run } from '../support/run-command.ts';
@@ -17,7 +17,7 @@ const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
 
 async function setup(t: Test) {
-  const app = await installerApp(t, db, { now: Date.now, settings: { installTargets: INSTALL_TARGETS } });
+  const app = await installerApp(t, db);
   const owner = newUser();
   const at = await imported(app, db, owner);
   const file = join(t.testdir(), 'genes.txt');

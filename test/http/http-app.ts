@@ -27,6 +27,7 @@ export interface AppOptions {
   /** Of the pipeline: how long an unwanted body is read, what the metrics say. */
   readonly clock?: Clock;
   readonly log?: Logger;
+  readonly metrics?: Metrics;
 }
 
 interface Teardown {
@@ -45,7 +46,7 @@ export const route = (path: string, access: Access, handler: Route['handler'], m
 });
 
 export async function httpApp(t: Teardown, routes: readonly Route[], options: AppOptions = {}) {
-  const metrics = new Metrics();
+  const metrics = options.metrics ?? new Metrics();
   let ready = true;
   const clock = options.clock ?? systemClock;
   const pipeline = new RequestPipeline({
@@ -104,7 +105,7 @@ export const bearer = async (claims: Record<string, string | boolean> = {}, more
     issuer: 'test',
     subject: '42',
     claims,
-    lifetimeSeconds: 60,
+    lifetimeSeconds: 3_600,
     ...more,
   });
 

@@ -1,7 +1,6 @@
 // The routes of the dataset access service behind the real pipeline and listener, over real databases and a clock that
 // stands still. A bearer token is the user's id; `guest-7` is guest 7. User N has the address uN@site.example.
 
-import { fetch, type Response } from 'undici';
 import { PostgresAccessCatalogue } from '../../../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../../../engine/adapters/access/end-users.ts';
 import { PostgresAccessHistory } from '../../../engine/adapters/access/history.ts';
@@ -18,39 +17,27 @@ import { migrate } from '../../../engine/adapters/migrations.ts';
 import { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresUserStudies } from '../../../engine/adapters/user-studies-postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
 import { parseCuratedId } from '../../../engine/model/access-request.ts';
 import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
-import { parseUserId } from '../../../engine/model/ids.ts';
 import type { CuratedDataset } from '../../../engine/ports/access-catalogue.ts';
-import { systemClock } from '../../../engine/time.ts';
 import { redeeming } from '../../../http/access/redeem.ts';
 import { type AccessOptions, accessRoutes, TOKEN_HEADERS } from '../../../http/access/routes.ts';
 import { apiDocs } from '../../../http/api-docs.ts';
-import type { Caller } from '../../../http/caller.ts';
-import { unauthorized } from '../../../http/errors.ts';
-import { httpMetrics } from '../../../http/http-metrics.ts';
-import { RequestPipeline } from '../../../http/request-pipeline.ts';
 import type { Route } from '../../../http/route.ts';
-import { HttpServer } from '../../../http/server.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { ADMIN, httpApp } from '../http-app.ts';
+import { type Answer, callAs, verify } from '../numbered-callers.ts';
 import { PromisedAnswers } from './promised-answers.ts';
 
-export const ADMIN_TOKEN = 'a'.repeat(40);
+export const ADMIN_TOKEN = ADMIN;
+
 export const never = new AbortController().signal;
 export const DAY_MS = 86_400_000;
 
 interface Teardown {
   teardown(fn: () => unknown): void;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Response['headers'];
-  /** Undefined when there is no body. */
-  readonly body: unknown;
 }
 
 export interface App {
@@ -138,32 +125,16 @@ export async function serveAccess(
     clock,
     silentLogger(),
   );
-  const pipeline = new RequestPipeline({
-    routes,
-    opsRoutes: apiDocs(routes, { title: 'Longshore access', version: '1', basePath: '' }),
-    auth: { adminToken: ADMIN_TOKEN, verify, queryToken: false, tokenHeaders: TOKEN_HEADERS, remember },
-    cors: false,
-    url: { trustProxy: false, basePath: '' },
-    clock: systemClock,
-    log: silentLogger(),
-    metrics: httpMetrics(new Metrics(), 'access'),
+  const docs = apiDocs(routes, { title: 'Longshore access', version: '1', basePath: '' });
+  const { url } = await httpApp(t, [...routes, ...docs], {
+    auth: { verify, queryToken: false, tokenHeaders: TOKEN_HEADERS, remember },
+    url: { basePath: '' },
   });
-  const limits = { headerTimeoutMs: 10_000, idleTimeoutMs: 60_000, keepAliveTimeoutMs: 5_000 };
-  const server = new HttpServer({
-    ...{ name: 'access', clock: systemClock, log: silentLogger(), host: '127.0.0.1', port: 0, pipeline },
-    limits: { ...limits, maxHeaderSize: 16_384, maxConnections: 100 },
-  });
-  await server.start(never);
-  t.teardown(async () => {
-    await server.stop(systemClock.now() + 1_000);
-    server.kill();
-  });
-  const url = `http://127.0.0.1:${server.port}`;
   const promised = new PromisedAnswers(routes);
   const app: App = {
     ...{ at, url, db, cache, clock, routes, catalogue },
     call: async (user, method, path, body, headers = {}) => {
-      const got = await call(url, user, method, path, body, headers);
+      const got = await callAs(user, method, url + path, body, headers);
       promised.demand(method, path, got.status, got.body);
       return got;
     },
@@ -182,42 +153,6 @@ async function addPeople(db: Postgres): Promise<void> {
       select u, dataset_id, u = 2 from curated_dataset, unnest(array[2, 3]) u order by dataset_id, u`);
   }, never);
 }
-
-async function call(
-  url: string,
-  user: string | undefined,
-  method: string,
-  path: string,
-  body: unknown,
-  given: object,
-): Promise<Answer> {
-  const response = await fetch(url + path, {
-    method,
-    headers: {
-      ...(user === undefined ? {} : { authorization: `Bearer ${user}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...given,
-    },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const json = /json/.test(response.headers.get('content-type') ?? '');
-  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : undefined };
-}
-
-async function verify(token: string): Promise<Caller> {
-  const [, guest, id = ''] = /^(guest-)?(\d+)$/.exec(token) ?? [];
-  const userId = parseUserId(id);
-  if (!userId) throw unauthorized('no such user');
-  return { kind: guest ? 'guest' : 'user', userId, profile: { userId, ...profile(id) } };
-}
-
-const profile = (id: string) => ({
-  firstName: `F${id}`,
-  lastName: `L${id}`,
-  email: `u${id}@site.example`,
-  affiliation: `Lab ${id}`,
-});
 
 /** As shown in lists; with names only if the user has called. */
 export const shownUser = (id: number, known = true) => ({

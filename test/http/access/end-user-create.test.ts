@@ -1,5 +1,6 @@
 import t from 'tap';
-import { type Answer, accessApp, asks, DAY_MS, enters, shownUser, TEXTS } from './access-app.ts';
+import type { Answer } from '../numbered-callers.ts';
+import { accessApp, asks, DAY_MS, enters, shownUser, TEXTS } from './access-app.ts';
 
 const codeAndFields = ({ status, body }: Answer): unknown => {
   const { errors } = body as { errors?: { byKey: Record<string, unknown> } };

@@ -146,21 +146,3 @@ t.test('the run under way and the last one can be read', async (t) => {
     last: { ...VIEW, failure: 'no cache', ended: '2026-01-02T03:05:06.789Z' },
   });
 });
-
-t.test('only administrators clear, and read of it', async (t) => {
-  const { failedInstalls, url } = await setup(t);
-  const json = { 'content-type': 'application/json' };
-  const user = { ...json, authorization: 'Bearer 7' };
-  const wrong = { 'admin-token': 'b'.repeat(40) };
-  for (const method of ['GET', 'POST'])
-    for (const [headers, status] of [
-      [json, 401],
-      [user, 401],
-      [{ ...json, ...wrong }, 403],
-      [{ ...user, ...wrong }, 403],
-    ] as const) {
-      const body = method === 'POST' ? { body: '{"all":true}' } : {};
-      t.equal((await fetch(url, { method, headers, ...body })).status, status);
-    }
-  t.strictSame(failedInstalls.orders, []);
-});

@@ -154,22 +154,3 @@ t.test('what cannot be asked for is refused by its name', async (t) => {
     t.match(await call('POST', path), { status: 400, body: { status: 'bad-request', message } }, path);
   t.strictSame([reconciler.orders, pruner.orders], [[], []]);
 });
-
-t.test('only administrators order runs or read of them', async (t) => {
-  const { reconciler, pruner, call } = await setup(t);
-  const user = { authorization: 'Bearer 7' };
-  const wrong = { 'admin-token': 'b'.repeat(40) };
-  for (const path of [RECONCILE, PRUNE])
-    for (const method of ['GET', 'POST'])
-      t.strictSame(
-        [
-          (await call(method, path, {})).status,
-          (await call(method, path, user)).status,
-          (await call(method, path, wrong)).status,
-          (await call(method, path, { ...user, ...wrong })).status,
-        ],
-        [401, 401, 403, 403],
-        `${method} ${path}`,
-      );
-  t.strictSame([reconciler.orders, pruner.orders], [[], []]);
-});

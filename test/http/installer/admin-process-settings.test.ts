@@ -82,13 +82,3 @@ t.test('the log level is set, or goes to the next, and the answer tells both', a
   );
   t.equal(processSettings.logLevel, 'debug');
 });
-
-t.test('nobody but an administrator may', async (t) => {
-  const { processSettings, post } = await setup(t);
-  for (const path of [RELOAD, `${LEVEL}?level=trace`]) {
-    t.match(await post(path, {}), { status: 401 });
-    t.match(await post(path, { 'admin-token': 'b'.repeat(40) }), { status: 403 });
-    t.match(await post(path, { authorization: 'Bearer 42' }), { status: 401 });
-  }
-  t.equal(processSettings.logLevel, 'info');
-});

@@ -156,18 +156,3 @@ t.test('the body is judged like any other', async (t) => {
     t.equal((await uploadFor(owner, {}, ['dataFile', big, 'more.txt'])).status, status, 'the quota is the user’s');
   t.equal((await app.call(undefined, 'POST', PATH, { headers, body: '{}' })).status, 415);
 });
-
-t.test('only administrators upload for others', async (t) => {
-  const { app } = await setup(t);
-  const call = (headers: Record<string, string>, user?: string) =>
-    app.call(user, 'POST', PATH, {
-      headers: { 'user-id': '7', ...headers },
-      body: form(detailsPart(soundDetails()), FILE),
-    });
-  t.equal((await call({})).status, 401);
-  t.equal((await call({}, '7')).status, 401);
-  t.equal((await call({}, 'guest-7')).status, 401);
-  t.equal((await call({ 'admin-token': 'b'.repeat(40) })).status, 403);
-  t.equal((await call({ 'admin-token': 'b'.repeat(40) }, '7')).status, 403);
-  t.strictSame(app.store.keys(), []);
-});

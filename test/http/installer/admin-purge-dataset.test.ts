@@ -1,12 +1,11 @@
 import t, { type Test } from 'tap';
 import { transient } from '../../../engine/failure.ts';
-import type { UserId } from '../../../engine/model/ids.ts';
-import { type DatasetAddress, fileKey, objectKey } from '../../../engine/model/object-key.ts';
+import { type DatasetAddress, fileKey } from '../../../engine/model/object-key.ts';
 import { DATASET_STATES } from '../../../engine/model/status.ts';
 import { purgeDatasetRoute } from '../../../http/installer/admin/purge-dataset.ts';
 import { FakeDatasetEdits } from '../../fakes/fake-dataset-edits.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
-import { newAddress, newUser, PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { newAddress, newUser, TOXO } from '../../support/dataset-samples.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 import { targetAway } from '../../support/target-away.ts';
 import { ADMIN_TOKEN, listen } from './installer-app.ts';
@@ -195,22 +194,4 @@ t.test('ids that are none are refused by their names', async (t) => {
   t.equal((await send('{}', { 'admin-token': ADMIN_TOKEN, 'content-type': 'text/plain' })).status, 415);
   for (const user of ['9223372036854776000', '"42"', '1'])
     t.equal((await send(`{"userId":${user},"datasetId":"${'a'.repeat(64)}"}`)).status, 404, user);
-});
-
-t.test('only administrators purge', async (t) => {
-  const { world, send } = await setup(t);
-  const at = await installed(world);
-  const body = `{"userId":${at.owner},"datasetId":"${at.dataset}"}`;
-  const wrong = { 'admin-token': 'b'.repeat(40) };
-  const owner = { authorization: `Bearer ${at.owner satisfies UserId}` };
-  for (const [headers, status] of [
-    [{}, 401],
-    [owner, 401],
-    [wrong, 403],
-    [{ ...owner, ...wrong }, 403],
-  ] as const)
-    t.equal((await send(body, { ...JSON_TYPE, ...headers })).status, status);
-  t.ok(world.store.text(objectKey(at, 'vdi-meta.json')));
-  t.equal(world.dataset(at).state, 'live');
-  t.ok(await world.targets.get(PLASMO)?.state(at.dataset, never));
 });

@@ -385,24 +385,6 @@ t.test('failed installs: of metadata or data, for no fault of the user’s', asy
   t.strictSame((await get(`${INSTALLS}?expanded=false`)).body, { ids: ['meta', 'data'] });
 });
 
-t.test('only administrators read reports', async (t) => {
-  const { app } = await setup(t);
-  await add('one', 1);
-  const wrong = { 'admin-token': 'b'.repeat(40) };
-  for (const path of [ALL, '/admin/reports/datasets/one', IMPORTS, INSTALLS, '/admin/reports/object-store/list-all'])
-    t.strictSame(
-      [
-        (await app.call(undefined, 'GET', path)).status,
-        (await app.call(OWNER, 'GET', path)).status,
-        (await app.call('guest-7', 'GET', path)).status,
-        (await app.call(undefined, 'GET', path, { headers: wrong })).status,
-        (await app.call(OWNER, 'GET', path, { headers: wrong })).status,
-      ],
-      [401, 401, 401, 403, 403],
-      path,
-    );
-});
-
 /** Members in one order, since that of an object says nothing. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);

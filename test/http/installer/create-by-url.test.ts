@@ -7,8 +7,9 @@ import type { DatasetId } from '../../../engine/model/ids.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
 import { LOOPBACK, type RemoteAnswer, type RemoteServer, remoteServer } from '../../support/remote-server.ts';
+import type { Answer } from '../numbered-callers.ts';
 import { soundDetails } from './installation.ts';
-import { type Answer, type App, detailsPart, installerApp, MIB, NOTHING, post, remains } from './installer-app.ts';
+import { type App, detailsPart, installerApp, MIB, NOTHING, post, remains } from './installer-app.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);

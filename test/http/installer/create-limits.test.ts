@@ -4,17 +4,18 @@ import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
 import { openUpload, streamed } from './chunked-upload.ts';
 import { soundDetails } from './installation.ts';
-import { type AppOptions, detailsPart, FILE, installerApp, MIB, NOTHING, post, remains } from './installer-app.ts';
+import { detailsPart, FILE, installerApp, MIB, NOTHING, post, remains } from './installer-app.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
-const setup = (t: { teardown(fn: () => unknown): void }, options?: AppOptions) => installerApp(t, db, options);
 
 t.test('an upload beyond its largest size is refused, announced or not, and leaves nothing', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const user = newUser();
-  const announced = await post(app, user, ['dataFile', Buffer.alloc(3 * MIB), 'a.txt']);
-  t.match([announced.status, announced.body], [413, { status: 'bad-request' }]);
+  t.match(await post(app, user, ['dataFile', Buffer.alloc(3 * MIB), 'a.txt']), {
+    status: 413,
+    body: { status: 'bad-request' },
+  });
   t.strictSame(app.store.changes, []);
   const sent = await streamed(app, user, [detailsPart(soundDetails())], 3 * MIB);
   t.strictSame(sent, {
@@ -28,16 +29,20 @@ t.test('an upload beyond its largest size is refused, announced or not, and leav
 });
 
 t.test('an upload beyond the quota is refused, announced or not, and leaves what was there', async (t) => {
-  const app = await setup(t, { settings: { userMaxStorageBytes: 1_000_000 } });
+  const app = await installerApp(t, db, { settings: { userMaxStorageBytes: 1_000_000 } });
   const user = newUser();
   const first = await streamed(app, user, [detailsPart(soundDetails())], 600);
   t.equal(first.status, 202);
   const before = app.store.keys();
   const message = 'the upload would exceed your storage quota of 1000000 bytes';
-  const announced = await post(app, user, detailsPart(soundDetails()), ['dataFile', Buffer.alloc(999_500), 'a.zip']);
-  t.match([announced.status, announced.body], [413, { status: 'bad-request', message }]);
-  const sent = await streamed(app, user, [detailsPart(soundDetails())], 999_401);
-  t.match([sent.status, sent.body], [413, { status: 'bad-request', message }]);
+  t.match(await post(app, user, detailsPart(soundDetails()), ['dataFile', Buffer.alloc(999_500), 'a.zip']), {
+    status: 413,
+    body: { status: 'bad-request', message },
+  });
+  t.match(await streamed(app, user, [detailsPart(soundDetails())], 999_401), {
+    status: 413,
+    body: { status: 'bad-request', message },
+  });
   t.strictSame(await remains(app, db, user), { uploads: 1, datasets: 1, reserved: 600, objects: before });
   const exact = await streamed(app, user, [detailsPart(soundDetails())], 999_400);
   t.equal(exact.status, 202);
@@ -45,7 +50,7 @@ t.test('an upload beyond the quota is refused, announced or not, and leaves what
 });
 
 t.test('of two uploads at once that do not both fit, one is refused', async (t) => {
-  const app = await setup(t, { settings: { userMaxStorageBytes: 1_000_000 } });
+  const app = await installerApp(t, db, { settings: { userMaxStorageBytes: 1_000_000 } });
   const user = newUser();
   const both = await Promise.all(
     [1, 2].map(() => post(app, user, detailsPart(soundDetails()), ['dataFile', Buffer.alloc(600_000), 'a.zip'])),
@@ -55,7 +60,7 @@ t.test('of two uploads at once that do not both fit, one is refused', async (t) 
 });
 
 t.test('a user may have a few uploads under way, no more', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const user = newUser();
   const open = [openUpload(app, user), openUpload(app, user)];
   await Promise.all(open.map((upload) => upload.stored));
@@ -75,7 +80,7 @@ t.test('a user may have a few uploads under way, no more', async (t) => {
 });
 
 t.test('an upload cut off in the middle leaves no object, no row and no reservation', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const user = newUser();
   const upload = openUpload(app, user);
   await upload.stored;
@@ -88,14 +93,17 @@ t.test('an upload cut off in the middle leaves no object, no row and no reservat
 
 t.test('a store that is away answers 503 and leaves nothing', async (t) => {
   for (const failing of ['dataFile', 'vdi-meta']) {
-    const app = await setup(t);
+    const app = await installerApp(t, db);
     const user = newUser();
     app.store.onCall = (method, key) => {
       if (method === 'put' && (failing === 'dataFile' || key.endsWith('vdi-meta.json')))
         throw transient('the store is away');
     };
-    const answer = await post(app, user, detailsPart(soundDetails()), FILE);
-    t.match([answer.status, answer.body], [503, { status: 'server-error', requestId: String }], failing);
+    t.match(
+      await post(app, user, detailsPart(soundDetails()), FILE),
+      { status: 503, body: { status: 'server-error', requestId: String } },
+      failing,
+    );
     t.strictSame(await remains(app, db, user), NOTHING);
   }
 });

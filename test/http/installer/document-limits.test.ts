@@ -1,16 +1,14 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
-import { type App, type AppOptions, installerApp, MIB } from './installer-app.ts';
+import { type App, installerApp, MIB } from './installer-app.ts';
 import { openCall, rawCall } from './raw-call.ts';
-import { type Added, INSTALL_TARGETS, imported } from './stored-datasets.ts';
+import { type Added, imported } from './stored-datasets.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
 
 const OCTETS = { 'content-type': 'application/octet-stream' };
 const pathOf = (at: Added, name: string): string => `/datasets/${at.dataset}/files/documents/${name}`;
@@ -49,7 +47,7 @@ const setState = (db: Postgres, at: Added, state: string) =>
   db.query('update dataset set state = $2 where dataset_id = $1', [at.dataset, state]);
 
 t.test('a body that cannot be used leaves the old file as it was', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   const large = Buffer.alloc(2 * MIB - 3);
   const message = `the file is larger than ${2 * MIB} bytes, which is what the dataset's documents and property files have left`;
@@ -70,8 +68,10 @@ t.test('a body that cannot be used leaves the old file as it was', async (t) => 
     [part.status, part.body],
     [400, { status: 'bad-request', message: 'header Content-Range: a file is put whole, not in parts' }],
   );
-  const wrong = await put(app, at, 'a.txt', 'text', { 'content-type': 'multipart/form-data; boundary=x' });
-  t.match([wrong.status, wrong.body], [415, { status: 'bad-request', message: /application\/octet-stream is needed/ }]);
+  t.match(await put(app, at, 'a.txt', 'text', { 'content-type': 'multipart/form-data; boundary=x' }), {
+    status: 415,
+    body: { status: 'bad-request', message: /application\/octet-stream is needed/ },
+  });
   const ended = Promise.withResolvers<void>();
   const { put: into } = app.store;
   app.store.put = async (...args) => into.apply(app.store, args).finally(ended.resolve);
@@ -85,7 +85,7 @@ t.test('a body that cannot be used leaves the old file as it was', async (t) => 
 });
 
 t.test('documents and property files of a dataset together have the room of one upload', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   await db.query(`insert into dataset_file (dataset_id, folder, name, size) values ($1, 'property', 'p.tsv', 1000)`, [
     at.dataset,
@@ -100,24 +100,25 @@ t.test('documents and property files of a dataset together have the room of one 
 });
 
 t.test('a folder may have a thousand files', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   await db.query(
     `insert into dataset_file (dataset_id, folder, name, size)
      select $1, 'document', 'file ' || n, 1 from generate_series(1, 999) n`,
     [at.dataset],
   );
-  const more = await put(app, at, 'b.txt', 'text');
-  t.match([more.status, more.body], [400, { message: /has 1000 files of this kind, and may have 1000/ }]);
+  t.match(await put(app, at, 'b.txt', 'text'), {
+    status: 400,
+    body: { message: /has 1000 files of this kind, and may have 1000/ },
+  });
   t.equal((await put(app, at, 'a.txt', 'again')).status, 204);
 });
 
 t.test('a user may send a few files at once, no more', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   const calls = [await begun(app, at, 'b.txt', 'b'), await begun(app, at, 'c.txt', 'c')];
-  const third = await put(app, at, 'd.txt', 'd');
-  t.match([third.status, third.body], [429, { status: 'bad-request' }]);
+  t.match(await put(app, at, 'd.txt', 'd'), { status: 429, body: { status: 'bad-request' } });
   for (const call of calls) call.end();
   for (const call of calls) t.equal((await call.answer).status, 204);
   t.equal((await put(app, at, 'd.txt', 'd')).status, 204);
@@ -128,7 +129,7 @@ t.test('a user may send a few files at once, no more', async (t) => {
 });
 
 t.test('of two files of one name at once the last stays, under its own size', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   const [first, second] = [await begun(app, at, 'b.txt', '1'), await begun(app, at, 'b.txt', '22')];
   first.write('1');
@@ -145,7 +146,7 @@ t.test('of two files of one name at once the last stays, under its own size', as
 });
 
 t.test('of two spellings of one name at once only one stays', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   const calls = [await begun(app, at, 'b.txt', 'lower'), await begun(app, at, 'B.TXT', 'upper')];
   for (const call of calls) call.end();
@@ -162,7 +163,7 @@ t.test('of two spellings of one name at once only one stays', async (t) => {
 t.test(
   'a file that arrives after its dataset was deleted is kept for an undelete, but not once pruning began',
   async (t) => {
-    const app = await setup(t);
+    const app = await installerApp(t, db);
     const at = await documented(app);
     const recoverable = await begun(app, at, 'b.txt', 'b');
     await setState(db, at, 'deleted');
@@ -186,7 +187,7 @@ t.test(
 );
 
 t.test('a change lists what the store has, whatever a crash left unsaid before', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   await app.store.put(keyOf(at, 'unlisted.txt'), Buffer.from('12'), {}, signal);
   await db.query(`insert into dataset_file (dataset_id, folder, name, size) values ($1, 'document', 'lost.txt', 1)`, [
@@ -203,7 +204,7 @@ t.test('a change lists what the store has, whatever a crash left unsaid before',
 });
 
 t.test('a client that leaves after its last byte does not leave its file unlisted', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const at = await documented(app);
   const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const { list } = app.store;

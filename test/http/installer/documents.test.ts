@@ -1,16 +1,12 @@
-import t, { type Test } from 'tap';
-import type { UserId } from '../../../engine/model/ids.ts';
+import t from 'tap';
 import { fileKey, objectKey } from '../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
-import { newDataset, newUser } from '../../support/dataset-samples.ts';
-import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from './installer-app.ts';
+import type { App } from './installer-app.ts';
 import { rawCall } from './raw-call.ts';
 import { responseFaults, schemaOf } from './response-check.ts';
-import { type Added, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
+import { type Added, owned } from './stored-datasets.ts';
 
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
 
 const OCTETS = { 'content-type': 'application/octet-stream' };
 const pathOf = (at: Pick<Added, 'dataset'>, name: string): string => `/datasets/${at.dataset}/files/documents/${name}`;
@@ -24,9 +20,7 @@ const listed = async (app: App, at: Added) =>
 const stored = (app: App, at: Added) => app.store.keys().filter((key) => key.startsWith(fileKey(at, 'documents', '')));
 
 t.test('a document is stored, listed, downloaded and removed', async (t) => {
-  const app = await setup(t);
-  const me = newUser();
-  const at = await imported(app, db, me);
+  const { app, owner: me, at } = await owned(t, db, {}, { now: () => Date.UTC(2030, 0, 1) });
   const created = await put(app, me, at, 'read%20m%C3%A9.txt', 'hello world');
   t.strictSame([created.status, created.text], [204, '']);
   t.strictSame(await listed(app, at), [{ fileName: 'read mé.txt', fileSize: 11 }]);
@@ -53,9 +47,7 @@ t.test('a document is stored, listed, downloaded and removed', async (t) => {
 });
 
 t.test('a download can be a part, a head, or what the caller has already', async (t) => {
-  const app = await setup(t);
-  const me = newUser();
-  const at = await imported(app, db, me);
+  const { app, owner: me, at } = await owned(t, db);
   await put(app, me, at, 'a.bin', '0123456789');
   const part = await get(app, me, at, 'a.bin', { range: 'bytes=2-4' });
   t.strictSame([part.status, part.text, part.headers.get('content-range')], [206, '234', 'bytes 2-4/10']);
@@ -73,9 +65,7 @@ t.test('a download can be a part, a head, or what the caller has already', async
 });
 
 t.test('a name can be put again, but not in another spelling', async (t) => {
-  const app = await setup(t);
-  const me = newUser();
-  const at = await imported(app, db, me);
+  const { app, owner: me, at } = await owned(t, db);
   t.equal((await put(app, me, at, 'Notes.txt', 'one')).status, 204);
   t.equal((await put(app, me, at, 'Notes.txt', 'three')).status, 204);
   const other = await put(app, me, at, 'notes.TXT', 'two');
@@ -96,9 +86,7 @@ t.test('a name can be put again, but not in another spelling', async (t) => {
 });
 
 t.test('a name is a label and never a path', async (t) => {
-  const app = await setup(t);
-  const me = newUser();
-  const at = await imported(app, db, me);
+  const { app, owner: me, at } = await owned(t, db);
   const before = app.store.keys();
   const names: readonly (readonly [name: string, put: number, get: number])[] = [
     ['..%2Fvdi-meta.json', 400, 404],
@@ -136,48 +124,8 @@ t.test('a name is a label and never a path', async (t) => {
   t.strictSame(app.store.keys(), [...before, fileKey(at, 'documents', 'é'.repeat(127))].sort());
 });
 
-t.test('who may see the dataset reads its documents, and only the owner writes them', async (t) => {
-  const app = await setup(t);
-  const [owner, friend, revoked, stranger] = [newUser(), newUser(), newUser(), newUser()];
-  const hidden = await imported(app, db, owner);
-  const open = await imported(app, db, owner, { visibility: 'public' });
-  for (const at of [hidden, open]) {
-    await share(db, at, friend, 'grant', 'accept');
-    await share(db, at, revoked, 'revoke', 'accept');
-    await put(app, owner, at, 'a.txt', 'the owner’s');
-  }
-  const admin = { 'admin-token': ADMIN_TOKEN };
-  const before = app.store.keys();
-  const callers: readonly (UserId | string | undefined)[] = [undefined, `guest-${stranger}`, stranger, friend, revoked];
-  const answers = async (method: string, at: Added) => {
-    const init = method === 'PUT' ? { body: 'another’s', headers: OCTETS } : {};
-    const calls = callers.map((user) => app.call(user, method, pathOf(at, 'a.txt'), init));
-    const asAdmin = app.call(undefined, method, pathOf(at, 'a.txt'), { ...init, headers: { ...OCTETS, ...admin } });
-    return (await Promise.all([...calls, asAdmin])).map(({ status }) => status);
-  };
-  t.strictSame(await answers('GET', hidden), [401, 404, 404, 200, 410, 200]);
-  t.strictSame(await answers('GET', open), [401, 200, 200, 200, 200, 200]);
-  for (const method of ['PUT', 'DELETE']) {
-    t.strictSame(await answers(method, hidden), [401, 403, 404, 403, 410, 401], method);
-    t.strictSame(await answers(method, open), [401, 403, 403, 403, 403, 401], method);
-  }
-  t.strictSame(app.store.keys(), before, 'nothing was written, under nobody’s prefix');
-  for (const at of [hidden, open]) t.equal(app.store.text(fileKey(at, 'documents', 'a.txt')), 'the owner’s');
-  for (const [method, status] of [
-    ['GET', 404],
-    ['PUT', 404],
-    ['DELETE', 404],
-  ] as const) {
-    const init = method === 'PUT' ? { body: 'x', headers: OCTETS } : {};
-    for (const at of [{ dataset: newDataset() }, { dataset: 'a.b' }])
-      t.equal((await app.call(owner, method, pathOf(at as Added, 'a.txt'), init)).status, status);
-  }
-});
-
 t.test('the documents of a deleted dataset are gone, and those of a replaced one stay as they are', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   await put(app, owner, at, 'a.txt', 'text');
   const status = async () => [
     (await get(app, owner, at, 'a.txt')).status,
@@ -194,9 +142,7 @@ t.test('the documents of a deleted dataset are gone, and those of a replaced one
 });
 
 t.test('a store that is away changes nothing', async (t) => {
-  const app = await setup(t);
-  const me = newUser();
-  const at = await imported(app, db, me);
+  const { app, owner: me, at } = await owned(t, db);
   await put(app, me, at, 'a.txt', 'text');
   app.store.onCall = () => {
     throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });

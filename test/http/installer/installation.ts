@@ -16,6 +16,17 @@ export const SETTINGS: readonly InstallTargetSettings[] = [
   { id: targetId('ClosedSite'), name: 'Closed site', enabled: false, category: 'other' },
 ];
 
+/** The usual ones, and those that the sample metadata names. */
+export const INSTALL_TARGETS = [
+  ...SETTINGS,
+  ...['PlasmoSite', 'ToxoSite'].map((id) => ({
+    id: targetId(id),
+    name: `The ${id}`,
+    enabled: true,
+    category: 'other' as const,
+  })),
+];
+
 const COMMON = { typeChangesEnabled: false, maxFileSize: 100_000, usesDataProperties: false, projectIds: [] };
 
 /**

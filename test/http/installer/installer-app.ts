@@ -2,7 +2,7 @@
 // A bearer token is the user's id; `guest-7` is guest 7.
 
 import { randomFillSync } from 'node:crypto';
-import { FormData, fetch, type Response } from 'undici';
+import { FormData } from 'undici';
 import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
 import { PostgresDatasetEdits } from '../../../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
@@ -11,25 +11,21 @@ import { PostgresJobAdmin } from '../../../engine/adapters/job-admin-postgres.ts
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
-import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { systemClock } from '../../../engine/time.ts';
-import type { Caller } from '../../../http/caller.ts';
-import { unauthorized } from '../../../http/errors.ts';
-import { httpMetrics } from '../../../http/http-metrics.ts';
 import { type InstallerOptions, type InstallerSettings, installerRoutes } from '../../../http/installer/routes.ts';
-import { RequestPipeline } from '../../../http/request-pipeline.ts';
 import type { Route } from '../../../http/route.ts';
-import { HttpServer } from '../../../http/server.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
 import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
-import { dataTypes, SETTINGS } from './installation.ts';
+import { ADMIN, httpApp } from '../http-app.ts';
+import { type Answer, callAs, verify } from '../numbered-callers.ts';
+import { dataTypes, INSTALL_TARGETS } from './installation.ts';
 
-export const ADMIN_TOKEN = 'a'.repeat(40);
+export const ADMIN_TOKEN = ADMIN;
 export const MIB = 1024 * 1024;
 
 const settings: InstallerSettings = {
@@ -38,12 +34,12 @@ const settings: InstallerSettings = {
   uploadsPerUser: 2,
   autoAcceptShares: false,
   retentionMs: 30 * 86_400_000,
-  installTargets: SETTINGS,
+  installTargets: INSTALL_TARGETS,
   buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
   reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),
 };
 
-interface Teardown {
+export interface Teardown {
   teardown(fn: () => unknown): void;
 }
 
@@ -51,7 +47,7 @@ export interface AppOptions {
   readonly settings?: Partial<InstallerSettings>;
   readonly remoteFiles?: InstallerOptions['remoteFiles'];
   readonly installStatus?: InstallerOptions['installStatus'];
-  /** Time of the object store's objects, in ms; default 2030. */
+  /** Time of the object store's objects, in ms; default: that of the system. */
   readonly now?: () => number;
   /** Default: no lane has anything to do. */
   readonly jobs?: InstallerOptions['jobs'];
@@ -77,16 +73,8 @@ export interface CallInit {
   readonly body?: FormData | string;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Response['headers'];
-  readonly text: string;
-  /** Undefined when there is no body. */
-  readonly body: unknown;
-}
-
 export async function installerApp(t: Teardown, db: Postgres, options: AppOptions = {}): Promise<App> {
-  const store = new FakeObjectStore(options.now ?? (() => Date.UTC(2030, 0, 1)));
+  const store = new FakeObjectStore(options.now ?? Date.now);
   const jobs: JobRequest[] = [];
   const postgres = new PostgresUploads(db, { instance: 1, enqueueJobs: async (_sql, more) => void jobs.push(...more) });
   let whenAbandoned = (): void => {};
@@ -127,11 +115,10 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     ...(options.remoteFiles ? { remoteFiles: options.remoteFiles } : {}),
     ...(options.installStatus ? { installStatus: options.installStatus } : {}),
   });
-  const server = await listen(t, routes);
-  const url = `http://127.0.0.1:${server.port}`;
+  const { url, port } = await listen(t, routes);
   return {
     url,
-    port: server.port,
+    port,
     store,
     accounts,
     uploads: postgres,
@@ -142,74 +129,13 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
       new Promise((resolve) => {
         whenAbandoned = resolve;
       }),
-    call: (user, method, path, init = {}) => call(url, user, method, path, init),
+    call: (user, method, path, init = {}) => callAs(user, method, url + path, init.body, init.headers),
   };
-}
-
-async function call(
-  url: string,
-  user: string | undefined,
-  method: string,
-  path: string,
-  init: CallInit,
-): Promise<Answer> {
-  const headers = { ...init.headers, ...(user === undefined ? {} : { authorization: `Bearer ${user}` }) };
-  const response = await fetch(url + path, {
-    method,
-    headers,
-    redirect: 'manual',
-    ...(init.body === undefined ? {} : { body: init.body }),
-  });
-  const text = await response.text();
-  const json = /json/.test(response.headers.get('content-type') ?? '');
-  return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : undefined };
 }
 
 /** Serves the routes on a port of their own until the test ends. */
-export async function listen(t: Teardown, routes: readonly Route[]): Promise<HttpServer> {
-  const pipeline = new RequestPipeline({
-    routes,
-    opsRoutes: [],
-    auth: { adminToken: ADMIN_TOKEN, verify, queryToken: true, remember: async () => undefined },
-    cors: false,
-    url: { trustProxy: false, basePath: '' },
-    clock: systemClock,
-    log: silentLogger(),
-    metrics: httpMetrics(new Metrics(), 'installer'),
-  });
-  const server = new HttpServer({
-    name: 'installer',
-    clock: systemClock,
-    log: silentLogger(),
-    host: '127.0.0.1',
-    port: 0,
-    limits: {
-      maxHeaderSize: 16_384,
-      maxConnections: 100,
-      headerTimeoutMs: 10_000,
-      idleTimeoutMs: 60_000,
-      keepAliveTimeoutMs: 5_000,
-    },
-    pipeline,
-  });
-  await server.start(new AbortController().signal);
-  t.teardown(async () => {
-    await server.stop(systemClock.now() + 1_000);
-    server.kill();
-  });
-  return server;
-}
-
-async function verify(token: string): Promise<Caller> {
-  const [, guest, id = ''] = /^(guest-)?(\d+)$/.exec(token) ?? [];
-  const userId = parseUserId(id);
-  if (!userId) throw unauthorized('no such user');
-  return {
-    kind: guest ? 'guest' : 'user',
-    userId,
-    profile: { userId, firstName: 'F', lastName: 'L', email: 'e', affiliation: 'A' },
-  };
-}
+export const listen = (t: Teardown, routes: readonly Route[]) =>
+  httpApp(t, routes, { auth: { verify }, url: { basePath: '' } });
 
 /** Parts in order: `[name, text]`, or `[name, bytes, fileName]`. */
 export type FormPart = readonly [string, string] | readonly [string, string | Buffer, string];

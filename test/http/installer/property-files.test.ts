@@ -1,13 +1,11 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { fileKey } from '../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
-import { type App, type AppOptions, installerApp } from './installer-app.ts';
-import { type Added, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
+import { type App, installerApp } from './installer-app.ts';
+import { type Added, imported, owned } from './stored-datasets.ts';
 
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
 
 const TSV = { 'content-type': 'text/tab-separated-values' };
 const RNASEQ = { type: { name: 'rnaseq', version: '1.0' } };
@@ -20,7 +18,7 @@ const put = (app: App, user: string | undefined, at: Added, name: string, body: 
 const changes = (app: App) => app.store.changes.filter(({ key }) => key.includes('/datasetProperties/'));
 
 t.test('property files are stored, listed, shown and removed at both paths, in both versions', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const me = newUser();
   for (const segment of SEGMENTS)
     for (const version of ['1.7.0', '1.8.0']) {
@@ -69,9 +67,7 @@ t.test('property files are stored, listed, shown and removed at both paths, in b
 });
 
 t.test('both paths lead to the same files', async (t) => {
-  const app = await setup(t);
-  const me = newUser();
-  const at = await imported(app, db, me, RNASEQ);
+  const { app, owner: me, at } = await owned(t, db, RNASEQ);
   await put(app, me, at, 'map.tsv', 'old', 'variable-properties');
   await put(app, me, at, 'map.tsv', 'newer', 'dataset-properties');
   t.equal((await app.call(me, 'GET', pathOf(at, 'map.tsv', 'variable-properties'))).text, 'newer');
@@ -81,7 +77,7 @@ t.test('both paths lead to the same files', async (t) => {
 t.test(
   'only a type that uses property files takes them, and what is there can be taken away all the same',
   async (t) => {
-    const app = await setup(t);
+    const app = await installerApp(t, db);
     const me = newUser();
     for (const name of ['genelist', 'unknown']) {
       const at = await imported(app, db, me, { type: { name, version: '1.0' } });
@@ -96,31 +92,14 @@ t.test(
   },
 );
 
-t.test('only the owner writes, as text separated by tabs', async (t) => {
-  const app = await setup(t);
-  const [owner, friend, stranger] = [newUser(), newUser(), newUser()];
-  const at = await imported(app, db, owner, RNASEQ);
-  await share(db, at, friend, 'grant', 'accept');
-  await put(app, owner, at, 'map.tsv', 'the owner’s');
-  const before = app.store.keys();
-  for (const [user, status, reads] of [
-    [undefined, 401, 401],
-    [`guest-${stranger}`, 403, 404],
-    [stranger, 404, 404],
-    [friend, 403, 200],
-  ] as const) {
-    t.equal((await put(app, user, at, 'map.tsv', 'another’s')).status, status);
-    t.equal((await app.call(user, 'DELETE', pathOf(at, 'map.tsv'))).status, status);
-    t.equal((await app.call(user, 'GET', pathOf(at, 'map.tsv'))).status, reads);
-  }
-  t.strictSame(app.store.keys(), before);
-  const json = { 'content-type': 'application/json' };
-  const typed = async (headers: Record<string, string>) =>
-    (await app.call(owner, 'PUT', pathOf(at, 'map.tsv'), { body: 'a', headers })).status;
-  t.equal(await typed(json), 415);
-  t.equal(await typed({ 'content-type': 'Text/Tab-Separated-Values; charset=utf-8' }), 202);
+t.test('property files are put as text separated by tabs, into a dataset that is not deleted', async (t) => {
+  const { app, owner, at } = await owned(t, db, RNASEQ);
+  const typed = async (type: string) =>
+    (await app.call(owner, 'PUT', pathOf(at, 'map.tsv'), { body: 'a', headers: { 'content-type': type } })).status;
+  t.equal(await typed('application/json'), 415);
+  t.equal(await typed('Text/Tab-Separated-Values; charset=utf-8'), 202);
   await db.query(`update dataset set state = 'deleted' where dataset_id = $1`, [at.dataset]);
-  t.equal(await typed(TSV), 410);
-  t.equal((await app.call(owner, 'GET', pathOf(at, 'map.tsv'))).status, 410);
-  t.equal((await app.call(owner, 'DELETE', pathOf(at, 'map.tsv'))).status, 410);
+  t.equal(await typed('text/tab-separated-values'), 410);
+  for (const method of ['GET', 'DELETE'])
+    t.equal((await app.call(owner, method, pathOf(at, 'map.tsv'))).status, 410, method);
 });

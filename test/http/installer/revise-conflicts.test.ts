@@ -1,11 +1,11 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { transient } from '../../../engine/failure.ts';
 import { revisionOf, targetId } from '../../../engine/model/ids.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
 import { openUpload } from './chunked-upload.ts';
-import { type AppOptions, FILE, installerApp } from './installer-app.ts';
+import { FILE, installerApp } from './installer-app.ts';
 import {
   leftOf,
   messageOf,
@@ -17,20 +17,14 @@ import {
   setInstall,
   storedMetadata,
 } from './revisions.ts';
-import { type Added, add, IMPORTED, INSTALL_TARGETS, imported, share } from './stored-datasets.ts';
+import { type Added, add, IMPORTED, imported, owned, share } from './stored-datasets.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, {
-    now: Date.now,
-    ...options,
-    settings: { installTargets: INSTALL_TARGETS, ...options.settings },
-  });
 const value = (of: unknown) => ({ value: of });
 
 t.test('a dataset is revised when it lives, is imported and nothing of it is under way', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const owner = newUser();
   const refusal = async (columns: Readonly<Record<string, string>>) => {
     const at = await imported(app, db, owner);
@@ -68,9 +62,7 @@ t.test('a dataset is revised when it lives, is imported and nothing of it is und
 });
 
 t.test('a newest revision that is under way blocks, one that failed is passed over', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   t.equal((await revise(app, at)).status, 202);
   const first = revisionOf(at.dataset, 1);
   const blocked = async (why: string) =>
@@ -100,9 +92,7 @@ t.test('a newest revision that is under way blocks, one that failed is passed ov
 });
 
 t.test('numbers are never given twice', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   await revise(app, at);
   await setColumns(db, revisionOf(at.dataset, 1), { state: 'deleted' });
   for (const [n, object] of [
@@ -115,17 +105,14 @@ t.test('numbers are never given twice', async (t) => {
 });
 
 t.test('of two revisions at once, one is made', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const next = { owner, dataset: revisionOf(at.dataset, 1) };
   const open = openUpload(app, owner, { method: 'PUT', path: `/datasets/${at.dataset}` });
   await open.stored;
-  const during = await revise(app, at);
-  t.match(
-    [during.status, during.body],
-    [409, { status: 'conflict', message: `another upload as dataset ${next.dataset} is under way` }],
-  );
+  t.match(await revise(app, at), {
+    status: 409,
+    body: { status: 'conflict', message: `another upload as dataset ${next.dataset} is under way` },
+  });
   t.match(await leftOf(app, db, next), { uploads: 1 }, 'the other one goes on');
   // Its metadata are in the store shortly before it is a dataset: that number is passed over.
   const early = objectKey(next, 'vdi-meta.json');
@@ -146,7 +133,7 @@ t.test('of two revisions at once, one is made', async (t) => {
 });
 
 t.test('what happens to the dataset while its revision comes in counts', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const owner = newUser();
   const during = async (happens: (at: Added) => Promise<unknown>, more: object = {}, matching = false) => {
     const at = await imported(app, db, owner);
@@ -188,16 +175,13 @@ t.test('what happens to the dataset while its revision comes in counts', async (
 
 t.test('a store that is away makes no revision', async (t) => {
   for (const failing of ['raw/genes.txt', 'share-offer.json', 'vdi-meta.json']) {
-    const app = await setup(t);
-    const owner = newUser();
-    const at = await imported(app, db, owner);
+    const { app, owner, at } = await owned(t, db);
     await share(db, at, newUser(), 'grant', 'accept');
     const next = { owner, dataset: revisionOf(at.dataset, 1) };
     app.store.onCall = (method, key) => {
       if (method === 'put' && key.endsWith(failing)) throw transient('the store is away');
     };
-    const answer = await revise(app, at);
-    t.match([answer.status, answer.body], [503, { status: 'server-error' }], failing);
+    t.match(await revise(app, at), { status: 503, body: { status: 'server-error' } }, failing);
     t.strictSame(await leftOf(app, db, next), NOTHING_LEFT, failing);
     app.store.onCall = () => undefined;
     t.equal((await revise(app, at)).status, 202, 'later it is made');
@@ -205,11 +189,11 @@ t.test('a store that is away makes no revision', async (t) => {
 });
 
 t.test('If-Match names the metadata that are revised', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const tag = (await app.call(owner, 'GET', `/datasets/${at.dataset}`)).headers.get('etag') ?? '';
-  const wrong = await putRevision(app, owner, at.dataset, [revisionPart(), FILE], { 'if-match': '"other.x"' });
-  t.match([wrong.status, wrong.body], [412, { status: 'conflict' }]);
+  t.match(await putRevision(app, owner, at.dataset, [revisionPart(), FILE], { 'if-match': '"other.x"' }), {
+    status: 412,
+    body: { status: 'conflict' },
+  });
   t.equal((await putRevision(app, owner, at.dataset, [revisionPart(), FILE], { 'if-match': tag })).status, 202);
 });

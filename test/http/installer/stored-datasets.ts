@@ -1,23 +1,12 @@
 // Datasets in the cache and the store, as an upload and an import leave them.
 
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
-import { type DatasetId, targetId, type UserId } from '../../../engine/model/ids.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
-import { metadataOf, newDataset } from '../../support/dataset-samples.ts';
-import { SETTINGS } from './installation.ts';
-import type { App } from './installer-app.ts';
+import { metadataOf, newDataset, newUser } from '../../support/dataset-samples.ts';
+import { type App, type AppOptions, installerApp, type Teardown } from './installer-app.ts';
 
-/** The usual ones, and those that the sample metadata names. */
-export const INSTALL_TARGETS = [
-  ...SETTINGS,
-  ...['PlasmoSite', 'ToxoSite'].map((id) => ({
-    id: targetId(id),
-    name: `The ${id}`,
-    enabled: true,
-    category: 'other' as const,
-  })),
-];
 const signal = new AbortController().signal;
 
 export interface Added {
@@ -75,6 +64,18 @@ export async function imported(
   await app.store.put(objectKey(at, 'import-ready.zip'), Buffer.from('the upload'), {}, signal);
   await app.store.put(objectKey(at, 'install-ready.zip'), Buffer.from('the install files'), {}, signal);
   return at;
+}
+
+/** A service with one such dataset of a new user. */
+export async function owned(
+  t: Teardown,
+  db: Postgres,
+  metadata: Partial<DatasetMetadata> = {},
+  options: AppOptions = {},
+): Promise<{ readonly app: App; readonly owner: UserId; readonly at: Added }> {
+  const app = await installerApp(t, db, options);
+  const owner = newUser();
+  return { app, owner, at: await imported(app, db, owner, metadata) };
 }
 
 export async function share(

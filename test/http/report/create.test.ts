@@ -32,8 +32,10 @@ t.test('ids of either case mean the same, and go out in lower case', async (t) =
   const id = await app.create('1', query.toUpperCase());
   t.equal(id, id.toLowerCase());
   t.equal(await app.create('1', query), id);
-  const shown = await app.call('1', 'GET', `/jobs/${id.toUpperCase()}`);
-  t.match([shown.status, shown.body], [200, { reportJobID: id, queryJobID: query }]);
+  t.match(await app.call('1', 'GET', `/jobs/${id.toUpperCase()}`), {
+    status: 200,
+    body: { reportJobID: id, queryJobID: query },
+  });
   const paths = [`/jobs?query_job_id=${query.toUpperCase()}`, `/jobs?query_job_id=${query}`];
   for (const path of paths) t.match((await app.call('1', 'GET', path)).body, [{ reportJobID: id }]);
   await app.complete();

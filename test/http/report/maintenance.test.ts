@@ -3,7 +3,8 @@
 import t from 'tap';
 import { transient } from '../../../engine/failure.ts';
 import { resolveConfig } from '../../../engine/model/report/blast-config.ts';
-import { keysOf, REASON, reportApp, START, verify } from './report-app.ts';
+import { verify } from '../numbered-callers.ts';
+import { keysOf, REASON, reportApp, START } from './report-app.ts';
 
 t.test('statuses are told by the ids that were sent, of the jobs that there are', async (t) => {
   const app = await reportApp(t);

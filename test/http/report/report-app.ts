@@ -1,16 +1,12 @@
 // The routes of the report job service behind the real pipeline and listener, over a real database, with query jobs and
 // objects in memory and a clock that stands still. A bearer token is the user's id; `guest-7` is guest 7.
 
-import { fetch, type Response } from 'undici';
 import { sweepReports } from '../../../actors/report/report-sweep.ts';
 import { silentLogger } from '../../../engine/log.ts';
-import { parseUserId } from '../../../engine/model/ids.ts';
 import type { QueryJob, QueryJobId, QueryProgram, QueryStatus } from '../../../engine/model/report/query-job.ts';
 import type { ReportJobId } from '../../../engine/model/report/report-job-id.ts';
 import { reportFileKey } from '../../../engine/model/report-job.ts';
 import type { ReportClaim, ReportOutcome } from '../../../engine/ports/report-queue.ts';
-import type { Caller } from '../../../http/caller.ts';
-import { unauthorized } from '../../../http/errors.ts';
 import { type ReportParts, reportRoutes } from '../../../http/report/routes.ts';
 import type { Route } from '../../../http/route.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
@@ -18,7 +14,8 @@ import { FakeQueryJobs } from '../../fakes/fake-query-jobs.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { reportDatabase, reportProcess } from '../../support/report-database.ts';
 import { PromisedAnswers } from '../access/promised-answers.ts';
-import { ADMIN, httpApp } from '../http-app.ts';
+import { httpApp } from '../http-app.ts';
+import { type Answer, callAs, verify } from '../numbered-callers.ts';
 
 export const never = new AbortController().signal;
 export const START = Date.UTC(2026, 0, 1);
@@ -30,14 +27,6 @@ export const REASON = 'blast_formatter ended with exit code 255';
 
 interface Teardown {
   teardown(fn: () => unknown): void;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Response['headers'];
-  readonly text: string;
-  /** Of JSON; undefined for anything else. */
-  readonly body: unknown;
 }
 
 export type ReportApp = Awaited<ReturnType<typeof reportApp>>;
@@ -57,7 +46,7 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
   const { url, port } = await httpApp(t, routes, { auth: { verify } });
   const promised = new PromisedAnswers(routes);
   const call = async (user: string | undefined, method: string, path: string, body?: unknown, headers: object = {}) => {
-    const answer = await send(url, user, method, path, body, headers);
+    const answer = await callAs(user, method, url + path, body, headers);
     promised.demand(method, path, answer.status, answer.body);
     return answer;
   };
@@ -102,39 +91,6 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
       ((await call('999', 'GET', `/jobs/${id}?save_job=false`)).body as { status?: string }).status,
     sweep: () => sweepReports({ expiry, store, retentionMs: RETENTION_MS, clock, log: silentLogger() }, never),
   };
-}
-
-/** @param user `admin` has the Admin-Token */
-async function send(
-  url: string,
-  user: string | undefined,
-  method: string,
-  path: string,
-  body: unknown,
-  given: object,
-): Promise<Answer> {
-  const response = await fetch(url + path, {
-    method,
-    headers: {
-      ...(user === undefined ? {} : user === 'admin' ? { 'admin-token': ADMIN } : { authorization: `Bearer ${user}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...given,
-    },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  // A file may be JSON as well, or several documents of it.
-  const own = !response.ok || !path.includes('/files/');
-  const json = own && /json/.test(response.headers.get('content-type') ?? '') && text !== '';
-  return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : undefined };
-}
-
-export async function verify(token: string): Promise<Caller> {
-  const [, guest, id = ''] = /^(guest-)?(\d+)$/.exec(token) ?? [];
-  const userId = parseUserId(id);
-  if (!userId) throw unauthorized('no such user');
-  const profile = { userId, firstName: 'Ada', lastName: 'L', email: '', affiliation: '' };
-  return { kind: guest ? 'guest' : 'user', userId, profile };
 }
 
 /** The faults of a 422, by key. */

@@ -1,15 +1,13 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { revisionOf, type UserId } from '../../../../engine/model/ids.ts';
 import { objectKey } from '../../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { newDataset, newUser } from '../../../support/dataset-samples.ts';
-import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from '../installer-app.ts';
-import { type Added, add, IMPORTED, INSTALL_TARGETS, imported, share } from '../stored-datasets.ts';
+import { ADMIN_TOKEN, type App, installerApp } from '../installer-app.ts';
+import { type Added, add, IMPORTED, imported, owned, share } from '../stored-datasets.ts';
 
 const DAY_MS = 86_400_000;
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { now: Date.now, ...options, settings: { installTargets: INSTALL_TARGETS } });
 
 const remove = async (app: App, user: string | undefined, at: Pick<Added, 'dataset'>, headers = {}) =>
   (await app.call(user, 'DELETE', `/datasets/${at.dataset}`, { headers })).status;
@@ -27,9 +25,7 @@ const LIVE = { state: 'live', flagged: false };
 const DELETING = { state: 'deleting', flagged: true };
 
 t.test('the owner deletes a dataset: it is gone for everybody at once, and flagged in the store', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   t.equal(await remove(app, owner, at), 204);
   t.strictSame(await stateOf(app, at), DELETING);
   t.equal((await app.call(owner, 'GET', `/datasets/${at.dataset}`)).status, 410);
@@ -39,7 +35,7 @@ t.test('the owner deletes a dataset: it is gone for everybody at once, and flagg
 });
 
 t.test('only the owner and administrators delete, and nobody learns what others own', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [owner, friend, revoked, stranger] = [newUser(), newUser(), newUser(), newUser()];
   const hidden = await imported(app, db, owner);
   const open = await imported(app, db, owner, { visibility: 'public' });
@@ -67,13 +63,15 @@ t.test('only the owner and administrators delete, and nobody learns what others 
 });
 
 t.test('an older revision goes with the newest one and not alone', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const owner = newUser();
   const first = await imported(app, db, owner);
   const history = { revisionHistory: { originalId: first.dataset, revisions: [] } };
   const second = await add(app, db, owner, history, IMPORTED, revisionOf(first.dataset, 1));
-  const refused = await app.call(owner, 'DELETE', `/datasets/${first.dataset}`);
-  t.match([refused.status, refused.body], [403, { status: 'forbidden', message: new RegExp(second.dataset) }]);
+  t.match(await app.call(owner, 'DELETE', `/datasets/${first.dataset}`), {
+    status: 403,
+    body: { status: 'forbidden', message: new RegExp(second.dataset) },
+  });
   await setState(first, 'superseded');
   t.equal(await remove(app, owner, first), 403);
   t.equal(await undelete(app, owner, first), 403);
@@ -82,9 +80,7 @@ t.test('an older revision goes with the newest one and not alone', async (t) => 
 });
 
 t.test('the owner takes a deletion back, as often as asked', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   for (const state of ['deleting', 'deleted']) {
     await remove(app, owner, at);
     await setState(at, state);
@@ -97,13 +93,13 @@ t.test('the owner takes a deletion back, as often as asked', async (t) => {
 
 t.test('a deletion cannot be taken back once the window has ended or the pruner has begun', async (t) => {
   const owner = newUser();
-  const old = await setup(t, { now: () => Date.now() - 31 * DAY_MS });
+  const old = await installerApp(t, db, { now: () => Date.now() - 31 * DAY_MS });
   const late = await imported(old, db, owner);
   await remove(old, owner, late);
   t.equal(await undelete(old, owner, late), 410);
   t.strictSame(await stateOf(old, late), DELETING);
 
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const pruned = await imported(app, db, owner as UserId);
   await remove(app, owner, pruned);
   await setState(pruned, 'pruning');
@@ -113,9 +109,7 @@ t.test('a deletion cannot be taken back once the window has ended or the pruner 
 });
 
 t.test('a store that is away deletes nothing', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   app.store.onCall = () => {
     throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
   };

@@ -5,14 +5,12 @@ import { type DatasetMetadata, parseMetadata } from '../../../../engine/model/me
 import { objectKey } from '../../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { newDataset, newUser } from '../../../support/dataset-samples.ts';
-import { ADMIN_TOKEN, type App, type AppOptions, type CallInit, installerApp } from '../installer-app.ts';
+import { ADMIN_TOKEN, type App, type CallInit, installerApp } from '../installer-app.ts';
 import { responseFaults, schemaOf } from '../response-check.ts';
-import { type Added, add, IMPORTED, INSTALL_TARGETS, imported, share } from '../stored-datasets.ts';
+import { type Added, add, IMPORTED, imported, owned, share } from '../stored-datasets.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { now: Date.now, ...options, settings: { installTargets: INSTALL_TARGETS } });
 
 const value = (of: unknown) => ({ value: of });
 const primary = { firstName: 'A', lastName: 'B', email: 'a@b.c', affiliation: 'C', country: 'D', isPrimary: true };
@@ -37,9 +35,7 @@ async function metadataOf(t: Test, app: App, at: Added): Promise<DatasetMetadata
 }
 
 t.test('the owner changes the metadata, in the store and in the cache', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner, { description: 'long', projectName: 'P' });
+  const { app, owner, at } = await owned(t, db, { description: 'long', projectName: 'P' });
   const before = await metadataOf(t, app, at);
   const answer = await patch(app, owner, at, { name: value('Other genes'), description: value(null) });
   t.strictSame([answer.status, answer.text], [204, '']);
@@ -50,9 +46,7 @@ t.test('the owner changes the metadata, in the store and in the cache', async (t
 });
 
 t.test('a patch that changes nothing writes nothing', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const before = app.store.changes.length;
   for (const body of [{}, { name: value('Genes of interest') }, { projectName: value(null) }])
     t.equal(await statusOf(app, owner, at, body), 204);
@@ -60,9 +54,7 @@ t.test('a patch that changes nothing writes nothing', async (t) => {
 });
 
 t.test('members are changed one by one, and what holds them goes with the last one', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const before = await metadataOf(t, app, at);
   const characteristics = (members: object) => statusOf(app, owner, at, { datasetCharacteristics: members });
   const shown = async () =>
@@ -75,7 +67,7 @@ t.test('members are changed one by one, and what holds them goes with the last o
 });
 
 t.test('only the owner changes a dataset, and nobody learns what others own', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [owner, friend, revoked, stranger] = [newUser(), newUser(), newUser(), newUser()];
   const hidden = await imported(app, db, owner);
   const open = await imported(app, db, owner, { visibility: 'public' });
@@ -98,9 +90,7 @@ t.test('only the owner changes a dataset, and nobody learns what others own', as
 });
 
 t.test('bodies that are no patch', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   t.equal(await statusOf(app, owner, at, '{"name":'), 400);
   t.equal(await statusOf(app, owner, at, {}, { headers: { 'content-type': 'text/plain' } }), 415);
   t.equal(await statusOf(app, owner, at, ' '.repeat(1024 * 1024 + 1)), 413);
@@ -126,16 +116,16 @@ t.test('bodies that are no patch', async (t) => {
 });
 
 t.test('If-Match names the metadata that are changed', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const tag = async () => (await app.call(owner, 'GET', `/datasets/${at.dataset}`)).headers.get('etag') ?? '';
   const matching = (header: string, name: string) =>
     statusOf(app, owner, at, { name: value(name) }, { headers: { 'if-match': header } });
   const first = await tag();
   t.equal(await matching(first, 'One more'), 204);
-  const stale = await patch(app, owner, at, { name: value('Too late') }, { headers: { 'if-match': first } });
-  t.match([stale.status, stale.body], [412, { status: 'conflict' }]);
+  t.match(await patch(app, owner, at, { name: value('Too late') }, { headers: { 'if-match': first } }), {
+    status: 412,
+    body: { status: 'conflict' },
+  });
   t.equal(await matching(`"other", W/${await tag()}`, 'Two more'), 204);
   t.equal(await matching('*', 'Three more'), 204);
   for (const header of ['""', '"nonsense"', 'nonsense', '".x"']) t.equal(await matching(header, 'Never'), 412, header);
@@ -148,9 +138,7 @@ t.test('If-Match names the metadata that are changed', async (t) => {
 });
 
 t.test('two patches at once both survive', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const fields = ['name', 'summary', 'description', 'projectName', 'programName', 'dataDisclaimer'];
   const answers = await Promise.all(fields.map((field) => statusOf(app, owner, at, { [field]: value(`my ${field}`) })));
   t.strictSame(
@@ -161,9 +149,7 @@ t.test('two patches at once both survive', async (t) => {
 });
 
 t.test('a cache that is behind the store costs no change', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const [row] = await db.query<{ metadata: string; etag: string; modified: number }>(
     `select metadata::text as metadata, meta_etag as etag, meta_modified_ms as modified from dataset
      where dataset_id = $1`,
@@ -182,9 +168,7 @@ t.test('a cache that is behind the store costs no change', async (t) => {
 });
 
 t.test('metadata that the store lacks, or that nobody can read, are not patched', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const key = objectKey(at, 'vdi-meta.json');
   await app.store.put(key, Buffer.from('{"type": 1}'), {}, signal);
   t.match(await patch(app, owner, at, { name: value('Other') }), { status: 500, body: { message: 'internal error' } });
@@ -195,9 +179,7 @@ t.test('metadata that the store lacks, or that nobody can read, are not patched'
 });
 
 t.test('of two patches that name the same version, one is refused', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const tag = (await app.call(owner, 'GET', `/datasets/${at.dataset}`)).headers.get('etag') ?? '';
   const headers = { 'if-match': tag };
   const answers = await Promise.all(
@@ -207,36 +189,39 @@ t.test('of two patches that name the same version, one is refused', async (t) =>
 });
 
 t.test('a store that is away changes nothing', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   app.store.onCall = (method) => {
     if (method === 'put') throw transient('the store is away');
   };
-  const answer = await patch(app, owner, at, { name: value('Other genes') });
-  t.match([answer.status, answer.body], [503, { status: 'server-error' }]);
+  t.match(await patch(app, owner, at, { name: value('Other genes') }), {
+    status: 503,
+    body: { status: 'server-error' },
+  });
   app.store.onCall = () => undefined;
   t.equal((await metadataOf(t, app, at)).name, 'Genes of interest');
 });
 
 t.test('deleted and replaced datasets stay as they are', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const setState = (state: string) =>
     db.query('update dataset set state = $2 where dataset_id = $1', [at.dataset, state]);
   const body = { name: value('Other genes') };
   for (const state of ['deleting', 'deleted', 'pruning']) {
     await setState(state);
-    const answer = await patch(app, owner, at, body);
-    t.match([answer.status, answer.body], [403, { status: 'forbidden', message: /is deleted/ }], state);
+    t.match(
+      await patch(app, owner, at, body),
+      { status: 403, body: { status: 'forbidden', message: /is deleted/ } },
+      state,
+    );
   }
   await setState('superseded');
   t.match((await patch(app, owner, at, body)).body, { message: /was replaced by a newer revision/ });
   const history = { revisionHistory: { originalId: at.dataset, revisions: [] } };
   const second = await add(app, db, owner, history, IMPORTED, revisionOf(at.dataset, 1));
-  const answer = await patch(app, owner, at, {});
-  t.match([answer.status, answer.body], [403, { message: new RegExp(`newer revision ${second.dataset}`) }]);
+  t.match(await patch(app, owner, at, {}), {
+    status: 403,
+    body: { message: new RegExp(`newer revision ${second.dataset}`) },
+  });
   t.equal(await statusOf(app, owner, second, body), 204, 'the newest revision is changed');
   t.same((await metadataOf(t, app, second)).revisionHistory, history.revisionHistory);
 });
@@ -244,9 +229,7 @@ t.test('deleted and replaced datasets stay as they are', async (t) => {
 t.test(
   'what a revision on its way would not hear of is refused, and a failed revision is in nobody’s way',
   async (t) => {
-    const app = await setup(t);
-    const owner = newUser();
-    const at = await imported(app, db, owner);
+    const { app, owner, at } = await owned(t, db);
     const history = { revisionHistory: { originalId: at.dataset, revisions: [] } };
     const second = await add(app, db, owner, history, {}, revisionOf(at.dataset, 1));
     const set = (columns: string) => db.query(`update dataset set ${columns} where dataset_id = $1`, [second.dataset]);
@@ -275,9 +258,7 @@ t.test(
 );
 
 t.test('publishing is remembered, and needs contacts', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const stranger = newUser();
   const seen = async () => (await app.call(stranger, 'GET', `/datasets/${at.dataset}`)).status;
   const refused = await patch(app, owner, at, { visibility: value('controlled') });
@@ -294,7 +275,7 @@ t.test('publishing is remembered, and needs contacts', async (t) => {
 });
 
 t.test('where a type uses property files, a dataset is complete before others see it', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const owner = newUser() as UserId;
   const targets = ['PlainSite', 'GenomeSite', 'ClosedSite', 'LostSite'].map(targetId);
   const at = await imported(app, db, owner, {

@@ -1,23 +1,21 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { revisionOf, targetId } from '../../../../engine/model/ids.ts';
 import { objectKey } from '../../../../engine/model/object-key.ts';
 import { OldDatasetDetails } from '../../../../http/installer/schema/dataset-details.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { fullMetadataOf, newDataset, newUser } from '../../../support/dataset-samples.ts';
-import { type App, type AppOptions, installerApp } from '../installer-app.ts';
+import { type App, installerApp } from '../installer-app.ts';
 import { responseFaults, schemaOf } from '../response-check.ts';
-import { add, IMPORTED, INSTALL_TARGETS, imported, share } from '../stored-datasets.ts';
+import { add, IMPORTED, imported, share } from '../stored-datasets.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
 
 const statusOf = async (app: App, user: string | undefined, path: string): Promise<number> =>
   (await app.call(user, 'GET', path)).status;
 
 t.test('details show everything in both versions, as the schemas say', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [me, friend] = [newUser(), newUser()];
   const dataset = newDataset();
   const at = await add(app, db, me, fullMetadataOf(me, dataset), IMPORTED, dataset);
@@ -49,7 +47,7 @@ t.test('details show everything in both versions, as the schemas say', async (t)
 });
 
 t.test('the tag of the details changes with the status, its first part only with the metadata', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const me = newUser();
   const { dataset } = await add(app, db, me);
   const get = (headers: Record<string, string> = {}) => app.call(me, 'GET', `/datasets/${dataset}`, { headers });
@@ -66,7 +64,7 @@ t.test('the tag of the details changes with the status, its first part only with
 
 t.test('live install statuses replace the mirror where they are wired in', async (t) => {
   const live = { target: targetId('PlasmoSite'), kind: 'data', status: 'complete', messages: ['fine'] } as const;
-  const app = await setup(t, { installStatus: async () => [live] });
+  const app = await installerApp(t, db, { installStatus: async () => [live] });
   const me = newUser();
   const { dataset } = await imported(app, db, me);
   const answer = await app.call(me, 'GET', `/datasets/${dataset}`);
@@ -76,7 +74,7 @@ t.test('live install statuses replace the mirror where they are wired in', async
 });
 
 t.test('a replaced dataset leads to its newest revision, never to itself', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [owner, friend] = [newUser(), newUser()];
   const root = await add(app, db, owner, {}, { ...IMPORTED, state: 'superseded' });
   const history = { originalId: root.dataset, revisions: [] };

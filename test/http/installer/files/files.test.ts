@@ -1,20 +1,18 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { OldFileListing } from '../../../../http/installer/schema/file-listing.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { newUser } from '../../../support/dataset-samples.ts';
-import { ADMIN_TOKEN, type App, type AppOptions, installerApp } from '../installer-app.ts';
+import { ADMIN_TOKEN, type App, installerApp } from '../installer-app.ts';
 import { responseFaults, schemaOf } from '../response-check.ts';
-import { add, INSTALL_TARGETS, imported } from '../stored-datasets.ts';
+import { add, imported } from '../stored-datasets.ts';
 
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
 
 const statusOf = async (app: App, user: string | undefined, path: string): Promise<number> =>
   (await app.call(user, 'GET', path)).status;
 
 t.test('the file listing has sizes from the import on, in both versions', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const me = newUser();
   const waiting = await add(app, db, me);
   const early = await app.call(me, 'GET', `/datasets/${waiting.dataset}/files`);
@@ -35,7 +33,7 @@ t.test('the file listing has sizes from the import on, in both versions', async 
 });
 
 t.test('both archives can be downloaded once they exist', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const me = newUser();
   const waiting = await add(app, db, me);
   const { dataset } = await imported(app, db, me);
@@ -54,8 +52,10 @@ t.test('both archives can be downloaded once they exist', async (t) => {
       ],
       [200, content, 'application/zip', String(content.length), `attachment; filename=${dataset}-${name}.zip`],
     );
-    const absent = await app.call(me, 'GET', `/datasets/${waiting.dataset}/files/${path}`);
-    t.match([absent.status, absent.body], [404, { status: 'not-found' }]);
+    t.match(await app.call(me, 'GET', `/datasets/${waiting.dataset}/files/${path}`), {
+      status: 404,
+      body: { status: 'not-found' },
+    });
     t.equal(await statusOf(app, undefined, `/datasets/${dataset}/files/${path}?access_token=${me}`), 200);
   }
   const admin = { 'admin-token': ADMIN_TOKEN };

@@ -1,18 +1,16 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { targetId } from '../../../../engine/model/ids.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { newUser } from '../../../support/dataset-samples.ts';
-import { type AppOptions, installerApp } from '../installer-app.ts';
+import { installerApp } from '../installer-app.ts';
 import { responseFaults, schemaOf } from '../response-check.ts';
-import { add, INSTALL_TARGETS, imported, share } from '../stored-datasets.ts';
+import { add, imported, share } from '../stored-datasets.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, { ...options, settings: { installTargets: INSTALL_TARGETS, ...options.settings } });
 
 t.test('the listing shows own and accepted datasets, newest first, as the schema says', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [me, friend] = [newUser(), newUser()];
   await app.accounts.remember(
     { userId: friend, firstName: 'Fay', lastName: 'Doe', email: 'f@x.org', affiliation: 'X' },
@@ -62,7 +60,7 @@ t.test('the listing shows own and accepted datasets, newest first, as the schema
 });
 
 t.test('a listing counts as far as a safe integer, and no further', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const user = newUser();
   for (const path of ['/datasets', '/datasets/community', '/users/self/share-offers'])
     for (const name of ['limit', 'offset']) {
@@ -73,13 +71,13 @@ t.test('a listing counts as far as a safe integer, and no further', async (t) =>
 });
 
 t.test('an empty listing is an empty array', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const answer = await app.call(newUser(), 'GET', '/datasets');
   t.strictSame([answer.status, answer.body], [200, []]);
 });
 
 t.test('a wrong query parameter of the listing is 400 and named', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const user = newUser();
   for (const [query, message] of [
     ['install_target=Nowhere', /^query parameter 'install_target' is 'Nowhere'; install targets are PlainSite, /],
@@ -89,7 +87,10 @@ t.test('a wrong query parameter of the listing is 400 and named', async (t) => {
     ['offset=x', /^query parameter 'offset' is 'x': /],
     ['page=1', /^query parameter 'page' is unknown; known: install_target, ownership, limit, offset$/],
   ] as const) {
-    const answer = await app.call(user, 'GET', `/datasets?${query}`);
-    t.match([answer.status, answer.body], [400, { status: 'bad-request', message }], query);
+    t.match(
+      await app.call(user, 'GET', `/datasets?${query}`),
+      { status: 400, body: { status: 'bad-request', message } },
+      query,
+    );
   }
 });

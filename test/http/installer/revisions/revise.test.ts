@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { type DatasetId, revisionOf, targetId, type UserId } from '../../../../engine/model/ids.ts';
 import { datasetPrefix, objectKey, shareKey } from '../../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
@@ -17,23 +17,15 @@ import {
   setColumns,
   storedMetadata,
 } from '../revisions.ts';
-import { type Added, IMPORTED, INSTALL_TARGETS, imported, share } from '../stored-datasets.ts';
+import { type Added, IMPORTED, imported, owned, share } from '../stored-datasets.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
-const setup = (t: Test, options: AppOptions = {}) =>
-  installerApp(t, db, {
-    now: Date.now,
-    ...options,
-    settings: { installTargets: INSTALL_TARGETS, ...options.settings },
-  });
 const value = (of: unknown) => ({ value: of });
 const primary = { firstName: 'A', lastName: 'B', email: 'a@b.c', affiliation: 'C', country: 'D', isPrimary: true };
 
 t.test('a revision is an upload of its own, with the metadata of the old one changed by the request', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner, {
+  const { app, owner, at } = await owned(t, db, {
     description: 'long',
     sourceUrl: 'https://x.org/genes.txt',
     programName: 'Q',
@@ -87,9 +79,7 @@ t.test('a revision is an upload of its own, with the metadata of the old one cha
 });
 
 t.test('each revision goes on with the history of the one before', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const ids: string[] = [at.dataset];
   for (const n of [1, 2, 3]) {
     const before = ids.at(-1) ?? '';
@@ -114,9 +104,7 @@ t.test('each revision goes on with the history of the one before', async (t) => 
 });
 
 t.test('what a revision must say, and may not', async (t) => {
-  const app = await setup(t);
-  const owner = newUser();
-  const at = await imported(app, db, owner);
+  const { app, owner, at } = await owned(t, db);
   const faults = async (said: object) => {
     const answer = await putRevision(app, owner, at.dataset, [['details', JSON.stringify(said)], FILE]);
     t.equal(answer.status, 422);
@@ -158,7 +146,7 @@ t.test('what a revision must say, and may not', async (t) => {
 });
 
 t.test('exactly one of file and URL, and files as the type allows', async (t) => {
-  const app = await setup(t, {
+  const app = await installerApp(t, db, {
     remoteFiles: { probe: async () => ({ kind: 'found', fileName: 'genes.txt', size: 5 }) },
   } as AppOptions);
   const owner = newUser();
@@ -188,7 +176,7 @@ t.test('exactly one of file and URL, and files as the type allows', async (t) =>
 });
 
 t.test('property files belong to the revision, not to the dataset before it', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const owner = newUser();
   const RNASEQ = { type: { name: 'rnaseq', version: '1.0' }, contacts: [primary], visibility: 'public' } as const;
   const at = await imported(app, db, owner, { ...RNASEQ, installTargets: [targetId('PlainSite')] });
@@ -207,7 +195,7 @@ t.test('property files belong to the revision, not to the dataset before it', as
 });
 
 t.test('only the owner revises, and nobody learns what others own', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [owner, friend, revoked, stranger] = [newUser(), newUser(), newUser(), newUser()];
   const hidden = await imported(app, db, owner);
   const open = await imported(app, db, owner, { visibility: 'public' });
@@ -229,7 +217,7 @@ t.test('only the owner revises, and nobody learns what others own', async (t) =>
 });
 
 t.test('shares go over to the revision, as they were said', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [owner, friend, invited, revoked] = [newUser(), newUser(), newUser(), newUser()];
   const at = await imported(app, db, owner);
   await share(db, at, friend, 'grant', 'accept');
@@ -254,12 +242,12 @@ t.test('shares go over to the revision, as they were said', async (t) => {
 });
 
 t.test('a revision counts against slots and quota like every upload', async (t) => {
-  const app = await setup(t, { settings: { userMaxStorageBytes: 1_000, uploadsPerUser: 1 } });
+  const app = await installerApp(t, db, { settings: { userMaxStorageBytes: 1_000, uploadsPerUser: 1 } });
   const owner = newUser();
   const at = await imported(app, db, owner);
   const large = await putRevision(app, owner, at.dataset, [revisionPart(), ['dataFile', Buffer.alloc(2_000), 'a.zip']]);
   t.equal(large.status, 413);
-  const roomy = await setup(t, { settings: { uploadsPerUser: 1 } });
+  const roomy = await installerApp(t, db, { settings: { uploadsPerUser: 1 } });
   const open = openUpload(roomy, owner);
   await open.stored;
   t.equal((await revise(roomy, await imported(roomy, db, owner))).status, 429);
