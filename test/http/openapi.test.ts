@@ -5,10 +5,12 @@ import { apiDocs } from '../../http/api-docs.ts';
 import { openApi } from '../../http/openapi.ts';
 import type { Route } from '../../http/route.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
+import { accessApp } from './access/access-app.ts';
 import { handlerApp } from './handler/handler-app.ts';
 import { httpApp, route } from './http-app.ts';
 import { installerApp } from './installer/installer-app.ts';
 import { serveHost } from './plugin-host/host-server.ts';
+import { reportApp } from './report/report-app.ts';
 import { unsoundSchemas } from './sound-schemas.ts';
 
 const INFO = { title: 'Longshore <test>', version: '1.2.3', basePath: '' };
@@ -53,6 +55,8 @@ const SERVICES: Readonly<Record<string, (t: Test) => Promise<{ readonly routes: 
   installer: async (t) => installerApp(t, await cacheDatabase(t)),
   'handler service': handlerApp,
   'plugin host': serveHost,
+  'access service': (t) => accessApp(t),
+  'report service': (t) => reportApp(t),
 };
 for (const [name, app] of Object.entries(SERVICES))
   t.test(`the document of every route of the ${name} is valid OpenAPI 3.1, and none is missing`, async (t) => {

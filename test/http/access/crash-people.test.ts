@@ -3,49 +3,32 @@
 
 import t from 'tap';
 import { type App, replace } from './access-app.ts';
-import { type Change, cutEverywhere, PROVIDER, patch, post, remove, stranger } from './cut-everywhere.ts';
+import { type Change, change, cutEverywhere, PROVIDER, patch, post, remove, stranger } from './cut-everywhere.ts';
 
-const staffId = async (app: App, user: number): Promise<number> => {
-  const { body } = await app.call('1', 'POST', '/staff', { userId: user, isOwner: false });
-  return (body as { staffId: number }).staffId;
-};
-const providerId = async (app: App, user: number): Promise<number> => {
-  const { body } = await app.call('1', 'POST', '/dataset-providers', { ...PROVIDER, userId: user });
-  return (body as { providerId: number }).providerId;
-};
+/** The id of what is made so, under that name. */
+const made = async (app: App, path: string, body: object, name: string): Promise<unknown> =>
+  ((await app.call('1', 'POST', path, body)).body as Record<string, unknown>)[name];
+const staff = async (app: App, userId: number) =>
+  `/staff/${await made(app, '/staff', { userId, isOwner: false }, 'staffId')}`;
+const provider = async (app: App, userId: number) =>
+  `/dataset-providers/${await made(app, '/dataset-providers', { ...PROVIDER, userId }, 'providerId')}`;
 
 const CHANGES: readonly Change[] = [
-  {
-    name: 'staff is added',
-    status: 200,
-    again: 409,
-    call: async (_, user) => post('1', '/staff', { userId: user, isOwner: true }),
-  },
-  {
-    ...{ name: 'staff becomes owner', status: 204, again: 204 },
-    call: async (app, user) => patch('1', `/staff/${await staffId(app, user)}`, replace('/isOwner', true)),
-  },
-  {
-    ...{ name: 'staff is removed', status: 204, again: 404 },
-    call: async (app, user) => remove('1', `/staff/${await staffId(app, user)}`),
-  },
-  {
-    ...{ name: 'a provider is added', status: 200, again: 409 },
-    call: async (_, user) => post('2', '/dataset-providers', { ...PROVIDER, userId: user }),
-  },
-  {
-    ...{ name: 'a provider is invited', status: 200, again: 429 },
-    call: async (_, user) => post('2', '/dataset-providers', { ...PROVIDER, email: stranger(user) }),
-  },
-  {
-    ...{ name: 'a provider becomes manager', status: 204, again: 204 },
-    call: async (app, user) =>
-      patch('2', `/dataset-providers/${await providerId(app, user)}`, replace('/isManager', true)),
-  },
-  {
-    ...{ name: 'a provider is removed', status: 204, again: 404 },
-    call: async (app, user) => remove('1', `/dataset-providers/${await providerId(app, user)}`),
-  },
+  change('staff is added', 200, 409, async (_, userId) => post('1', '/staff', { userId, isOwner: true })),
+  change('staff becomes owner', 204, 204, async (app, user) =>
+    patch('1', await staff(app, user), replace('/isOwner', true)),
+  ),
+  change('staff is removed', 204, 404, async (app, user) => remove('1', await staff(app, user))),
+  change('a provider is added', 200, 409, async (_, userId) =>
+    post('2', '/dataset-providers', { ...PROVIDER, userId }),
+  ),
+  change('a provider is invited', 200, 429, async (_, user) =>
+    post('2', '/dataset-providers', { ...PROVIDER, email: stranger(user) }),
+  ),
+  change('a provider becomes manager', 204, 204, async (app, user) =>
+    patch('2', await provider(app, user), replace('/isManager', true)),
+  ),
+  change('a provider is removed', 204, 404, async (app, user) => remove('1', await provider(app, user))),
 ];
 
 t.test('cut at every statement, a change is whole or not there, and can be asked for again', (t) =>

@@ -3,35 +3,35 @@
 
 import t from 'tap';
 import { type App, asks } from './access-app.ts';
-import { type Change, cutEverywhere, PROVIDER, post, REQUEST, stranger } from './cut-everywhere.ts';
+import { type Change, change, cutEverywhere, PROVIDER, post, REQUEST, stranger } from './cut-everywhere.ts';
+
+const enters = (body: (user: number) => object) => async (_: App, user: number) =>
+  post('2', '/dataset-end-users', { ...REQUEST, ...body(user) });
 
 const CHANGES: readonly Change[] = [
-  {
-    ...{ name: 'a person asks', status: 200, again: 409 },
-    call: async (_, user) => post(String(user), '/dataset-end-users', { ...REQUEST, userId: user }),
-  },
-  {
-    ...{ name: 'a manager enters a person', status: 200, again: 409 },
-    call: async (_, user) => post('2', '/dataset-end-users', { ...REQUEST, userId: user, approvalStatus: 'approved' }),
-  },
-  {
-    ...{ name: 'a manager enters a person by address', status: 200, again: 409 },
-    call: async (app, user) => {
-      await app.call(String(user), 'GET', '/permissions');
-      return post('2', '/dataset-end-users', { ...REQUEST, email: `u${user}@site.example` });
-    },
-  },
-  {
-    ...{ name: 'a person is invited', status: 200, again: 429 },
-    call: async (_, user) => post('2', '/dataset-end-users', { ...REQUEST, email: stranger(user) }),
-  },
-  {
-    ...{ name: 'a request is approved by waiting', status: 204, again: 204 },
-    call: async (app, user) => {
-      await asks(app, user, 'controlled');
-      return { who: undefined, method: 'POST', path: '/approve-eligible-access-requests' };
-    },
-  },
+  change('a person asks', 200, 409, async (_, userId) =>
+    post(String(userId), '/dataset-end-users', { ...REQUEST, userId }),
+  ),
+  change(
+    'a manager enters a person',
+    200,
+    409,
+    enters((userId) => ({ userId, approvalStatus: 'approved' })),
+  ),
+  change('a manager enters a person by address', 200, 409, async (app, user) => {
+    await app.call(String(user), 'GET', '/permissions');
+    return post('2', '/dataset-end-users', { ...REQUEST, email: `u${user}@site.example` });
+  }),
+  change(
+    'a person is invited',
+    200,
+    429,
+    enters((user) => ({ email: stranger(user) })),
+  ),
+  change('a request is approved by waiting', 204, 204, async (app, user) => {
+    await asks(app, user, 'controlled');
+    return { who: undefined, method: 'POST', path: '/approve-eligible-access-requests' };
+  }),
   ...(['/dataset-providers', '/dataset-end-users'] as const).map((path) => ({
     ...{ name: `who was invited by ${path} comes`, status: 200, again: 200, beside: true as const },
     call: async (app: App, user: number) => {

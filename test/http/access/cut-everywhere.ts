@@ -34,6 +34,11 @@ export const remove = (who: string, path: string): Call => ({ who, method: 'DELE
 export const stranger = (user: number): string => `stranger-${user}@lab.example`;
 export const requestPath = (user: number): string => `/dataset-end-users/${user}-protected`;
 
+/** `status` at first, `again` once it has been done already. */
+export const change = (name: string, status: number, again: number, call: Change['call']): Change => ({
+  ...{ name, status, again, call },
+});
+
 /** The request of the user, and then a call about it. */
 export const about =
   (more: object, call: (user: number) => Call): Change['call'] =>

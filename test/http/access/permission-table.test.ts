@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
-import { type App, accessApp, DAY_MS, enters, LEVELS } from './access-app.ts';
+import { type App, accessApp, DAY_MS, enters, LEVELS, TEXTS } from './access-app.ts';
 
 /** M metadata, S subsetting, V visualisations, 1 first page, A all results. */
 const ACTIONS = ['studyMetadata', 'subsetting', 'visualizations', 'resultsFirstPage', 'resultsAll'] as const;
@@ -49,7 +49,7 @@ async function enter(app: App, { id, provider, request }: Person, datasetId: str
   const window = { later: { startDate: from(1) }, once: { startDate: from(-2), duration: 2 } };
   const [, when] = request.split(' ') as [string, keyof typeof window | undefined];
   await app.call('1', 'POST', '/dataset-end-users', {
-    ...{ ...NO_TEXT, userId: id, datasetId, approvalStatus },
+    ...{ ...TEXTS, userId: id, datasetId, approvalStatus },
     ...(when ? window[when] : {}),
   });
 }
@@ -190,5 +190,3 @@ interface PermissionsBody {
 }
 
 const datasetsOf = (body: unknown): readonly string[] => Object.keys((body as PermissionsBody).perDataset ?? {}).sort();
-
-const NO_TEXT = { purpose: '', researchQuestion: '', analysisPlan: '', disseminationPlan: '', priorAuth: '' };

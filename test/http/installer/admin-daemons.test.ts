@@ -72,42 +72,35 @@ t.test('a full run is started, which deletes many only when asked to', async (t)
 
 t.test('pruning is started, with the age that is asked for', async (t) => {
   const { pruner, call } = await setup(t);
-  t.strictSame(await call('POST', PRUNE), { status: 202, body: { state: 'started' } });
-  t.strictSame(await call('POST', `${PRUNE}?age_cutoff=1d%2012h`), {
-    status: 202,
-    body: { state: 'started', ageCutoff: '1d 12h' },
-  });
-  t.strictSame(await call('POST', `${PRUNE}?age_cutoff=0s`), {
-    status: 202,
-    body: { state: 'started', ageCutoff: '0s' },
-  });
+  for (const [query, more] of [
+    ['', {}],
+    ['?age_cutoff=1d%2012h', { ageCutoff: '1d 12h' }],
+    ['?age_cutoff=0s', { ageCutoff: '0s' }],
+  ] as const)
+    t.strictSame(await call('POST', PRUNE + query), { status: 202, body: { state: 'started', ...more } });
   t.strictSame(pruner.orders, [{}, { minAgeMs: 36 * 3_600_000 }, { minAgeMs: 0 }]);
 });
 
-t.test('the reconciler tells of its run under way, then of its last', async (t) => {
-  const { reconciler, call } = await setup(t);
-  t.strictSame(await call('GET', RECONCILE), { status: 200, body: {} });
-  reconciler.looks = 1;
-  await call('POST', RECONCILE);
-  t.strictSame(await call('GET', RECONCILE), { status: 200, body: { current: RECONCILED } });
-  t.strictSame(await call('GET', RECONCILE), { status: 200, body: { last: { ...RECONCILED, ended } } });
+t.test('each tells of its run under way, then of its last', async (t) => {
+  const { reconciler, pruner, call } = await setup(t);
+  for (const [daemon, path, shown] of [
+    [reconciler, RECONCILE, RECONCILED],
+    [pruner, PRUNE, PRUNED],
+  ] as const) {
+    t.strictSame(await call('GET', path), { status: 200, body: {} });
+    daemon.looks = 1;
+    await call('POST', path);
+    t.strictSame(await call('GET', path), { status: 200, body: { current: shown } });
+    t.strictSame(await call('GET', path), { status: 200, body: { last: { ...shown, ended } } });
+  }
   reconciler.report = { ...RECONCILER_REPORT, wouldDelete: {}, leftOut: [], braked: 'too many', failure: 'no store' };
   await call('POST', RECONCILE);
   t.strictSame((await call('GET', RECONCILE)).body, {
     current: { ...RECONCILED, absent: {}, leftOut: [], braked: 'too many', failure: 'no store' },
     last: { ...RECONCILED, ended },
   });
-});
-
-t.test('the pruner tells of its run under way, then of its last', async (t) => {
-  const { pruner, call } = await setup(t);
-  t.strictSame(await call('GET', PRUNE), { status: 200, body: {} });
-  pruner.looks = 1;
-  await call('POST', PRUNE);
-  t.strictSame(await call('GET', PRUNE), { status: 200, body: { current: PRUNED } });
-  t.strictSame(await call('GET', PRUNE), { status: 200, body: { last: { ...PRUNED, ended } } });
-  pruner.report = { ...PRUNER_REPORT, skipped: {}, failures: 2, failure: 'no store' };
   pruner.looks = 0;
+  pruner.report = { ...PRUNER_REPORT, skipped: {}, failures: 2, failure: 'no store' };
   await call('POST', PRUNE);
   t.strictSame((await call('GET', PRUNE)).body, {
     last: { ...PRUNED, skipped: {}, failures: 2, failure: 'no store', ended },
@@ -119,18 +112,14 @@ t.test('a run under way is a conflict, and so is a daemon of another process', a
   for (const [daemon, path, name] of [
     [reconciler, RECONCILE, 'reconciler'],
     [pruner, PRUNE, 'pruner'],
-  ] as const) {
-    daemon.answer = 'running';
-    t.match(await call('POST', path), {
-      status: 409,
-      body: { status: 'conflict', message: new RegExp(`a run of the ${name} is under way`) },
-    });
-    daemon.answer = 'elsewhere';
-    t.match(await call('POST', path), {
-      status: 409,
-      body: { status: 'conflict', message: new RegExp(`another process .* runs the ${name}`) },
-    });
-  }
+  ] as const)
+    for (const [answer, told] of [
+      ['running', `a run of the ${name} is under way`],
+      ['elsewhere', `another process .* runs the ${name}`],
+    ] as const) {
+      daemon.answer = answer;
+      t.match(await call('POST', path), { status: 409, body: { status: 'conflict', message: new RegExp(told) } });
+    }
 });
 
 t.test('a daemon that is not there yet may be asked later', async (t) => {

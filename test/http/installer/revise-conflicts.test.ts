@@ -33,19 +33,16 @@ t.test('a dataset is revised when it lives, is imported and nothing of it is und
     t.strictSame((await leftOf(app, db, { owner, dataset: revisionOf(at.dataset, 1) })).keys, []);
     return [answer.status, (answer.body as { message: string }).message.replaceAll(at.dataset, 'it')];
   };
-  for (const state of ['deleting', 'deleted', 'pruning'])
-    t.strictSame(await refusal({ state }), [403, 'dataset it is deleted']);
-  t.strictSame(await refusal({ state: 'superseded' }), [403, 'dataset it was replaced by a newer revision']);
-  for (const upload_status of ['rejected', 'failed'])
-    t.strictSame(await refusal({ upload_status }), [403, 'dataset it cannot be revised: its upload was not accepted']);
-  for (const import_status of ['queued', 'in-progress'])
-    t.strictSame(await refusal({ import_status }), [403, 'dataset it cannot be revised yet: it is not imported']);
-  t.strictSame(await refusal({ upload_status: 'running' }), [
-    403,
-    'dataset it cannot be revised yet: it is not imported',
-  ]);
-  for (const import_status of ['invalid', 'failed'])
-    t.strictSame(await refusal({ import_status }), [403, 'dataset it cannot be revised: its import failed']);
+  for (const [column, values, why] of [
+    ['state', ['deleting', 'deleted', 'pruning'], 'is deleted'],
+    ['state', ['superseded'], 'was replaced by a newer revision'],
+    ['upload_status', ['rejected', 'failed'], 'cannot be revised: its upload was not accepted'],
+    ['upload_status', ['running'], 'cannot be revised yet: it is not imported'],
+    ['import_status', ['queued', 'in-progress'], 'cannot be revised yet: it is not imported'],
+    ['import_status', ['invalid', 'failed'], 'cannot be revised: its import failed'],
+  ] as const)
+    for (const value of values)
+      t.strictSame(await refusal({ [column]: value }), [403, `dataset it ${why}`], `${column} ${value}`);
 
   const at = await imported(app, db, owner, { installTargets: ['PlasmoSite', 'ToxoSite'].map(targetId) });
   await setInstall(db, at.dataset, 'PlasmoSite', 'complete');

@@ -94,23 +94,12 @@ t.test('bodies that are no patch', async (t) => {
   t.equal(await statusOf(app, owner, at, '{"name":'), 400);
   t.equal(await statusOf(app, owner, at, {}, { headers: { 'content-type': 'text/plain' } }), 415);
   t.equal(await statusOf(app, owner, at, ' '.repeat(1024 * 1024 + 1)), 413);
-  const refused = await patch(app, owner, at, {
-    name: value('x'),
-    owner: value(1),
-    studyCharacteristics: { a: value(1) },
-  });
-  t.equal(refused.status, 422);
-  t.match(refused.body, {
-    status: 'invalid-input',
-    errors: {
-      general: [],
-      byKey: {
-        'name.value': ['has 1 character; text of 3 to 1024 characters is required'],
-        owner: [/^cannot be changed; /],
-        'studyCharacteristics.a': [/^is not a known field; /],
-      },
-    },
-  });
+  const refused = await patch(app, owner, at, { name: value('x'), studyCharacteristics: { a: value(1) } });
+  const byKey = {
+    'name.value': ['has 1 character; text of 3 to 1024 characters is required'],
+    'studyCharacteristics.a': [/^is not a known field; /],
+  };
+  t.match(refused, { status: 422, body: { status: 'invalid-input', errors: { general: [], byKey } } });
   t.strictSame(responseFaults(schemaOf(app.routes, 'patchDataset', 422), refused.text), []);
   t.equal((await metadataOf(t, app, at)).name, 'Genes of interest');
 });

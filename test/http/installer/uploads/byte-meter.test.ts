@@ -5,7 +5,7 @@ import { ByteMeter } from '../../../../http/installer/uploads/byte-meter.ts';
 const signal = new AbortController().signal;
 
 /** A meter of at most 100 bytes, whose owner has room for `room` of them; asks are recorded. */
-function setup(room = Number.POSITIVE_INFINITY) {
+function setup(room = Number.POSITIVE_INFINITY, more: { readonly empty?: () => Error } = {}) {
   const asked: number[] = [];
   const meter = new ByteMeter({
     maxBytes: 100,
@@ -15,21 +15,19 @@ function setup(room = Number.POSITIVE_INFINITY) {
     },
     tooLarge: () => new Error('too large'),
     overQuota: () => new Error('over quota'),
+    ...more,
   });
   const received: Buffer[] = [];
   const collect = async (counted: Readable) => {
     for await (const chunk of counted) received.push(chunk);
   };
-  const pass = (chunks: readonly number[], sink = collect, until = signal) =>
-    meter.pass(
-      Readable.from(
-        chunks.map((n) => Buffer.alloc(n, 'x')),
-        { objectMode: false },
-      ),
-      sink,
-      until,
+  const streamOf = (sizes: readonly number[]) =>
+    Readable.from(
+      sizes.map((n) => Buffer.alloc(n, 'x')),
+      { objectMode: false },
     );
-  return { pass, asked, received: () => Buffer.concat(received).length };
+  const pass = (sizes: readonly number[], sink = collect) => meter.pass(streamOf(sizes), sink, signal);
+  return { meter, pass, asked, received: () => Buffer.concat(received).length };
 }
 
 t.test('hands on every byte and counts each file for itself', async (t) => {
@@ -106,12 +104,7 @@ t.test('room for more than an upload may have makes it no larger', async (t) => 
 
 t.test('a source that fails gives its own error', async (t) => {
   const source = new Readable({ read() {} });
-  const meter = new ByteMeter({
-    maxBytes: 100,
-    reserve: async () => 100,
-    tooLarge: () => new Error('too large'),
-    overQuota: () => new Error('over quota'),
-  });
+  const { meter } = setup();
   const sink = async (counted: Readable) => {
     for await (const _chunk of counted) source.destroy(new Error('body cut off'));
   };
@@ -120,12 +113,7 @@ t.test('a source that fails gives its own error', async (t) => {
 });
 
 t.test('an abort ends the wait for a source that sends nothing', async (t) => {
-  const meter = new ByteMeter({
-    maxBytes: 100,
-    reserve: async () => 100,
-    tooLarge: () => new Error('too large'),
-    overQuota: () => new Error('over quota'),
-  });
+  const { meter } = setup();
   const source = new Readable({ read() {} });
   const stop = new AbortController();
   const passed = meter.pass(source, async (counted) => void (await counted.toArray()), stop.signal);
@@ -135,13 +123,7 @@ t.test('an abort ends the wait for a source that sends nothing', async (t) => {
 });
 
 t.test('refuses an empty file where that is asked for, before the sink has it whole', async (t) => {
-  const meter = new ByteMeter({
-    maxBytes: 100,
-    reserve: async () => 100,
-    tooLarge: () => new Error('too large'),
-    overQuota: () => new Error('over quota'),
-    empty: () => new Error('empty'),
-  });
+  const { meter } = setup(100, { empty: () => new Error('empty') });
   let whole = false;
   const sink = async (counted: Readable): Promise<void> => {
     for await (const _ of counted);
