@@ -6,6 +6,7 @@ import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
+import { installedWorld, worldBefore } from '../support/lane-start.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -75,9 +76,7 @@ t.test(
 );
 
 t.test('an archive put again by an import without its lease is the one that the cache knows', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install', ONE_TARGET);
-  await world.finish();
+  const { world, at } = await installedWorld(t, ONE_TARGET);
   const key = objectKey(at, 'install-ready.zip');
   const opened = await world.store.get(key, undefined, never);
   t.ok(opened);
@@ -88,8 +87,7 @@ t.test('an archive put again by an import without its lease is the one that the 
 });
 
 t.test('an import that died between its last failure and its end ends as a dead job all the same', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import', ONE_TARGET);
+  const { world, at } = await worldBefore(t, 'import', ONE_TARGET);
   world.plugin.decide = () => ({ kind: 'server-error', message: 'out of memory' });
   const process = world.process();
   for (let tries = 0; tries < 2; tries++) {

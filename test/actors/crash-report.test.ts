@@ -1,8 +1,10 @@
 import t from 'tap';
 import type { JobOutcome } from '../../engine/ports/jobs.ts';
 import { ThreadDied } from '../../engine/thread-seat.ts';
+import type { FakeDataset } from '../fakes/fake-catalog.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
-import { LaneWorld, type RunningLane } from '../support/lane-world.ts';
+import { worldBefore } from '../support/lane-start.ts';
+import type { LaneWorld, RunningLane } from '../support/lane-world.ts';
 
 const REASON = 'the worker thread died: out of memory';
 const MESSAGE = `its worker died 3 times while it ran alone: ${REASON}`;
@@ -22,27 +24,18 @@ async function crash(world: LaneWorld, lane: RunningLane): Promise<readonly JobO
 const again: JobOutcome = { kind: 'requeue', crashed: true };
 const FOUR_RUNS: readonly JobOutcome[] = [again, again, again, { kind: 'dead', failure: 'defect', message: MESSAGE }];
 
-t.test('the owner of a dataset whose import kills its thread is told so', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
-  t.strictSame(await crash(world, 'import'), FOUR_RUNS);
-  t.strictSame(world.dataset(at).import, { status: 'failed', messages: [MESSAGE] });
-  t.equal(world.jobs.get('import', at.dataset)?.state, 'dead');
-});
+const FAILED = { status: 'failed', messages: [MESSAGE] };
+const FAILED_DATA = { target: PLASMO, kind: 'data', status: 'failed-installation', messages: [MESSAGE] };
+const told: Readonly<Record<string, readonly [RunningLane, (dataset: FakeDataset) => unknown, unknown]>> = {
+  upload: ['upload', ({ upload }) => upload, { status: 'failed', message: MESSAGE }],
+  import: ['import', (dataset) => dataset.import, FAILED],
+  install: ['install', ({ installs }) => installs.filter(({ kind }) => kind === 'data'), [FAILED_DATA]],
+};
 
-t.test('the owner of a dataset whose install kills its thread is told so', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install', { metadata: { installTargets: [PLASMO] } });
-  t.strictSame(await crash(world, 'install'), FOUR_RUNS);
-  const data = world.dataset(at).installs.filter(({ kind }) => kind === 'data');
-  t.strictSame(data, [{ target: PLASMO, kind: 'data', status: 'failed-installation', messages: [MESSAGE] }]);
-  t.equal(world.jobs.get('install', at.dataset)?.state, 'dead');
-});
-
-t.test('the owner of a dataset whose upload kills its thread is told so', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
-  t.strictSame(await crash(world, 'upload'), FOUR_RUNS);
-  t.strictSame(world.dataset(at).upload, { status: 'failed', message: MESSAGE });
-  t.equal(world.jobs.get('upload', at.dataset)?.state, 'dead');
-});
+for (const [what, [lane, said, expected]] of Object.entries(told))
+  t.test(`the owner of a dataset whose ${what} kills its thread is told so`, async (t) => {
+    const { world, at } = await worldBefore(t, lane, { metadata: { installTargets: [PLASMO] } });
+    t.strictSame(await crash(world, lane), FOUR_RUNS);
+    t.strictSame(said(world.dataset(at)), expected);
+    t.equal(world.jobs.get(lane, at.dataset)?.state, 'dead');
+  });

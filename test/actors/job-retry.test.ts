@@ -3,7 +3,8 @@ import { defect, transient } from '../../engine/failure.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import { FakeJobAdmin } from '../fakes/fake-job-admin.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
-import { LaneWorld, type RunningLane } from '../support/lane-world.ts';
+import { acceptedWorld, worldBefore } from '../support/lane-start.ts';
+import type { LaneWorld, RunningLane } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
 
@@ -15,8 +16,7 @@ async function retry(world: LaneWorld, lane: RunningLane, at: DatasetAddress): P
 }
 
 t.test('a dead import that is retried runs again, and the dataset is installed', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   const sound = world.plugin.decide;
   world.plugin.decide = () => {
     throw defect('answered 302');
@@ -37,8 +37,7 @@ t.test('a dead import that is retried runs again, and the dataset is installed',
 });
 
 t.test('a dead import that fails again after its retry is failed again', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   world.plugin.decide = () => {
     throw defect('answered 302');
   };
@@ -50,8 +49,7 @@ t.test('a dead import that fails again after its retry is failed again', async (
 });
 
 t.test('a dead upload that is retried runs again', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   const broken = world.process(undefined, {
     run: async () => {
       throw defect('a bug in packing');
@@ -69,8 +67,7 @@ t.test('a dead upload that is retried runs again', async (t) => {
 });
 
 t.test('a delayed install that is retried goes to its waiting target at once', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   world.plugin.decide = ({ target }) => {
     if (target === PLASMO) throw transient('busy');
     return undefined;
@@ -88,8 +85,7 @@ t.test('a delayed install that is retried goes to its waiting target at once', a
 });
 
 t.test('a dead install that is retried runs again', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   const key = objectKey(at, 'vdi-manifest.json');
   const manifest = Buffer.from(world.store.text(key) ?? '');
   await world.store.put(key, Buffer.from('no json'), {}, never);

@@ -14,7 +14,8 @@ import type { CatalogChange } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import { newUser, PLASMO } from '../support/dataset-samples.ts';
 import { fullRun } from '../support/full-run.ts';
-import { LaneWorld } from '../support/lane-world.ts';
+import { installedWorld } from '../support/lane-start.ts';
+import type { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
 const STALE = { modified: new Date(0), etag: 'old' };
@@ -64,9 +65,7 @@ const view = async (world: LaneWorld, at: DatasetAddress) => ({
 });
 
 async function installed(t: Test): Promise<{ world: LaneWorld; at: DatasetAddress }> {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept({ properties: { 'p.tsv': 'x' } });
-  await world.finish();
+  const { world, at } = await installedWorld(t, { properties: { 'p.tsv': 'x' } });
   await world.share(at, { recipient: RECIPIENT, offer: 'grant', receipt: 'accept' });
   await world.finish();
   await world.clock.advance(86_400_000);

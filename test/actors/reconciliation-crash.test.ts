@@ -9,6 +9,7 @@ import { revisionOf } from '../../engine/model/ids.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import { newAddress, PLASMO } from '../support/dataset-samples.ts';
 import { type Fault, FaultGate } from '../support/fault-gate.ts';
+import { claimed } from '../support/lane-start.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 import { sampled } from '../support/sampled.ts';
 
@@ -86,9 +87,7 @@ async function tell(begin: (world: LaneWorld) => Promise<DatasetAddress>, fault:
   const dataset = await begin(world);
   world.event('reconciliation', dataset);
   const gate = new FaultGate(fault, number, () => world.leases.kill(process.id));
-  const process = world.process(gate);
-  const job = await process.claim('reconciliation');
-  if (!job) throw new Error('no job');
+  const { process, job } = await claimed(world, 'reconciliation', world.process(gate));
   const outcome = await process.perform(job);
   if (world.leases.alive(process.id)) await process.complete(job, outcome);
   const { calls, struck } = gate;

@@ -107,6 +107,15 @@ class Site {
     tree.kill();
   }
 
+  /** Another process installs the dataset everywhere. */
+  async finishedByNext(t: Test, at: DatasetAddress): Promise<void> {
+    const installed = this.installed(at);
+    const { tree } = await this.start(t);
+    await installed;
+    await this.stop(tree);
+    t.same(await this.world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  }
+
   stop(tree: Supervisor): Promise<void> {
     return tree.stop(this.world.clock.now() + GRACE_MS);
   }
@@ -125,72 +134,35 @@ class Site {
   }
 }
 
+/** A site with one process that runs the whole tree but for its daemons. */
+async function started(t: Test) {
+  const site = new Site(t);
+  return { site, world: site.world, ...(await site.start(t)) };
+}
+
 t.test('children start in the order in which they need each other', async (t) => {
   const { tree } = await new Site(t).start(t, { withDaemons: true });
-  const names = tree.statuses().map(({ name, state }) => `${name} ${state}`);
-  const lanes = RUNNING_LANES.map((lane) => `${lane} running`);
-  t.same(names, [
-    'leaseKeeper running',
-    ...lanes,
-    'eventIntake running',
-    'eventRouter running',
-    'reconciler running',
-    'pruner running',
-    'uploadSweep running',
-    'giveWay running',
-    'queueMetrics running',
-  ]);
+  const daemons = ['eventIntake', 'eventRouter', 'reconciler', 'pruner', 'uploadSweep', 'giveWay', 'queueMetrics'];
+  t.same(
+    tree.statuses().map(({ name, state }) => `${name} ${state}`),
+    ['leaseKeeper', ...RUNNING_LANES, ...daemons].map((name) => `${name} running`),
+  );
 });
 
 t.test('an accepted upload is installed on its targets, driven by what the store reports', async (t) => {
-  const site = new Site(t);
-  const { world } = site;
-  const { tree } = await site.start(t);
+  const { site, world, tree } = await started(t);
   const at = await world.accept({ properties: { 'p.tsv': 'x' } });
   await site.installed(at);
   await site.stop(tree);
   t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
-  const files = [{ name: 'genes.txt', size: 14 }];
-  t.same(await world.record(at), {
-    state: 'live',
-    upload: { status: 'success', message: undefined },
-    import: { status: 'complete', messages: [] },
-    installs: {
-      'PlasmoSite data': ['complete'],
-      'PlasmoSite meta': ['complete'],
-      'ToxoSite data': ['complete'],
-      'ToxoSite meta': ['complete'],
-    },
-    files: { document: [], property: [{ name: 'p.tsv', size: 1 }], upload: files, install: files },
-    sync: { meta: 'current', data: 'current' },
+  t.match(await world.record(at), {
+    ...{ state: 'live', upload: { status: 'success' }, import: { status: 'complete' } },
+    ...{ files: { property: [{ name: 'p.tsv' }] }, sync: { meta: 'current', data: 'current' } },
   });
-  t.same(world.keys(at), [
-    'datasetProperties/p.tsv',
-    'import-ready.zip',
-    'install-ready.zip',
-    'vdi-manifest.json',
-    'vdi-meta.json',
-  ]);
-  t.same(world.calls.toSorted(), [
-    'import',
-    'installData PlasmoSite',
-    'installData ToxoSite',
-    'installMeta PlasmoSite',
-    'installMeta ToxoSite',
-  ]);
+  const onSites = ['Plasmo', 'Toxo'].flatMap((name) => [`installData ${name}Site`, `installMeta ${name}Site`]);
+  t.same(world.calls.toSorted(), ['import', ...onSites].toSorted());
   t.same([world.leases.held(), site.changes.ready.waiting], [[], []]);
   t.equal(site.settled, 1);
-});
-
-t.test('many uploads at once all end installed', async (t) => {
-  const site = new Site(t);
-  const { world } = site;
-  const { tree } = await site.start(t);
-  const all = await Promise.all(Array.from({ length: 10 }, () => world.accept()));
-  await Promise.all(all.map((at) => site.installed(at)));
-  await site.stop(tree);
-  for (const at of all) t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
-  t.equal(world.calls.length, 50);
 });
 
 t.test('running lanes take over their bounds; nothing is lost or done twice', async (t) => {
@@ -242,9 +214,7 @@ t.test('running lanes take over their bounds; nothing is lost or done twice', as
 });
 
 t.test('another process finishes what a crash cut off', async (t) => {
-  const site = new Site(t);
-  const { world } = site;
-  const { id, tree } = await site.start(t);
+  const { site, world, id, tree } = await started(t);
   const cut = Promise.withResolvers<void>();
   world.plugin.decide = ({ kind, target }, signal) => {
     if (kind !== 'installData' || target !== 'ToxoSite') return undefined;
@@ -255,18 +225,12 @@ t.test('another process finishes what a crash cut off', async (t) => {
   await cut.promise;
   site.crash(id, tree);
   world.plugin.decide = () => undefined;
-  const installed = site.installed(at);
-  const second = await site.start(t);
-  await installed;
-  await site.stop(second.tree);
-  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  await site.finishedByNext(t, at);
   t.same([world.jobRows(), world.leases.held(), await world.attempts(at)], [[], [], []]);
 });
 
 t.test('a job that runs on after the lanes were told to take no more keeps its lease and is finished', async (t) => {
-  const site = new Site(t);
-  const { world } = site;
-  const { tree } = await site.start(t);
+  const { site, world, tree } = await started(t);
   const begun = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   world.plugin.decide = async ({ kind }) => {
@@ -288,9 +252,7 @@ t.test('a job that runs on after the lanes were told to take no more keeps its l
 });
 
 t.test('a stop that runs out of time gives the running job back, and the next process does it', async (t) => {
-  const site = new Site(t);
-  const { world } = site;
-  const { tree } = await site.start(t);
+  const { site, world, tree } = await started(t);
   const begun = Promise.withResolvers<void>();
   world.plugin.decide = (_call, signal) => {
     begun.resolve();
@@ -305,17 +267,11 @@ t.test('a stop that runs out of time gives the running job back, and the next pr
   t.match(world.jobs.get('import', at.dataset), { state: 'queued', tries: 0, claim: undefined });
   t.same(world.leases.held(), []);
   world.plugin.decide = () => undefined;
-  const installed = site.installed(at);
-  const second = await site.start(t);
-  await installed;
-  await site.stop(second.tree);
-  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  await site.finishedByNext(t, at);
 });
 
 t.test('a job whose lease another process took is stopped, and its answer counts for nothing', async (t) => {
-  const site = new Site(t);
-  const { world } = site;
-  const { id } = await site.start(t);
+  const { world, id } = await started(t);
   const begun = Promise.withResolvers<AbortSignal>();
   world.plugin.decide = (_call, signal) => {
     begun.resolve(signal);
@@ -332,9 +288,7 @@ t.test('a job whose lease another process took is stopped, and its answer counts
 });
 
 t.test('a plugin that is down for a while holds nothing up for good', async (t) => {
-  const site = new Site(t);
-  const { world } = site;
-  const { tree } = await site.start(t);
+  const { site, world, tree } = await started(t);
   world.plugin.decide = () => {
     throw transient('connection refused', { unreachable: true });
   };

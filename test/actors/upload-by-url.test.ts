@@ -12,6 +12,7 @@ import { newAddress } from '../support/dataset-samples.ts';
 import { FaultGate } from '../support/fault-gate.ts';
 import { InProcessTasks } from '../support/in-process-tasks.ts';
 import { TYPES } from '../support/lane-settings.ts';
+import { claimed } from '../support/lane-start.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 import { type RemoteAnswer, remoteServer } from '../support/remote-server.ts';
 
@@ -240,9 +241,7 @@ t.test('a stop in the middle of a transfer gives the job back and hangs up', asy
     response.writeHead(200);
     response.write('A1\n', () => stop.abort(aborted('shutdown')));
   });
-  const process = world.process();
-  const job = await process.claim('upload');
-  if (!job) throw new Error('no job');
+  const { process, job } = await claimed(world, 'upload');
   t.same(await process.perform(job, stop.signal), { kind: 'requeue', crashed: false });
   await closed;
   t.same(world.dataset(at).upload, { status: 'running', message: undefined });

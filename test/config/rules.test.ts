@@ -20,8 +20,15 @@ function faultsOf(asWritten: unknown): readonly string[] {
 const withChanges = (changes: Record<string, unknown>, document: Document = contract): readonly string[] =>
   faultsOf(Object.entries(changes).reduce((at, [path, value]) => changed(at, path, value), document));
 
-const T0 = 'installer.installTargets[0]';
-const T1 = 'installer.installTargets[1]';
+const [I0, I1, I2] = [0, 1, 2].map((at) => `installer.installTargets.${at}`);
+const [T0, T1, T2] = [0, 1, 2].map((at) => `installer.installTargets[${at}]`);
+const GENELIST = 'installer.plugins.genelist.dataTypes';
+const QUEUE = 'installer.queueBroker.driver';
+const SHARED_CHANNEL = Object.fromEntries(
+  ['install', 'sharing'].map((lane) => [`installer.lanes.${lane}.eventChannel`, 'shared']),
+);
+const NO_SITE = { 'access.siteUrl': undefined, 'access.supportEmail': undefined };
+const typeOf = (text: string): object => ({ name: text.split(':')[0], version: text.split(':')[1] });
 
 t.test('both fixtures obey', async (t) => {
   t.same(faultsOf(contract), []);
@@ -29,108 +36,132 @@ t.test('both fixtures obey', async (t) => {
 });
 
 t.test('rules leave malformed values to the schema', async (t) => {
+  const sections = ['', '.plugins', '.installTargets', '.lanes'].map((part) => `installer${part}`);
   for (const value of [null, 5, 'x', [], {}, [5], ['x'], [{}], { a: 5 }, { a: [5] }])
-    for (const path of [
-      'installer',
-      'installer.plugins',
-      'installer.installTargets',
-      'installer.lanes',
-      'handler',
-      'access',
-      'mail',
-    ])
+    for (const path of [...sections, 'handler', 'access', 'mail'])
       t.doesNotThrow(() => faultsOf(changed(contract, path, value)), `${path} = ${JSON.stringify(value)}`);
   t.same(faultsOf({}), []);
 });
 
-t.test('target ids and names are unique', async (t) => {
-  t.same(withChanges({ 'installer.installTargets.1.targetName': 'Alpha' }), [
-    `${T1}.targetName: "Alpha", as at ${T0}.targetName`,
-  ]);
-  t.same(withChanges({ 'installer.installTargets.2.targetId': 'AlphaDB' }), [
-    `installer.installTargets[2].targetId: "AlphaDB", as at ${T0}.targetId`,
-  ]);
-  t.same(
-    withChanges({
-      'installer.installTargets.0.targetName': undefined,
-      'installer.installTargets.2.targetName': 'AlphaDB',
-    }),
-    [`installer.installTargets[2].targetName: "AlphaDB", as at ${T0}.targetId`],
-  );
-});
-
-t.test('two enabled targets never share a directory', async (t) => {
-  t.same(withChanges({ 'installer.installTargets.0.datasetFileRoot': 'legacy/beta' }), [
-    `${T1}.datasetFileRoot: the directory "legacy/beta", as at ${T0}.datasetFileRoot`,
-  ]);
-  t.same(withChanges({ 'installer.installTargets.1.datasetFileRoot': 'build-68/AlphaDB' }), [
-    `${T1}.datasetFileRoot: the directory "build-68/AlphaDB", as at ${T0}.targetId`,
-  ]);
-  t.same(withChanges({ 'installer.installTargets.2.datasetFileRoot': 'legacy/beta' }), [], 'a disabled one may');
-});
-
-t.test('a type has one plugin, its case aside', async (t) => {
-  const type = { name: 'GENELIST', version: '1.0', category: 'Other' };
-  t.same(withChanges({ 'installer.plugins.rnaseq.dataTypes': [type] }), [
-    'installer.plugins.rnaseq.dataTypes[0]: the type genelist:1.0, as at installer.plugins.genelist.dataTypes[0]',
-  ]);
-  t.same(
-    withChanges({ 'installer.plugins.rnaseq.dataTypes': [{ ...type, version: '1' }] }),
-    [],
-    'versions are compared as text',
-  );
-});
-
-t.test('references name something that is configured', async (t) => {
-  t.same(withChanges({ 'installer.plugins.genelist.dataTypes.0.projectIds': ['AlphaDB', 'OtherDB', 'GammaDB'] }), [
-    'installer.plugins.genelist.dataTypes[0].projectIds[1]: "OtherDB", which is no install target',
-  ]);
-  t.same(
-    withChanges({
-      'installer.installTargets.1.dataTypes': [
-        { name: 'GeneList', version: '1.0' },
-        { name: 'biom', version: '1' },
-      ],
-    }),
-    [`${T1}.dataTypes[1]: the type biom:1, which no plugin has`],
-  );
-  t.same(withChanges({ 'pluginHost.inProcess': ['genelist', 'other'] }), [
-    'pluginHost.inProcess[1]: "other", which is no plugin',
-  ]);
-});
-
-t.test('archives are no extensions', async (t) => {
-  t.same(
-    withChanges({
-      'installer.plugins.genelist.dataTypes.0.allowedFileExtensions': ['.txt', '.ZIP', '.tar.gz', '.tgz', '.gz'],
-    }),
+/** What a changed document is told, by the fact that it shows. */
+const FACTS: Record<string, readonly (readonly [changes: Record<string, unknown>, found: readonly string[]])[]> = {
+  'target ids and names are unique': [
+    [{ [`${I1}.targetName`]: 'Alpha' }, [`${T1}.targetName: "Alpha", as at ${T0}.targetName`]],
+    [{ [`${I2}.targetId`]: 'AlphaDB' }, [`${T2}.targetId: "AlphaDB", as at ${T0}.targetId`]],
     [
-      'installer.plugins.genelist.dataTypes[0].allowedFileExtensions[1]: ".ZIP", an archive',
-      'installer.plugins.genelist.dataTypes[0].allowedFileExtensions[2]: ".tar.gz", an archive',
-      'installer.plugins.genelist.dataTypes[0].allowedFileExtensions[3]: ".tgz", an archive',
+      { [`${I0}.targetName`]: undefined, [`${I2}.targetName`]: 'AlphaDB' },
+      [`${T2}.targetName: "AlphaDB", as at ${T0}.targetId`],
     ],
-  );
-});
+  ],
+  'two enabled targets never share a directory; a disabled one may': [
+    [
+      { [`${I0}.datasetFileRoot`]: 'legacy/beta' },
+      [`${T1}.datasetFileRoot: the directory "legacy/beta", as at ${T0}.datasetFileRoot`],
+    ],
+    [
+      { [`${I1}.datasetFileRoot`]: 'build-68/AlphaDB' },
+      [`${T1}.datasetFileRoot: the directory "build-68/AlphaDB", as at ${T0}.targetId`],
+    ],
+    [{ [`${I2}.datasetFileRoot`]: 'legacy/beta' }, []],
+  ],
+  'a type has one plugin, its case aside; versions are compared as text': [
+    [
+      { 'installer.plugins.rnaseq.dataTypes': [{ name: 'GENELIST', version: '1.0', category: 'Other' }] },
+      ['installer.plugins.rnaseq.dataTypes[0]: the type genelist:1.0, as at installer.plugins.genelist.dataTypes[0]'],
+    ],
+    [{ 'installer.plugins.rnaseq.dataTypes': [{ name: 'GENELIST', version: '1', category: 'Other' }] }, []],
+  ],
+  'references name something that is configured': [
+    [
+      { [`${GENELIST}.0.projectIds`]: ['AlphaDB', 'OtherDB', 'GammaDB'] },
+      [`${GENELIST}[0].projectIds[1]: "OtherDB", which is no install target`],
+    ],
+    [
+      { [`${I1}.dataTypes`]: ['GeneList:1.0', 'biom:1'].map(typeOf) },
+      [`${T1}.dataTypes[1]: the type biom:1, which no plugin has`],
+    ],
+    [{ 'pluginHost.inProcess': ['genelist', 'other'] }, ['pluginHost.inProcess[1]: "other", which is no plugin']],
+  ],
+  'archives are no extensions': [
+    [
+      { [`${GENELIST}.0.allowedFileExtensions`]: ['.txt', '.ZIP', '.tar.gz', '.tgz', '.gz'] },
+      ['[1]: ".ZIP"', '[2]: ".tar.gz"', '[3]: ".tgz"'].map(
+        (found) => `${GENELIST}[0].allowedFileExtensions${found}, an archive`,
+      ),
+    ],
+  ],
+  'the username must do for a schema when there is none': [
+    [{ [`${I0}.dataDb.username`]: 'data-user' }, []],
+    [
+      { [`${I0}.dataDb.username`]: 'data-user', [`${I0}.dataDb.schema`]: undefined },
+      [`${T0}.dataDb.schema: nothing, and the username, which is the default, is no schema name`],
+    ],
+  ],
+  'the other platform is named and refused': [
+    [
+      { [`${I0}.controlDb.platform`]: 'Oracle' },
+      [`${T0}.controlDb.platform: "Oracle", which is not supported for now`],
+    ],
+  ],
+  'a lookup needs the directory': [
+    [{ 'installer.ldap': undefined }, [`${T1}.controlDb.lookupCn: a directory lookup without \`installer.ldap\``]],
+  ],
+  'the install root does not hold the build directory': [
+    ...['/mnt/build-68', '/mnt/build-68/'].map(
+      (root) =>
+        [
+          { 'installer.plugins.genelist.installRoot': root },
+          [`installer.plugins.genelist.installRoot: "${root}", which ends with the site build`],
+        ] as const,
+    ),
+    [{ 'installer.plugins.genelist.installRoot': '/mnt/build-68/x' }, []],
+  ],
+  'a message belongs to one lane; channels may be shared': [
+    [SHARED_CHANNEL, []],
+    [
+      {
+        ...SHARED_CHANNEL,
+        'installer.lanes.install.eventKey': 'same-key',
+        'installer.lanes.sharing.eventKey': 'same-key',
+      },
+      ['installer.lanes.sharing: channel shared with key same-key, as at installer.lanes.install'],
+    ],
+  ],
+  'the object store and the change queue go together; the event log goes with either': [
+    [
+      { 'installer.queueBroker': { driver: 'postgres' } },
+      [`${QUEUE}: postgres beside the object store driver s3, which would never report a change there`],
+    ],
+    [
+      { 'installer.objectStore': { driver: 'directory', path: 'x' } },
+      [`${QUEUE}: rabbitmq beside the object store driver directory, which would never report a change there`],
+    ],
+    [{ 'installer.logBroker': { driver: 'postgres' } }, []],
+  ],
+  'limits stand in order': [
+    [
+      { 'installer.lanes.import.retry': { tries: 1, base: '2m', max: '1m 59s' } },
+      ['installer.lanes.import.retry.max: "1m 59s" beside "2m" as installer.lanes.import.retry.base'],
+    ],
+    [{ 'installer.lanes.import.retry': { tries: 1, base: '2m', max: '120s' } }, []],
+    [
+      { 'installer.logBroker.consumers.heartbeatInterval': '30s' },
+      [
+        'installer.logBroker.consumers.sessionTimeout: "30s" beside "30s" as installer.logBroker.consumers.heartbeatInterval',
+      ],
+    ],
+    [{ 'mail.retry.max': '1s' }, ['mail.retry.max: "1s" beside "1m" as mail.retry.base']],
+  ],
+  'access mails need an address and a site': [
+    [NO_SITE, ['access.siteUrl: nothing', 'access.supportEmail: nothing']],
+    [{ ...NO_SITE, mail: undefined }, []],
+  ],
+};
 
-t.test('the username must do for a schema when there is none', async (t) => {
-  const changes = { 'installer.installTargets.0.dataDb.username': 'data-user' };
-  t.same(withChanges(changes), [], 'the complete document has the schema');
-  t.same(withChanges({ ...changes, 'installer.installTargets.0.dataDb.schema': undefined }), [
-    `${T0}.dataDb.schema: nothing, and the username, which is the default, is no schema name`,
-  ]);
-});
-
-t.test('the other platform is named and refused', async (t) => {
-  t.same(withChanges({ 'installer.installTargets.0.controlDb.platform': 'Oracle' }), [
-    `${T0}.controlDb.platform: "Oracle", which is not supported for now`,
-  ]);
-});
-
-t.test('a lookup needs the directory', async (t) => {
-  t.same(withChanges({ 'installer.ldap': undefined }), [
-    `${T1}.controlDb.lookupCn: a directory lookup without \`installer.ldap\``,
-  ]);
-});
+for (const [fact, cases] of Object.entries(FACTS))
+  t.test(fact, async (t) => {
+    for (const [changes, found] of cases) t.strictSame(withChanges(changes), found, JSON.stringify(changes));
+  });
 
 t.test('metaValidation is a schema', async (t) => {
   const at = 'installer.installTargets.0.metaValidation';
@@ -140,52 +171,6 @@ t.test('metaValidation is a schema', async (t) => {
   );
   t.match(withChanges({ [at]: { $ref: 'https://example.org/other' } })[0], 'no valid JSON Schema');
   t.same(withChanges({ [at]: { type: 'object', properties: { a: { format: 'email', hint: 'ours' } } } }), []);
-});
-
-t.test('the install root does not hold the build directory', async (t) => {
-  for (const installRoot of ['/mnt/build-68', '/mnt/build-68/'])
-    t.same(withChanges({ 'installer.plugins.genelist.installRoot': installRoot }), [
-      `installer.plugins.genelist.installRoot: ${JSON.stringify(installRoot)}, which ends with the site build`,
-    ]);
-  t.same(withChanges({ 'installer.plugins.genelist.installRoot': '/mnt/build-68/x' }), []);
-});
-
-t.test('a message belongs to one lane', async (t) => {
-  const lane = { eventChannel: 'shared', eventKey: 'same-key' };
-  const changes = {
-    'installer.lanes.install.eventChannel': 'shared',
-    'installer.lanes.sharing.eventChannel': 'shared',
-  };
-  t.same(withChanges(changes), [], 'channels may be shared');
-  t.same(
-    withChanges({
-      ...changes,
-      'installer.lanes.install.eventKey': lane.eventKey,
-      'installer.lanes.sharing.eventKey': lane.eventKey,
-    }),
-    ['installer.lanes.sharing: channel shared with key same-key, as at installer.lanes.install'],
-  );
-});
-
-t.test('the object store and the change queue go together', async (t) => {
-  t.same(withChanges({ 'installer.queueBroker': { driver: 'postgres' } }), [
-    'installer.queueBroker.driver: postgres beside the object store driver s3, which would never report a change there',
-  ]);
-  t.same(withChanges({ 'installer.objectStore': { driver: 'directory', path: 'x' } }), [
-    'installer.queueBroker.driver: rabbitmq beside the object store driver directory, which would never report a change there',
-  ]);
-  t.same(withChanges({ 'installer.logBroker': { driver: 'postgres' } }), [], 'the event log goes with either');
-});
-
-t.test('limits stand in order', async (t) => {
-  t.same(withChanges({ 'installer.lanes.import.retry': { tries: 1, base: '2m', max: '1m 59s' } }), [
-    'installer.lanes.import.retry.max: "1m 59s" beside "2m" as installer.lanes.import.retry.base',
-  ]);
-  t.same(withChanges({ 'installer.lanes.import.retry': { tries: 1, base: '2m', max: '120s' } }), []);
-  t.same(withChanges({ 'installer.logBroker.consumers.heartbeatInterval': '30s' }), [
-    'installer.logBroker.consumers.sessionTimeout: "30s" beside "30s" as installer.logBroker.consumers.heartbeatInterval',
-  ]);
-  t.same(withChanges({ 'mail.retry.max': '1s' }), ['mail.retry.max: "1s" beside "1m" as mail.retry.base']);
 });
 
 t.test('front ends have ports of their own, as far as they are there', async (t) => {
@@ -199,10 +184,4 @@ t.test('front ends have ports of their own, as far as they are there', async (t)
   t.same(withChanges({ 'containerCore.ports.handler': 8081 }), [
     'containerCore.ports.handler: 8081, but `handler.port` is 8181',
   ]);
-});
-
-t.test('access mails need an address and a site', async (t) => {
-  const changes = { 'access.siteUrl': undefined, 'access.supportEmail': undefined };
-  t.same(withChanges(changes), ['access.siteUrl: nothing', 'access.supportEmail: nothing']);
-  t.same(withChanges({ ...changes, mail: undefined }), []);
 });

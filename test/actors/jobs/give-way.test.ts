@@ -5,6 +5,7 @@ import { silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import type { ClaimedJob } from '../../../engine/ports/jobs.ts';
+import { worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -74,8 +75,7 @@ t.test('an import or install of a dataset that is deleted ends at once, and does
 });
 
 t.test('an upload goes on', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('upload');
+  const { world, at } = await worldBefore(t, 'upload');
   const work = await working(world, 'upload');
   await world.store.put(objectKey(at, 'delete-flag'), new Uint8Array(), {}, never);
   world.deliver();

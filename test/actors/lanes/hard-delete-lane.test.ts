@@ -4,6 +4,7 @@ import type { EventSource } from '../../../engine/model/event.ts';
 import { type DatasetAddress, datasetPrefix, fileKey, objectKey, shareKey } from '../../../engine/model/object-key.ts';
 import type { DatasetState } from '../../../engine/model/status.ts';
 import { newAddress, newUser, PLASMO } from '../../support/dataset-samples.ts';
+import { acceptedWorld, installedWorld } from '../../support/lane-start.ts';
 import { LaneWorld, type Upload } from '../../support/lane-world.ts';
 import { targetAway } from '../../support/target-away.ts';
 
@@ -54,8 +55,7 @@ const NOTHING = {
 };
 
 t.test('a dataset that is pruned is gone everywhere, its metadata and flags last', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world, { properties: { 'p.tsv': 'x' } });
+  const { world, at } = await installedWorld(t, { properties: { 'p.tsv': 'x' } });
   for (const object of ['delete-flag', 'revised-flag'] as const) await put(world, objectKey(at, object));
   await put(world, fileKey(at, 'documents', 'zebra.pdf'), 'z');
   await put(world, shareKey(at, newUser(), 'share-offer.json'), '{"action":"grant"}');
@@ -73,8 +73,7 @@ t.test('a dataset that is pruned is gone everywhere, its metadata and flags last
 });
 
 t.test('what is still installed is uninstalled first', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   const calls = world.calls.length;
   setState(world, at, 'pruning');
   ask(world, at, 'pruner');
@@ -85,8 +84,7 @@ t.test('what is still installed is uninstalled first', async (t) => {
 });
 
 t.test('a dataset whose metadata were removed is gone everywhere, with what was left of it', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await removeMeta(world, at);
   t.same(await world.run('hardDelete'), DONE);
   await world.finish();
@@ -94,8 +92,7 @@ t.test('a dataset whose metadata were removed is gone everywhere, with what was 
 });
 
 t.test('an upload that has not been packed goes with its metadata', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   await removeMeta(world, at);
   await world.finish();
   t.same(await traces(world, at), NOTHING);
@@ -104,8 +101,7 @@ t.test('an upload that has not been packed goes with its metadata', async (t) =>
 
 t.test('metadata that are there again make the event outdated', async (t) => {
   for (const state of ['live', 'deleted', 'superseded'] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await installed(world);
+    const { world, at } = await installedWorld(t);
     setState(world, at, state);
     const before = await traces(world, at);
     world.event('hardDelete', at);
@@ -116,8 +112,7 @@ t.test('metadata that are there again make the event outdated', async (t) => {
 
 t.test('a reconciler’s word does not delete a dataset that has objects without metadata', async (t) => {
   for (const source of ['full-reconciler', 'slim-reconciler'] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await installed(world);
+    const { world, at } = await installedWorld(t);
     const process = world.process();
     await removeMeta(world, at);
     world.deliver();
@@ -130,8 +125,7 @@ t.test('a reconciler’s word does not delete a dataset that has objects without
 });
 
 t.test('a dataset that is absent from the store is removed at a reconciler’s word', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await world.store.remove(world.store.keys(), never);
   world.deliver();
   for (const row of world.jobs.rows) world.jobs.remove(row);
@@ -141,8 +135,7 @@ t.test('a dataset that is absent from the store is removed at a reconciler’s w
 });
 
 t.test('a dataset that only the targets know is uninstalled by the type that they name, and removed', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   world.catalog.datasets.delete(at.dataset);
   await removeMeta(world, at);
   await world.finish();
@@ -192,8 +185,7 @@ t.test('a target that is away keeps the objects and the cache’s rows, and othe
 });
 
 t.test('a script that fails keeps everything for an administrator', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world, { metadata: { installTargets: [PLASMO] } });
+  const { world, at } = await installedWorld(t, { metadata: { installTargets: [PLASMO] } });
   const message = 'uninstall from PlasmoSite, plugin genes: exit code 3';
   world.plugin.decide = () => ({ kind: 'script-error', message: 'exit code 3' });
   await removeMeta(world, at);
@@ -203,8 +195,7 @@ t.test('a script that fails keeps everything for an administrator', async (t) =>
 });
 
 t.test('a store that does not answer proves nothing', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await removeMeta(world, at);
   const before = await world.control(at);
   world.store.onCall = (method) => {
@@ -266,8 +257,7 @@ t.test('a superseded revision is trimmed to what its history needs, once', async
 });
 
 t.test('a trimmed revision is the same in a cache that is built anew', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world, { properties: { 'p.tsv': 'x' } });
+  const { world, at } = await installedWorld(t, { properties: { 'p.tsv': 'x' } });
   await put(world, objectKey(at, 'revised-flag'));
   await world.finish();
   ask(world, at, 'pruner');
@@ -291,8 +281,7 @@ t.test('a trimmed revision is the same in a cache that is built anew', async (t)
 });
 
 t.test('a trimmed revision is one only when its installable data are gone, which go last', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await put(world, objectKey(at, 'revised-flag'));
   await put(world, fileKey(at, 'raw', 'z.txt'), 'z');
   await world.finish();
@@ -305,8 +294,7 @@ t.test('a trimmed revision is one only when its installable data are gone, which
 });
 
 t.test('a superseded revision is trimmed only when the pruner asks and its flag is there', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await put(world, objectKey(at, 'revised-flag'));
   await world.finish();
   const keys = world.keys(at);

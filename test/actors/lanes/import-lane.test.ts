@@ -5,14 +5,14 @@ import { type DatasetAddress, objectKey } from '../../../engine/model/object-key
 import type { FakeOutcome } from '../../fakes/fake-plugin-client.ts';
 import { zipOf } from '../../fixtures/archives.ts';
 import { metadataOf, newAddress, PLASMO } from '../../support/dataset-samples.ts';
+import { acceptedWorld, claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
 const FILES = [{ name: 'genes.txt', size: 14 }];
 
 t.test('an import stores what the plugin made of the upload, with its warnings', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   world.plugin.decide = () => ({ kind: 'success', validation: { basic: ['one', 'two'], community: ['three'] } });
   t.same(await world.run('import'), { kind: 'done' });
   t.same(await world.record(at), {
@@ -42,8 +42,7 @@ t.test('what was imported is installed although the store never announced it', a
 });
 
 t.test('what the user sent stays in the manifest as the upload lane wrote it down', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   const manifest = { rawUploads: [{ name: 'as/sent.txt', size: 5 }], installReady: [] };
   await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from(serialiseManifest(manifest)), {}, never);
   await world.run('import');
@@ -51,8 +50,7 @@ t.test('what the user sent stays in the manifest as the upload lane wrote it dow
 });
 
 t.test('a manifest that was lost is made anew from what the plugin was given', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   await world.store.remove([objectKey(at, 'vdi-manifest.json')], never);
   t.same(await world.run('import'), { kind: 'done' });
   t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: FILES });
@@ -75,8 +73,7 @@ t.test('an answer of the plugin about the data is final, and replaces what was s
     ],
   ];
   for (const [answer, expected] of answers) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('import');
+    const { world, at } = await worldBefore(t, 'import');
     world.plugin.decide = () => {
       throw transient('busy');
     };
@@ -95,8 +92,7 @@ t.test('an answer of the plugin about the data is final, and replaces what was s
 });
 
 t.test("a plugin server's own error is tried three times", async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   world.plugin.decide = () => ({ kind: 'server-error', message: 'disk full' });
   const outcomes: string[] = [];
   for (let i = 0; i < 3; i++) {
@@ -109,8 +105,7 @@ t.test("a plugin server's own error is tried three times", async (t) => {
 });
 
 t.test('transient failures are counted in the message, and the last one fails the import', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   world.plugin.decide = () => {
     throw transient('no answer for 60 s');
   };
@@ -124,8 +119,7 @@ t.test('transient failures are counted in the message, and the last one fails th
 });
 
 t.test('a reply that breaks the protocol fails the import and says why', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   world.plugin.decide = () => {
     throw defect('answered 302');
   };
@@ -134,8 +128,7 @@ t.test('a reply that breaks the protocol fails the import and says why', async (
 });
 
 t.test('a type without plugin fails the import with a message that names it', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept({ metadata: { type: { name: 'rnaseq', version: '2.1' } } });
+  const { world, at } = await acceptedWorld(t, { metadata: { type: { name: 'rnaseq', version: '2.1' } } });
   await world.run('upload');
   await world.run('import');
   t.same(world.dataset(at).import, {
@@ -147,11 +140,8 @@ t.test('a type without plugin fails the import with a message that names it', as
 });
 
 t.test('in-progress left by a crash counts as queued', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
-  const dead = world.process();
-  const job = await dead.claim('import');
-  if (!job) throw new Error('no job');
+  const { world, at } = await worldBefore(t, 'import');
+  const { process: dead, job } = await claimed(world, 'import');
   await world.catalog.write(at.dataset, job.lease, [{ set: 'import', status: 'in-progress', messages: [] }], never);
   world.leases.kill(dead.id);
   await world.run('import');
@@ -160,8 +150,7 @@ t.test('in-progress left by a crash counts as queued', async (t) => {
 
 t.test('a repeated event that fails changes nothing of a complete import', async (t) => {
   for (const failure of [transient('the store is away'), defect('a bug')]) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('install');
+    const { world, at } = await worldBefore(t, 'install');
     const before = await world.record(at);
     world.event('import', at);
     world.store.onCall = () => {
@@ -175,15 +164,12 @@ t.test('a repeated event that fails changes nothing of a complete import', async
 
 t.test('nothing is imported of a dataset that is deleted, superseded or not uploaded', async (t) => {
   for (const state of ['deleting', 'deleted', 'pruning', 'superseded'] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('import');
+    const { world, at } = await worldBefore(t, 'import');
     world.catalog.datasets.set(at.dataset, { ...world.dataset(at), state });
     t.same(await world.run('import'), { kind: 'done' });
     t.same([world.calls, world.dataset(at).import.status], [[], 'queued'], state);
   }
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept({ files: { 'a.csv': 'x' } });
-  await world.finish();
+  const { world, at } = await installedWorld(t, { files: { 'a.csv': 'x' } });
   world.event('import', at);
   await world.finish();
   t.same(world.calls, []);
@@ -219,8 +205,10 @@ t.test('a dataset that only the object store knows is registered and imported', 
 });
 
 t.test('a dataset that only the object store knows, imported and all, is not imported again', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install', { documents: { 'read.me': 'hello' }, properties: { 'p.tsv': 'x' } });
+  const { world, at } = await worldBefore(t, 'install', {
+    documents: { 'read.me': 'hello' },
+    properties: { 'p.tsv': 'x' },
+  });
   const before = await world.record(at);
   world.dropCache();
   world.event('import', at);
@@ -265,11 +253,8 @@ t.test('a metadata object that cannot be read costs its own job only', async (t)
 });
 
 t.test('an import whose lease was lost changes no status and is given back', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
-  const process = world.process();
-  const job = await process.claim('import');
-  if (!job) throw new Error('no job');
+  const { world, at } = await worldBefore(t, 'import');
+  const { process, job } = await claimed(world, 'import');
   world.plugin.decide = () => {
     world.leases.release(job.lease, process.id);
     return undefined;

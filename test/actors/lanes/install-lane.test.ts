@@ -4,6 +4,7 @@ import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import type { InstallTarget } from '../../../engine/ports/install-target.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -13,8 +14,7 @@ const NO_ROWS = { sync: { data: 'none', meta: 'none' }, shown: false, name: NAME
 const INSTALLED = { data: ['complete'], ...NO_ROWS, sync: { data: 'current', meta: 'none' } };
 
 t.test('data are installed on every target, and their metadata are asked for', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install', { properties: { 'p.tsv': 'x' } });
+  const { world, at } = await worldBefore(t, 'install', { properties: { 'p.tsv': 'x' } });
   world.plugin.decide = () => ({ kind: 'success', validation: { basic: ['odd', 'very'], community: [] } });
   t.same(await world.run('install'), { kind: 'done' });
   const installed = { ...INSTALLED, data: ['complete', 'odd\nvery'] };
@@ -28,9 +28,7 @@ t.test('data are installed on every target, and their metadata are asked for', a
 });
 
 t.test('a complete dataset is not installed again by a repeated event', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   const calls = world.calls.length;
   world.event('install', at);
   await world.finish();
@@ -49,8 +47,7 @@ t.test('each target has its own end', async (t) => {
     'failed-installation': 'exit code 1',
   };
   for (const status of ['failed-validation', 'missing-dependency', 'failed-installation'] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('install');
+    const { world, at } = await worldBefore(t, 'install');
     world.plugin.decide = ({ target }) => (target === PLASMO ? answers[status] : undefined);
     t.same(await world.run('install'), { kind: 'done' });
     t.same(await world.control(at), {
@@ -89,8 +86,7 @@ t.test('a target that does not answer waits alone, and is installed when it is b
 });
 
 t.test('a waiting target is not tried before its time, and others are not held up by it', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   world.plugin.decide = ({ target }) => {
     if (target === PLASMO) throw transient('busy');
     return undefined;
@@ -106,8 +102,7 @@ t.test('a waiting target is not tried before its time, and others are not held u
 });
 
 t.test('a target whose wait ended while others were installed is tried at once', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   const target = world.targets.get(PLASMO);
   if (!target) throw new Error('no target');
   const waits = Promise.withResolvers<void>();
@@ -131,8 +126,7 @@ t.test('a target whose wait ended while others were installed is tried at once',
 });
 
 t.test('tries of a target are counted for it alone, and the last one fails it with the reason', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   world.plugin.decide = ({ kind, target }) => {
     if (kind === 'installData' && target === PLASMO) throw transient('no answer for 60 s');
     return undefined;
@@ -154,8 +148,7 @@ t.test('tries of a target are counted for it alone, and the last one fails it wi
 });
 
 t.test("a plugin server's own error is tried three times", async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   world.plugin.decide = ({ target }) =>
     target === PLASMO ? { kind: 'server-error', message: 'disk full' } : undefined;
   await world.finish();
@@ -195,11 +188,8 @@ t.test('a target that refuses the rows fails alone, with the reason in the mirro
 });
 
 t.test('an install that a crash cut off is taken back before it begins anew', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  const dead = world.process();
-  const job = await dead.claim('install');
-  if (!job) throw new Error('no job');
+  const { world, at } = await worldBefore(t, 'install');
+  const { process: dead, job } = await claimed(world, 'install');
   world.plugin.decide = ({ target }) => {
     if (target !== TOXO) return undefined;
     world.leases.kill(dead.id);
@@ -216,9 +206,7 @@ t.test('an install that a crash cut off is taken back before it begins anew', as
 });
 
 t.test('an install is not begun when what was there cannot be taken away', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   await reinstall(world, at);
   world.plugin.decide = ({ kind, target }) =>
     kind === 'uninstall' && target === PLASMO ? { kind: 'script-error', message: 'exit code 7' } : undefined;
@@ -229,9 +217,7 @@ t.test('an install is not begun when what was there cannot be taken away', async
 });
 
 t.test('data of a newer import replace the installed ones', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   const stored = await world.store.get(objectKey(at, 'install-ready.zip'), undefined, never);
   await world.store.put(objectKey(at, 'install-ready.zip'), stored?.body ?? Buffer.alloc(0), {}, never);
   t.match(await world.control(at), { PlasmoSite: { sync: { data: 'stale' } } });
@@ -245,9 +231,7 @@ t.test('data of a newer import replace the installed ones', async (t) => {
 });
 
 t.test('metadata are installed again after the data were', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install', { properties: { 'p.tsv': 'x' } });
-  await world.finish();
+  const { world, at } = await installedWorld(t, { properties: { 'p.tsv': 'x' } });
   const before = [await world.control(at), await world.record(at), new Map(world.plugin.installed)];
   await reinstall(world, at);
   await world.run('install');
@@ -258,8 +242,7 @@ t.test('metadata are installed again after the data were', async (t) => {
 });
 
 t.test('metadata that are to be installed after the data are asked for until the request is taken', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
+  const { world, at } = await worldBefore(t, 'updateMeta');
   const update = world.jobs.get('updateMeta', at.dataset);
   if (!update) throw new Error('no job');
   world.jobs.remove(update);
@@ -274,9 +257,7 @@ t.test('metadata that are to be installed after the data are asked for until the
 });
 
 t.test('the mirror is brought in line when a crash came before it was written', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   const before = await world.record(at);
   world.catalog.datasets.set(at.dataset, { ...world.dataset(at), installs: [] });
   world.event('install', at);
@@ -285,8 +266,7 @@ t.test('the mirror is brought in line when a crash came before it was written', 
 });
 
 t.test('an answer that the mirror cannot take just now is not asked for again', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   const write = world.catalog.write.bind(world.catalog);
   world.catalog.write = async (dataset, lease, changes, signal) => {
     if (changes.some((change) => change.set === 'install' && change.status === 'complete')) throw transient('away');
@@ -303,16 +283,13 @@ t.test('an answer that the mirror cannot take just now is not asked for again', 
 
 t.test('nothing is installed of a dataset that is deleted, superseded or deleted on the target', async (t) => {
   for (const state of ['deleting', 'deleted', 'pruning', 'superseded'] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('install');
+    const { world, at } = await worldBefore(t, 'install');
     world.catalog.datasets.set(at.dataset, { ...world.dataset(at), state });
     const before = await world.control(at);
     t.same(await world.run('install'), { kind: 'done' });
     t.same([world.calls, await world.control(at)], [['import'], before], state);
   }
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   await reinstall(world, at);
   for (const target of world.targets.values()) await target.setDeleted(at.dataset, 2, 1_000, never);
   const calls = world.calls.length;
@@ -329,11 +306,8 @@ t.test('targets that the type does not apply to, or that are not enabled, are pa
 });
 
 t.test('an install whose lease was taken over changes no status and is given back', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  const process = world.process();
-  const job = await process.claim('install');
-  if (!job) throw new Error('no job');
+  const { world, at } = await worldBefore(t, 'install');
+  const { process, job } = await claimed(world, 'install');
   world.plugin.decide = () => {
     world.leases.release(job.lease, process.id);
     return undefined;
@@ -361,11 +335,8 @@ t.test('a step that is to be tried again is given back when its lease turns out 
 });
 
 t.test('a stop while the plugin works leaves the status for the next run', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
-  const process = world.process();
-  const job = await process.claim('install');
-  if (!job) throw new Error('no job');
+  const { world, at } = await worldBefore(t, 'install');
+  const { process, job } = await claimed(world, 'install');
   const stop = new AbortController();
   world.plugin.decide = () => {
     stop.abort(aborted('shutdown'));
@@ -407,8 +378,7 @@ function awayable(
 }
 
 t.test('a job that fails as a whole tells the owner, and leaves the targets as they are', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from('no json'), {}, never);
   const why = `${objectKey(at, 'vdi-manifest.json')}: not JSON`;
   t.match(await world.run('install'), { kind: 'dead', failure: 'rejected' });

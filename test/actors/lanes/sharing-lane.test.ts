@@ -10,6 +10,7 @@ import type { ShareWords } from '../../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../../engine/ports/install-target.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { FaultGate } from '../../support/fault-gate.ts';
+import { claimed, installedWorld } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -31,9 +32,7 @@ const seenBy = (...users: UserId[]): object => {
 
 /** A dataset that is installed and shown on both targets. */
 async function installed(t: Test): Promise<{ readonly world: LaneWorld; readonly at: DatasetAddress }> {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   t.same(await world.control(at), { PlasmoSite: SHOWN, ToxoSite: SHOWN });
   return { world, at };
 }
@@ -392,9 +391,7 @@ t.test('a run whose lease was taken over writes nothing more and is given back',
   const { world, at } = await installed(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   world.deliver();
-  const process = world.process();
-  const job = await process.claim('sharing');
-  if (!job) throw new Error('no job');
+  const { process, job } = await claimed(world, 'sharing');
   world.leases.release(job.lease, process.id);
   t.same(await process.perform(job), { kind: 'requeue', crashed: false });
   t.same(world.dataset(at).shares, []);

@@ -6,6 +6,7 @@ import { type DatasetAddress, objectKey } from '../../../engine/model/object-key
 import type { DatasetState } from '../../../engine/model/status.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld, type Upload } from '../../support/lane-world.ts';
 import { targetAway } from '../../support/target-away.ts';
 
@@ -56,8 +57,7 @@ t.test('a deleted dataset is taken away from every target; its objects and statu
 });
 
 t.test('the cache and the target hide the dataset before the plugin takes it away', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world, { metadata: { installTargets: [PLASMO] } });
+  const { world, at } = await installedWorld(t, { metadata: { installTargets: [PLASMO] } });
   const seen: unknown[] = [];
   world.plugin.decide = async ({ kind, dataset, target }) => {
     seen.push([
@@ -95,8 +95,7 @@ t.test('where nothing was installed, no plugin is called', async (t) => {
 });
 
 t.test('a deletion that is taken back while scripts run does not come back, and all is installed again', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   const before = { record: await world.record(at), control: await world.control(at) };
   await flag(world, at);
   world.plugin.decide = async ({ kind }) => {
@@ -124,8 +123,7 @@ function atLook(world: LaneWorld, at: DatasetAddress, look: number, change: () =
 
 t.test('a deletion that is taken back while the lane looks for its flag is not written', async (t) => {
   for (const look of [1, 2]) {
-    const world = new LaneWorld(t.testdir());
-    const at = await installed(world);
+    const { world, at } = await installedWorld(t);
     const before = { record: await world.record(at), control: await world.control(at) };
     await flag(world, at);
     setState(world, at, 'deleting');
@@ -144,8 +142,7 @@ t.test('a deletion that is taken back while the lane looks for its flag is not w
 });
 
 t.test('a dataset that is about to be removed for good while the lane looks for its flag stays so', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await flag(world, at);
   atLook(world, at, 1, async () => setState(world, at, 'pruning'));
   t.same(await world.run('softDelete'), { kind: 'done' });
@@ -243,8 +240,7 @@ t.test('what is under way when its dataset is deleted ends without harm', async 
 });
 
 t.test('a flag that arrives while a job of the dataset runs waits for its end', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   const process = world.process();
   const job = await process.claim('import');
   if (!job) throw new Error('no import');
@@ -258,8 +254,7 @@ t.test('a flag that arrives while a job of the dataset runs waits for its end', 
 });
 
 t.test('a superseded dataset is taken away and stays superseded', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await flag(world, at, 'revised-flag');
   t.same(await world.run('softDelete'), { kind: 'done' });
   t.equal(stateOf(world, at), 'superseded');
@@ -280,8 +275,7 @@ t.test('of both flags the deletion counts, and older revisions are the newest on
 });
 
 t.test('deleting twice is deleting once', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await flag(world, at);
   await world.finish();
   const [calls, record] = [world.calls.length, await world.record(at)];
@@ -291,8 +285,7 @@ t.test('deleting twice is deleting once', async (t) => {
 });
 
 t.test('a flag that is gone when its turn comes says nothing', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   await flag(world, at);
   await world.store.remove([objectKey(at, 'delete-flag')], never);
   t.same(await world.run('softDelete'), { kind: 'done' });
@@ -301,8 +294,7 @@ t.test('a flag that is gone when its turn comes says nothing', async (t) => {
 });
 
 t.test('a dataset that is being pruned is left to that', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   setState(world, at, 'pruning');
   const calls = world.calls.length;
   await flag(world, at);
@@ -313,8 +305,7 @@ t.test('a dataset that is being pruned is left to that', async (t) => {
 t.test(
   'without its flag a deleted dataset that is superseded too stays deleted: that is not decided here',
   async (t) => {
-    const world = new LaneWorld(t.testdir());
-    const at = await installed(world);
+    const { world, at } = await installedWorld(t);
     setState(world, at, 'deleting');
     await flag(world, at, 'revised-flag');
     await world.run('softDelete');
@@ -340,8 +331,7 @@ t.test('a dataset that the cache does not know is registered as what it is and t
     ['delete-flag', 'deleted'],
     ['revised-flag', 'superseded'],
   ] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await installed(world);
+    const { world, at } = await installedWorld(t);
     const record = await world.record(at);
     world.catalog.datasets.delete(at.dataset);
     await flag(world, at, name);
@@ -408,8 +398,7 @@ t.test(
 );
 
 t.test('a plugin that is away leaves the dataset hidden, and uses up no try', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   world.plugin.decide = () => {
     throw transient('genes refused', { unreachable: true });
   };
@@ -425,8 +414,7 @@ t.test('a plugin that is away leaves the dataset hidden, and uses up no try', as
 t.test(
   'a script that fails stops its own target only; its message is kept, and an administrator has it tried again',
   async (t) => {
-    const world = new LaneWorld(t.testdir());
-    const at = await installed(world);
+    const { world, at } = await installedWorld(t);
     const message = 'uninstall from ToxoSite, plugin genes: exit code 3';
     world.plugin.decide = ({ target }) =>
       target === TOXO ? { kind: 'script-error', message: 'exit code 3' } : undefined;
@@ -451,8 +439,7 @@ t.test(
 );
 
 t.test('a type without plugin is hidden and left to an administrator, by its name', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world, { metadata: { installTargets: [PLASMO] } });
+  const { world, at } = await installedWorld(t, { metadata: { installTargets: [PLASMO] } });
   const metadata = metadataOf(at.owner, { type: { name: 'biom', version: '2.0' } });
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
   const document = { ...at, metadata, category: 'Biom', showVisibility: true };
@@ -465,8 +452,7 @@ t.test('a type without plugin is hidden and left to an administrator, by its nam
 });
 
 t.test("a plugin server's own error is tried three times", async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world);
+  const { world, at } = await installedWorld(t);
   world.plugin.decide = ({ target }) =>
     target === PLASMO ? { kind: 'server-error', message: 'disk full' } : undefined;
   const calls = world.calls.length;
@@ -515,8 +501,7 @@ t.test('of what two targets say, that decides which gives the deletion the best 
 });
 
 t.test('a dataset stays deleting while a target of its metadata is disabled', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await installed(world, { metadata: { installTargets: [PLASMO, targetId('GoneSite')] } });
+  const { world, at } = await installedWorld(t, { metadata: { installTargets: [PLASMO, targetId('GoneSite')] } });
   await flag(world, at);
   t.same(await world.run('softDelete'), { kind: 'done' });
   t.same([stateOf(world, at), world.jobRows()], ['deleting', []]);

@@ -3,6 +3,7 @@ import { rejected, transient } from '../../../engine/failure.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../../engine/model/object-key.ts';
 import { newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -16,8 +17,7 @@ const SHOWN = {
 };
 
 t.test('metadata are installed once the data are, and only then the dataset is shown', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta', { properties: { 'p.tsv': 'x' } });
+  const { world, at } = await worldBefore(t, 'updateMeta', { properties: { 'p.tsv': 'x' } });
   const hidden = { ...SHOWN, meta: ['queued'], shown: false, sync: { data: 'current', meta: 'none' } };
   t.same(await world.control(at), { PlasmoSite: hidden, ToxoSite: hidden });
   world.plugin.decide = () => ({ kind: 'success', validation: { basic: ['odd'], community: [] } });
@@ -38,8 +38,7 @@ t.test('metadata are installed once the data are, and only then the dataset is s
 });
 
 t.test('before its data are installed a dataset has private rows and no call of the plugin', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
+  const { world, at } = await worldBefore(t, 'install');
   const hidden = {
     data: ['queued'],
     meta: ['queued'],
@@ -52,8 +51,7 @@ t.test('before its data are installed a dataset has private rows and no call of 
 });
 
 t.test('before the import is complete no target is touched, but the cache follows the store', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   world.plugin.decide = ({ kind }) => (kind === 'import' ? { kind: 'script-error', message: 'no' } : undefined);
   await putMetadata(world, at, { name: 'Renamed' });
   await world.finish();
@@ -63,9 +61,7 @@ t.test('before the import is complete no target is touched, but the cache follow
 });
 
 t.test('an event without a change calls no plugin', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   const calls = world.calls.length;
   world.event('updateMeta', at);
   await world.finish();
@@ -73,9 +69,7 @@ t.test('an event without a change calls no plugin', async (t) => {
 });
 
 t.test('a change of the metadata reaches cache, targets and plugin', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   await putMetadata(world, at, { name: 'Renamed', visibility: 'public' });
   t.match(await world.control(at), { PlasmoSite: { sync: { meta: 'stale' } } });
   const calls = world.calls.length;
@@ -88,9 +82,7 @@ t.test('a change of the metadata reaches cache, targets and plugin', async (t) =
 });
 
 t.test('a property that is added, replaced or removed makes what is installed stale', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   const key = fileKey(at, 'datasetProperties', 'p.tsv');
   const changes = [
     () => world.store.put(key, Buffer.from('x'), {}, never),
@@ -116,8 +108,7 @@ t.test("what the plugin says of one target's metadata is kept, final, and shown 
     [{ kind: 'script-error', message: 'name is taken' }, 'failed-installation'],
   ] as const;
   for (const [answer, status] of answers) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('updateMeta');
+    const { world, at } = await worldBefore(t, 'updateMeta');
     world.plugin.decide = ({ target }) => (target === PLASMO ? answer : undefined);
     await world.finish();
     const refused = { ...SHOWN, meta: [status, 'name is taken'], shown: false };
@@ -135,8 +126,7 @@ t.test("what the plugin says of one target's metadata is kept, final, and shown 
 });
 
 t.test('tries are counted for a target alone', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
+  const { world, at } = await worldBefore(t, 'updateMeta');
   world.plugin.decide = ({ target }) => {
     if (target === PLASMO) throw transient('busy');
     return undefined;
@@ -152,8 +142,7 @@ t.test('tries are counted for a target alone', async (t) => {
 });
 
 t.test('a target that is away does not hold back the first install on the others', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
+  const { world, at } = await worldBefore(t, 'import');
   const target = world.targets.get(PLASMO);
   if (!target) throw new Error('no target');
   const { state, writeDataset } = target;
@@ -181,8 +170,7 @@ t.test('a target that is away, where no data are, does not keep the update of th
     [PLASMO, TOXO],
     [TOXO, PLASMO],
   ] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('install');
+    const { world, at } = await worldBefore(t, 'install');
     world.plugin.decide = ({ target }) => (target === away ? { kind: 'script-error', message: 'no' } : undefined);
     await world.finish();
     const target = world.targets.get(away);
@@ -198,9 +186,7 @@ t.test('a target that is away, where no data are, does not keep the update of th
 });
 
 t.test('a target that is away waits for the change of what is installed there', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   await putMetadata(world, at, { name: 'Renamed' });
   const target = world.targets.get(PLASMO);
   if (!target) throw new Error('no target');
@@ -224,9 +210,7 @@ t.test('a target that is away waits for the change of what is installed there', 
 });
 
 t.test('the mirror is brought in line when a crash came before it was written', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   const before = await world.record(at);
   world.catalog.datasets.set(at.dataset, { ...world.dataset(at), installs: [] });
   world.event('updateMeta', at);
@@ -235,8 +219,7 @@ t.test('the mirror is brought in line when a crash came before it was written', 
 });
 
 t.test('running left by a crash is done again', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
+  const { world, at } = await worldBefore(t, 'updateMeta');
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
   for (const target of world.targets.values())
     await target.writeMessage(at.dataset, 'meta', { status: 'running' }, token, never);
@@ -246,8 +229,7 @@ t.test('running left by a crash is done again', async (t) => {
 
 t.test('nothing is done for a dataset that is deleted, superseded, or without metadata in the store', async (t) => {
   for (const state of ['deleting', 'deleted', 'pruning', 'superseded', 'live'] as const) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.before('updateMeta');
+    const { world, at } = await worldBefore(t, 'updateMeta');
     if (state === 'live') await world.store.remove([objectKey(at, 'vdi-meta.json')], never);
     else world.catalog.datasets.set(at.dataset, { ...world.dataset(at), state });
     const [record, control, calls] = [await world.record(at), await world.control(at), world.calls.length];
@@ -265,9 +247,7 @@ t.test('a dataset that the cache does not know is registered before its import',
   await world.store.put(objectKey(at, 'import-ready.zip'), archive?.body ?? Buffer.alloc(0), {}, never);
   await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serialiseMetadata(metadata)), {}, never);
   world.jobs.enqueue({ lane: 'updateMeta', ...at, eventId: 9, source: 'full-reconciler' });
-  const process = world.process();
-  const job = await process.claim('updateMeta');
-  if (!job) throw new Error('no job');
+  const { process, job } = await claimed(world, 'updateMeta');
   t.same(await process.perform(job), { kind: 'done' });
   t.same(await world.record(at), {
     state: 'live',
@@ -301,11 +281,8 @@ t.test('a job that fails as a whole is told of where data are installed, nowhere
 });
 
 t.test('an update whose lease was taken over changes no status and is given back', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
-  const process = world.process();
-  const job = await process.claim('updateMeta');
-  if (!job) throw new Error('no job');
+  const { world, at } = await worldBefore(t, 'updateMeta');
+  const { process, job } = await claimed(world, 'updateMeta');
   world.plugin.decide = () => {
     world.leases.release(job.lease, process.id);
     return undefined;

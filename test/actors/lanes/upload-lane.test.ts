@@ -4,6 +4,7 @@ import { aborted, defect, transient } from '../../../engine/failure.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
 import { newAddress } from '../../support/dataset-samples.ts';
+import { acceptedWorld, claimed } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -45,8 +46,7 @@ t.test('an upload that the user has to mend is rejected, says why, and leaves no
     'genes.txt has 100001 bytes; at most 100000 are allowed per file': { 'genes.txt': 'x'.repeat(100_001) },
   };
   for (const [message, files] of Object.entries(refused)) {
-    const world = new LaneWorld(t.testdir());
-    const at = await world.accept({ files });
+    const { world, at } = await acceptedWorld(t, { files });
     t.same(await world.run('upload'), { kind: 'done' });
     t.same(world.dataset(at).upload, { status: 'rejected', message });
     t.same(world.json(at, 'upload-error.json'), { status: 'rejected', message });
@@ -58,8 +58,7 @@ t.test('an upload that the user has to mend is rejected, says why, and leaves no
 });
 
 t.test('an upload that fails for other reasons says which try it is, and at last that it failed', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   world.store.onCall = failing('get', 'the store is away');
   for (let tries = 1; tries < 12; tries++) {
     t.match(await world.run('upload'), { kind: 'retry', countTry: true, message: 'the store is away' });
@@ -74,8 +73,7 @@ t.test('an upload that fails for other reasons says which try it is, and at last
 });
 
 t.test('a message of an earlier try is gone when the upload succeeds', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   world.store.onCall = failing('get', 'the store is away');
   await world.run('upload');
   world.store.onCall = () => {};
@@ -84,8 +82,7 @@ t.test('a message of an earlier try is gone when the upload succeeds', async (t)
 });
 
 t.test('an upload that was not reached uses up no try', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   world.store.onCall = () => {
     throw transient('refused', { unreachable: true });
   };
@@ -97,8 +94,7 @@ t.test('an upload that was not reached uses up no try', async (t) => {
 });
 
 t.test('an upload that failed and is tried again by an administrator still has its raw files', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   world.store.onCall = (method) => {
     if (method === 'get') throw defect('a bug');
   };
@@ -118,8 +114,7 @@ t.test('an upload that failed and is tried again by an administrator still has i
 });
 
 t.test('an upload that has ended does not fail because its raw files cannot be removed just now', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   world.store.onCall = failing('remove', 'the store is away', '/raw/');
   t.match(await world.run('upload'), { kind: 'retry' });
   t.same(world.dataset(at).upload, { status: 'success', message: undefined });
@@ -130,12 +125,9 @@ t.test('an upload that has ended does not fail because its raw files cannot be r
 });
 
 t.test('a job whose lease was lost changes no status and is given back', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   const before = await world.record(at);
-  const process = world.process();
-  const job = await process.claim('upload');
-  if (!job) throw new Error('no job');
+  const { process, job } = await claimed(world, 'upload');
   world.leases.release(job.lease, process.id);
   world.leases.take(at.dataset, process.id);
   t.same(await process.perform(job), { kind: 'requeue', crashed: false });
@@ -144,12 +136,9 @@ t.test('a job whose lease was lost changes no status and is given back', async (
 });
 
 t.test('a stop while the task runs gives the job back, whatever the task makes of it', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   const stop = new AbortController();
-  const process = world.process(undefined, brokenBy(stop));
-  const job = await process.claim('upload');
-  if (!job) throw new Error('no job');
+  const { process, job } = await claimed(world, 'upload', world.process(undefined, brokenBy(stop)));
   t.same(await process.perform(job, stop.signal), { kind: 'requeue', crashed: false });
   t.same(world.dataset(at).upload, { status: 'running', message: undefined });
 });

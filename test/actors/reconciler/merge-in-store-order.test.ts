@@ -56,12 +56,7 @@ function lineOf({ stored, indexed, installed, ...at }: MergedDataset): string {
 }
 
 t.test('every dataset comes once, with what each side knows of it', async (t) => {
-  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => addressOf(1, id)) as [
-    DatasetAddress,
-    DatasetAddress,
-    DatasetAddress,
-    DatasetAddress,
-  ];
+  const [a, b, c, d] = [addressOf(1, 'a'), addressOf(1, 'b'), addressOf(1, 'c'), addressOf(1, 'd')];
   const targets = new Map([
     [PLASMO, targetOf([b, d])],
     [TOXO, targetOf([b])],
@@ -73,28 +68,6 @@ t.test('every dataset comes once, with what each side knows of it', async (t) =>
     '1/d/ PlasmoSite, not ToxoSite',
   ]);
   t.strictSame(await merged(listingOf([]), cacheOf([])), []);
-});
-
-t.test('different owners are ordered as text, as their keys are', async (t) => {
-  const all = [addressOf(10, 'z'), addressOf(100, 'a'), addressOf(2, 'a'), addressOf(20, 'a')];
-  t.strictSame(await merged(listingOf(all), cacheOf([])), ['10/z/ store', '100/a/ store', '2/a/ store', '20/a/ store']);
-  t.strictSame(await merged(listingOf([]), cacheOf(all)), ['10/z/ cache', '100/a/ cache', '2/a/ cache', '20/a/ cache']);
-});
-
-t.test('ids that differ only by letter case are ordered bytewise', async (t) => {
-  const all = ['ABC', 'ABc', 'Abc', 'aBC', 'abc'].map((id) => addressOf(1, id));
-  t.strictSame(
-    await merged(listingOf(all), cacheOf(all)),
-    all.map(({ dataset }) => `1/${dataset}/ store, cache`),
-  );
-});
-
-t.test('an id that another one begins with comes where its keys do', async (t) => {
-  const all = ['a-b', 'a.1', 'a', 'a0', 'a_1', 'a_2'].map((id) => addressOf(1, id));
-  t.strictSame(
-    await merged(listingOf(all), cacheOf(all)),
-    all.map(({ dataset }) => `1/${dataset}/ store, cache`),
-  );
 });
 
 t.test('a stream that is not in order is refused, since read on it would make datasets look absent', async (t) => {
@@ -187,18 +160,14 @@ t.test('the listing is closed when the reader stops early', async (t) => {
   t.equal(closed, true);
 });
 
-t.test('no more than one page of the listing and two per database are held, of 100,000', async (t) => {
-  const [COUNT, LISTED] = [100_000, 1_000];
+t.test('no more than one page of the listing and two per database are held, of 20,000', async (t) => {
+  const [COUNT, LISTED] = [20_000, 1_000];
   const at = (i: number): DatasetAddress => addressOf(1, `d${String(i).padStart(6, '0')}`);
   const ahead = { listed: 0, cache: 0, target: 0 };
-  let most = { listed: 0, cache: 0, target: 0 };
+  const most = { ...ahead };
   let seen = 0;
   const note = (): void => {
-    most = {
-      listed: Math.max(most.listed, ahead.listed - seen),
-      cache: Math.max(most.cache, ahead.cache - seen),
-      target: Math.max(most.target, ahead.target - seen),
-    };
+    for (const who of ['listed', 'cache', 'target'] as const) most[who] = Math.max(most[who], ahead[who] - seen);
   };
   async function* listing(): AsyncGenerator<readonly ObjectInfo[]> {
     for (; ahead.listed < COUNT; ahead.listed += LISTED) {

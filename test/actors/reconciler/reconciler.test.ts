@@ -1,11 +1,10 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { BYTES_PAGE } from '../../../actors/reconciler/pages-ahead.ts';
 import { Reconciler } from '../../../actors/reconciler/reconciler.ts';
 import { aborted, transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
-import type { ReconcilerReport } from '../../../engine/ports/daemon-orders.ts';
 import type { DatasetIndex } from '../../../engine/ports/dataset-index.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
@@ -17,82 +16,51 @@ import { ReconciledSite } from '../../support/reconciled-site.ts';
 const never = new AbortController().signal;
 const STALE = { modified: new Date(0), etag: 'old' };
 
-/** What a full run found that is not this by default. */
-function reported({ startedAt: _from, endedAt: _to, ...found }: ReconcilerReport, more: object): object[] {
-  const usual = {
+/** A full run finds this, and what is said of it. */
+async function finds(t: Test, site: ReconciledSite, more: object, order?: Parameters<ReconciledSite['run']>[0]) {
+  const { startedAt: _from, endedAt: _to, ...found } = await site.run(order);
+  t.strictSame(found, {
     ...{ kind: 'full', listed: 0, malformed: 0, reconciled: 0, deleted: 0, spared: 0, leftOut: [] },
     ...{ wouldDelete: { cache: 0, PlasmoSite: 0, ToxoSite: 0 }, braked: undefined, failure: undefined },
-  };
-  return [found, { ...usual, ...more }];
+    ...more,
+  });
 }
 
-t.test('in step: nothing is asked for', async (t) => {
+t.test('in step: nothing is asked for, whatever the length and case of owners and ids', async (t) => {
   const site = new ReconciledSite();
-  for (const id of ['a', 'b', 'c']) await site.add(1, id);
-  const [found, wanted] = reported(await site.run(), { listed: 3 });
-  t.strictSame(found, wanted);
+  for (const owner of [2, 10, 100, 20]) for (const id of ['abc', 'Abc', 'ABC', 'abc_1']) await site.add(owner, id);
+  await finds(t, site, { listed: 16 });
   t.strictSame(site.asked, []);
 });
 
 t.test('a record only in the databases is deleted, one only in the store is reconciled', async (t) => {
   const site = new ReconciledSite();
-  await site.add(1, 'kept');
-  await site.addAbsent(1, 'gone');
-  await site.put(addressOf(1, 'new'));
-  const [found, wanted] = reported(await site.run(), {
-    ...{ listed: 2, reconciled: 1, deleted: 1 },
-    wouldDelete: { cache: 1, PlasmoSite: 1, ToxoSite: 0 },
-  });
-  t.strictSame(found, wanted);
+  for (const id of ['a', 'c']) await site.add(1, id);
+  for (const id of ['b', 'x']) await site.addAbsent(1, id);
+  await site.addAbsent(1, 'y', [PLASMO]);
+  await site.put(addressOf(1, 'z'));
+  const found = { listed: 3, reconciled: 1, deleted: 3, wouldDelete: { cache: 2, PlasmoSite: 3, ToxoSite: 0 } };
+  await finds(t, site, found);
+  const common = { source: 'full-reconciler' };
   t.strictSame(site.jobs, [
-    { lane: 'reconciliation', ...addressOf(1, 'new'), eventId: 1, source: 'full-reconciler' },
-    { lane: 'hardDelete', ...addressOf(1, 'gone'), eventId: 2, source: 'full-reconciler' },
+    { lane: 'reconciliation', ...addressOf(1, 'z'), eventId: 1, ...common },
+    { lane: 'hardDelete', ...addressOf(1, 'b'), eventId: 2, ...common },
+    { lane: 'hardDelete', ...addressOf(1, 'x'), eventId: 3, ...common },
+    { lane: 'hardDelete', ...addressOf(1, 'y'), eventId: 4, ...common },
   ]);
 });
 
-t.test('a single dataset out of step is one job', async (t) => {
+t.test('each dataset that is out of step is one job, and no other', async (t) => {
   const site = new ReconciledSite();
-  await site.add(1, 'a');
-  const at = addressOf(1, 'b');
+  for (const id of ['a', 'b']) await site.add(1, id, []);
+  await site.add(1, 'c');
+  const at = addressOf(1, 'd');
   await site.put(at);
   await site.know(at, 'cache', { sync: { meta: STALE } });
   await site.know(at, PLASMO);
-  await site.add(1, 'c');
+  await site.add(2, 'e', ['cache']);
   await site.run();
-  t.strictSame(site.asked, ['reconciliation 1/b']);
-});
-
-t.test('databases that know nothing get a job for every dataset', async (t) => {
-  const site = new ReconciledSite();
-  for (const id of ['a', 'b', 'c']) await site.add(1, id, []);
-  await site.add(2, 'd', ['cache']);
-  await site.run();
-  t.strictSame(site.asked, ['reconciliation 2/d', 'reconciliation 1/a', 'reconciliation 1/b', 'reconciliation 1/c']);
-});
-
-t.test('a record missing in the middle of the stream is deleted, and the rest is unaffected', async (t) => {
-  const site = new ReconciledSite();
-  for (const id of ['a', 'c', 'd']) await site.add(1, id);
-  await site.addAbsent(1, 'b');
-  await site.run();
-  t.strictSame(site.asked, ['hardDelete 1/b']);
-});
-
-t.test('records that trail behind the listing are deleted, and a last one is reconciled', async (t) => {
-  const site = new ReconciledSite();
-  await site.add(1, 'a');
-  for (const id of ['b', 'c']) await site.addAbsent(1, id, [PLASMO]);
-  await site.put(addressOf(1, 'z'));
-  await site.run();
-  t.strictSame(site.asked, ['reconciliation 1/z', 'hardDelete 1/b', 'hardDelete 1/c']);
-});
-
-t.test('owners and ids come in the order of keys, whatever their length and case', async (t) => {
-  const site = new ReconciledSite();
-  for (const owner of [2, 10, 100, 20]) for (const id of ['abc', 'Abc', 'ABC', 'abc_1']) await site.add(owner, id);
-  const [found, wanted] = reported(await site.run(), { listed: 16 });
-  t.strictSame(found, wanted);
-  t.strictSame(site.asked, []);
+  t.strictSame(site.asked, ['reconciliation 2/e', 'reconciliation 1/a', 'reconciliation 1/b', 'reconciliation 1/d']);
 });
 
 t.test('a slim run sees to the cache alone and deletes nothing', async (t) => {
@@ -101,10 +69,14 @@ t.test('a slim run sees to the cache alone and deletes nothing', async (t) => {
   await site.addAbsent(1, 'gone');
   await site.put(addressOf(1, 'new'));
   site.targetIndexes.set(PLASMO, { page: () => Promise.reject(new Error('a slim run asks no target')) });
-  const [found, wanted] = reported(await site.run({ kind: 'slim' }), {
-    ...{ kind: 'slim', listed: 2, reconciled: 1, wouldDelete: {} },
-  });
-  t.strictSame(found, wanted);
+  await finds(
+    t,
+    site,
+    {
+      ...{ kind: 'slim', listed: 2, reconciled: 1, wouldDelete: {} },
+    },
+    { kind: 'slim' },
+  );
   t.match(site.jobs, [{ lane: 'reconciliation', dataset: 'new', source: 'slim-reconciler' }]);
 });
 
@@ -112,42 +84,35 @@ t.test('without performDeletes what is absent is only reported', async (t) => {
   const site = new ReconciledSite();
   await site.add(1, 'a');
   await site.addAbsent(1, 'gone');
-  const [found, wanted] = reported(await site.run({ performDeletes: false, allowDeletes: true }), {
-    ...{ listed: 1, wouldDelete: { cache: 1, PlasmoSite: 1, ToxoSite: 0 } },
-  });
-  t.strictSame(found, wanted);
+  await finds(
+    t,
+    site,
+    {
+      ...{ listed: 1, wouldDelete: { cache: 1, PlasmoSite: 1, ToxoSite: 0 } },
+    },
+    { performDeletes: false, allowDeletes: true },
+  );
   t.strictSame(site.asked, []);
 });
 
 t.test('a target that does not answer is left out and told of, the others go on', async (t) => {
-  const site = new ReconciledSite();
-  await site.add(1, 'a', ['cache']);
-  await site.addAbsent(1, 'gone-there', [PLASMO]);
-  await site.addAbsent(1, 'gone-here', [TOXO]);
-  site.targetIndexes.set(PLASMO, { page: () => Promise.reject(transient('PlasmoSite is away')) });
-  const [found, wanted] = reported(await site.run(), {
-    ...{ listed: 1, deleted: 1, wouldDelete: { cache: 0, ToxoSite: 1 } },
-    leftOut: [{ target: PLASMO, reason: 'PlasmoSite is away' }],
-  });
-  t.strictSame(found, wanted);
-  t.strictSame(site.asked, ['hardDelete 1/gone-here']);
-});
-
-t.test('a target that answers again in the second pass is left out of that, too', async (t) => {
-  const site = new ReconciledSite();
-  await site.add(1, 'a', ['cache']);
-  await site.addAbsent(1, 'gone-there', [PLASMO]);
-  await site.addAbsent(1, 'gone-here', [TOXO]);
-  const index = site.targetIndexes.get(PLASMO);
-  let asked = 0;
-  site.targetIndexes.set(PLASMO, {
-    page: async (...args) => {
-      if (asked++ === 0) throw transient('PlasmoSite is away');
-      return index?.page(...args) ?? [];
-    },
-  });
-  await site.run();
-  t.strictSame([site.asked, asked], [['hardDelete 1/gone-here'], 1]);
+  for (const failures of [Number.POSITIVE_INFINITY, 1]) {
+    const site = new ReconciledSite();
+    await site.add(1, 'a', ['cache']);
+    await site.addAbsent(1, 'gone-there', [PLASMO]);
+    await site.addAbsent(1, 'gone-here', [TOXO]);
+    const index = site.targetIndexes.get(PLASMO);
+    let asked = 0;
+    site.targetIndexes.set(PLASMO, {
+      page: async (...args) => {
+        if (asked++ < failures) throw transient('PlasmoSite is away');
+        return index?.page(...args) ?? [];
+      },
+    });
+    const leftOut = [{ target: PLASMO, reason: 'PlasmoSite is away' }];
+    await finds(t, site, { listed: 1, deleted: 1, wouldDelete: { cache: 0, ToxoSite: 1 }, leftOut });
+    t.strictSame([site.asked, asked], [['hardDelete 1/gone-here'], 1], 'not even asked in the second pass');
+  }
 });
 
 t.test('a listing that fails, at once or on the way, fails the run and deletes nothing', async (t) => {
@@ -196,8 +161,7 @@ t.test('a dataset whose metadata cannot be read is malformed: neither reconciled
   ] as const)
     await site.store.put(objectKey(addressOf(1, id), 'vdi-meta.json'), Buffer.from(content), {}, never);
   await site.put(addressOf(1, 'no-meta'), ['import-ready.zip']);
-  const [found, wanted] = reported(await site.run(), { listed: 4, malformed: 3 });
-  t.strictSame(found, wanted);
+  await finds(t, site, { listed: 4, malformed: 3 });
   t.strictSame(site.asked, []);
 });
 
@@ -209,8 +173,7 @@ t.test('a dataset whose metadata went meanwhile is left to the event of that', a
     await site.store.remove([key], never);
     return get(key, ...rest);
   };
-  const [found, wanted] = reported(await site.run(), { listed: 1 });
-  t.strictSame(found, wanted);
+  await finds(t, site, { listed: 1 });
 });
 
 t.test('jobs are handed over some hundred at a time, each with an event id of its own', async (t) => {
@@ -273,8 +236,8 @@ t.test('what runs saw is counted', async (t) => {
   ]);
 });
 
-t.test('a listing of 100,000 datasets is never held whole: jobs are handed over as it comes', async (t) => {
-  const COUNT = 100_000;
+t.test('a listing of 20,000 datasets is never held whole: jobs are handed over as it comes', async (t) => {
+  const COUNT = 20_000;
   const at = (i: number) => addressOf(1, `d${String(i).padStart(6, '0')}`);
   const store = new FakeObjectStore();
   const seen = { listed: 0, handedOver: 0, mostAhead: 0, mostPaged: 0 };

@@ -13,6 +13,7 @@ import type { ControlState } from '../../../engine/ports/install-target.ts';
 import { FakeDatasetIndex } from '../../fakes/fake-dataset-index.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { TYPES } from '../../support/lane-settings.ts';
+import { acceptedWorld, claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 import { targetAway } from '../../support/target-away.ts';
 
@@ -177,8 +178,7 @@ for (const [state, make] of Object.entries(states))
   });
 
 t.test('an upload that waits to be packed is packed first', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.accept();
+  const { world, at } = await acceptedWorld(t);
   world.event('reconciliation', at);
   t.equal(await world.process().claim('reconciliation'), undefined);
   await world.finish();
@@ -187,11 +187,8 @@ t.test('an upload that waits to be packed is packed first', async (t) => {
 });
 
 t.test('an import under way, or delayed, is waited for', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('import');
-  const busy = world.process();
-  const job = await busy.claim('import');
-  if (!job) throw new Error('no job');
+  const { world, at } = await worldBefore(t, 'import');
+  const { process: busy, job } = await claimed(world, 'import');
   world.event('reconciliation', at);
   t.equal(await world.process().claim('reconciliation'), undefined);
   await busy.complete(job, { kind: 'retry', delayMs: 60_000, message: 'try 1 of 12: x', countTry: true });
@@ -211,8 +208,7 @@ t.test('an import that was given up is told no better', async (t) => {
 });
 
 t.test('an install that waits keeps its message and its tries', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('install', ONE_TARGET);
+  const { world, at } = await worldBefore(t, 'install', ONE_TARGET);
   world.plugin.decide = () => ({ kind: 'server-error', message: 'disk full' });
   t.match(await world.run('install'), { kind: 'retry' });
   const view = async () => [await world.record(at), await world.control(at), await world.attempts(at), world.jobRows()];
@@ -284,9 +280,7 @@ t.test('a lease that is lost ends the reconciliation there and then', async (t) 
 });
 
 t.test('jobs are asked for in the name of whoever asked for the reconciliation', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  const at = await world.before('updateMeta');
-  await world.finish();
+  const { world, at } = await installedWorld(t);
   world.dropCache();
   await world.targets.get(PLASMO)?.purge(at.dataset, tokenOf(world, at), never);
   world.jobs.enqueue({ lane: 'reconciliation', ...at, eventId: 99, source: 'slim-reconciler' });
