@@ -1,32 +1,17 @@
 // What is found when a run died in between and the next one met with other circumstances. The simulation found these.
 
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { transient } from '../../engine/failure.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
-import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
 import { installedWorld, worldBefore } from '../support/lane-start.ts';
-import { LaneWorld } from '../support/lane-world.ts';
+import type { LaneWorld } from '../support/lane-world.ts';
+import { targetAway } from '../support/target-away.ts';
 
 const never = new AbortController().signal;
 const ONE_TARGET = { metadata: { installTargets: [PLASMO] } };
 const AWAY = transient('no route to host', { unreachable: true });
-
-/** A world whose one target can be taken away. */
-function setup(t: Test) {
-  const world = new LaneWorld(t.testdir());
-  const there = world.targets.get(PLASMO);
-  if (!there) throw new Error('the world has no such target');
-  const away = new Proxy<InstallTarget>(there, {
-    get: (target, property) => (property === 'id' ? target.id : async () => Promise.reject(AWAY)),
-  });
-  return {
-    world,
-    takeAway: () => void world.targets.set(PLASMO, away),
-    bringBack: () => void world.targets.set(PLASMO, there),
-  };
-}
 
 /** What the run of an install lane says that dies just after the control DB knows that the data are there. */
 async function installUnheard(world: LaneWorld, at: DatasetAddress): Promise<void> {
@@ -42,13 +27,13 @@ async function rename(world: LaneWorld, at: DatasetAddress, name: string): Promi
 }
 
 t.test('metadata follow data that only their target knew of, when it was away at their update', async (t) => {
-  const { world, takeAway, bringBack } = setup(t);
-  const at = await world.before('install', ONE_TARGET);
+  const { world, at } = await worldBefore(t, 'install', ONE_TARGET);
+  const away = targetAway(world, PLASMO);
   await installUnheard(world, at);
-  takeAway();
+  away.reason = AWAY;
   await world.run('updateMeta');
   t.same(world.jobRows(), ['install queued']);
-  bringBack();
+  away.reason = undefined;
   await world.finish();
   t.match(await world.control(at), { PlasmoSite: { data: ['complete'], meta: ['complete'], shown: true } });
   t.same(await world.attempts(at), []);
@@ -57,17 +42,17 @@ t.test('metadata follow data that only their target knew of, when it was away at
 t.test(
   'a change of the metadata is not lost on a target that was away and that the cache took for empty',
   async (t) => {
-    const { world, takeAway, bringBack } = setup(t);
-    const at = await world.before('install', ONE_TARGET);
+    const { world, at } = await worldBefore(t, 'install', ONE_TARGET);
+    const away = targetAway(world, PLASMO);
     await world.finish();
-    takeAway();
+    away.reason = AWAY;
     await rename(world, at, 'Renamed');
     world.event('install', at);
     for (const lane of ['import', 'updateMeta', 'install'] as const) await world.run(lane);
     await world.clock.advance(5_000);
     await world.run('updateMeta');
     t.same(await world.attempts(at), ['PlasmoSite data 0']);
-    bringBack();
+    away.reason = undefined;
     await world.finish();
     t.match(await world.control(at), {
       PlasmoSite: { name: 'Renamed', meta: ['complete'], sync: { meta: 'current' } },

@@ -36,18 +36,6 @@ t.test('a dead import that is retried runs again, and the dataset is installed',
   );
 });
 
-t.test('a dead import that fails again after its retry is failed again', async (t) => {
-  const { world, at } = await worldBefore(t, 'import');
-  world.plugin.decide = () => {
-    throw defect('answered 302');
-  };
-  await world.run('import');
-  await retry(world, 'import', at);
-  t.match(await world.run('import'), { kind: 'dead' });
-  t.same(world.dataset(at).import, { status: 'failed', messages: ['answered 302'] });
-  t.same([world.calls, world.jobs.get('import', at.dataset)?.state], [['import', 'import'], 'dead']);
-});
-
 t.test('a dead upload that is retried runs again', async (t) => {
   const { world, at } = await acceptedWorld(t);
   const broken = world.process(undefined, {

@@ -17,6 +17,7 @@ import {
   DATA,
   DAY,
   decide,
+  decides,
   enqueue,
   FULL,
   imported,
@@ -38,9 +39,9 @@ t.test('upload', async (t) => {
   const unpacked = stored(['vdi-meta.json'], { raw: [info('raw/genes.txt')] });
   const more = { record: { ...running, installs: [], sync: { meta: META } }, manifest: undefined, targets: BARE };
 
-  t.test('an accepted upload that is not packed is packed', async (t) => {
-    t.strictSame(decide({ ...more, stored: unpacked, uploadOpen: true }), [enqueue('upload')]);
-  });
+  decides(t, 'an accepted upload that is not packed is packed', { ...more, stored: unpacked, uploadOpen: true }, [
+    enqueue('upload'),
+  ]);
 
   t.test('an upload that was given up waits for a person', async (t) => {
     const record = { ...more.record, upload: { status: 'failed', message: 'disk' } } as const;
@@ -83,20 +84,14 @@ t.test('upload', async (t) => {
 t.test('import', async (t) => {
   const more = { stored: stored(UPLOADED), targets: BARE };
 
-  t.test('failed without messages: imported again', async (t) => {
-    t.strictSame(decide({ ...more, record: imported('failed') }), [
-      write({ set: 'import', status: 'queued', messages: [] }),
-      enqueue('import'),
-    ]);
-  });
+  decides(t, 'failed without messages: imported again', { ...more, record: imported('failed') }, [
+    write({ set: 'import', status: 'queued', messages: [] }),
+    enqueue('import'),
+  ]);
 
-  t.test('failed with messages: nothing', async (t) => {
-    t.strictSame(decide({ ...more, record: imported('failed', 'plugin is broken') }), []);
-  });
+  decides(t, 'failed with messages: nothing', { ...more, record: imported('failed', 'plugin is broken') }, []);
 
-  t.test('invalid: nothing', async (t) => {
-    t.strictSame(decide({ ...more, record: imported('invalid', 'no gene') }), []);
-  });
+  decides(t, 'invalid: nothing', { ...more, record: imported('invalid', 'no gene') }, []);
 
   t.test('queued, or cut off, and nothing there: imported', async (t) => {
     t.strictSame(decide({ ...more, record: imported('queued', 'try 2 of 12: x') }), [enqueue('import')]);
@@ -114,12 +109,10 @@ t.test('import', async (t) => {
     ]);
   });
 
-  t.test('complete, and its install-ready.zip is gone: imported again', async (t) => {
-    t.strictSame(decide({ stored: stored(UPLOADED) }), [
-      write({ set: 'import', status: 'queued', messages: [] }),
-      enqueue('import'),
-    ]);
-  });
+  decides(t, 'complete, and its install-ready.zip is gone: imported again', { stored: stored(UPLOADED) }, [
+    write({ set: 'import', status: 'queued', messages: [] }),
+    enqueue('import'),
+  ]);
 
   t.test(
     'both there, but cut off before anybody said so: imported again, for what the plugin says is lost',
@@ -160,9 +153,7 @@ t.test('import', async (t) => {
     ]);
   });
 
-  t.test('a manifest that cannot be read is no reason to import again', async (t) => {
-    t.strictSame(decide({ manifest: 'malformed' }), []);
-  });
+  decides(t, 'a manifest that cannot be read is no reason to import again', { manifest: 'malformed' }, []);
 });
 
 t.test('sync of the cache', async (t) => {
@@ -184,11 +175,12 @@ t.test('sync of the cache', async (t) => {
     t.strictSame(decide(out({ shares: version })), [enqueue('sharing')], 'all are gone');
   });
 
-  t.test('data older: the version and its files are written; each target tells whether it has them', async (t) => {
-    t.strictSame(decide(out({ data: STALE })), [
-      write({ set: 'sync', part: 'data', version: DATA }, { set: 'installFiles', files: MANIFEST.installReady }),
-    ]);
-  });
+  decides(
+    t,
+    'data older: the version and its files are written; each target tells whether it has them',
+    out({ data: STALE }),
+    [write({ set: 'sync', part: 'data', version: DATA }, { set: 'installFiles', files: MANIFEST.installReady })],
+  );
 });
 
 t.test('targets', async (t) => {

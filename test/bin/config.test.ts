@@ -7,6 +7,7 @@ import { type CommandIo, EXIT } from '../../bin/command.ts';
 import { config } from '../../bin/commands/config.ts';
 import { UsageError } from '../../bin/usage-error.ts';
 import { FIXTURES, SECRETS } from '../config/complete-document.ts';
+import { run as runCommand } from '../support/run-command.ts';
 
 /** Both fixtures in a directory of their own, with the files that they name. */
 async function setup(t: Test): Promise<string> {
@@ -18,36 +19,16 @@ async function setup(t: Test): Promise<string> {
   return dir;
 }
 
-async function run(args: readonly string[], env: CommandIo['env'] = {}) {
-  let out = '';
-  let err = '';
-  const io: CommandIo = {
-    env: { PATH: process.env.PATH, ...env },
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    signal: new AbortController().signal,
-  };
-  return { code: await config.run(args, io), out, err };
-}
+const run = (args: readonly string[], env: CommandIo['env'] = {}) =>
+  runCommand(config, args, { PATH: process.env.PATH, ...env });
 
 t.test('check says in one line that a file is right', async (t) => {
   const dir = await setup(t);
   const contract = join(dir, 'contract-form.yaml');
-  t.same(await run(['check', contract], SECRETS), {
-    code: EXIT.ok,
-    out: `${contract}: ok, 2 enabled install targets, 2 plugins\n`,
-    err: '',
-  });
+  const right = (out: string) => ({ code: EXIT.ok, out, err: '' });
+  t.same(await run(['check', contract], SECRETS), right(`${contract}: ok, 2 enabled install targets, 2 plugins\n`));
   const embedded = join(dir, 'embedded-form.yaml');
-  t.same(await run(['check', embedded]), {
-    code: EXIT.ok,
-    out: `${embedded}: ok, 1 enabled install target, 1 plugin\n`,
-    err: '',
-  });
+  t.same(await run(['check', embedded]), right(`${embedded}: ok, 1 enabled install target, 1 plugin\n`));
 });
 
 t.test('check prints every fault, one per line, and ends with 3', async (t) => {

@@ -24,6 +24,7 @@ async function setup(t: Test) {
   await writeFile(file, 'PF3D7_0100100\n');
   return { app, at, owner, file, access: ['--server', app.url, '--token', owner] };
 }
+const NOTE = ['--note', 'Better genes'];
 const stateOf = async (at: Added) =>
   (await db.query<{ state: string }>('select state from dataset where dataset_id = $1', [at.dataset]))[0]?.state;
 
@@ -71,41 +72,21 @@ t.test('offers a dataset to a user, and takes the offer back', async (t) => {
 t.test('says what is missing, and what the server does not accept', async (t) => {
   const { at, file, access } = await setup(t);
   const refused = async (...args: string[]) => fault(datasets, [...args, ...access]);
-  t.strictSame(await refused('revise', at.dataset, file), [
-    UsageError,
-    undefined,
-    '--note TEXT is needed: what is new in this revision',
-  ]);
-  t.strictSame(await refused('revise', at.dataset, '--note', 'Better genes'), [
-    UsageError,
-    undefined,
-    'a FILE or --url URL is needed',
-  ]);
-  t.strictSame(await refused('revise', at.dataset, `${file}.missing`, '--note', 'Better genes'), [
-    UsageError,
-    undefined,
-    `'${file}.missing' is no readable file`,
-  ]);
-  t.strictSame(await refused('revise', '--note', 'Better genes'), [UsageError, undefined, 'one dataset ID is needed']);
-  t.strictSame(await refused('share', at.dataset), [
-    UsageError,
-    undefined,
-    '--with USER is needed: the id of the other user',
-  ]);
-  t.strictSame(await refused('burn', at.dataset), [
-    UsageError,
-    undefined,
-    "'burn' is no action; one of: list, show, download, revise, delete, undelete, share",
-  ]);
+  const usage: readonly (readonly [args: readonly string[], message: string])[] = [
+    [['revise', at.dataset, file], '--note TEXT is needed: what is new in this revision'],
+    [['revise', at.dataset, ...NOTE], 'a FILE or --url URL is needed'],
+    [['revise', at.dataset, `${file}.missing`, ...NOTE], `'${file}.missing' is no readable file`],
+    [['revise', ...NOTE], 'one dataset ID is needed'],
+    [['share', at.dataset], '--with USER is needed: the id of the other user'],
+    [['burn', at.dataset], "'burn' is no action; one of: list, show, download, revise, delete, undelete, share"],
+  ];
+  for (const [args, message] of usage) t.strictSame(await refused(...args), [UsageError, undefined, message]);
   t.strictSame(await refused('revise', at.dataset, file, '--note', 'short'), [
     ApiError,
     422,
     '422: the request holds values that are not accepted; see errors\n' +
       '  revisionNote: has 5 characters; text of 10 to 4096 characters is required',
   ]);
-  t.strictSame(await refused('delete', `${at.dataset}_9`), [
-    ApiError,
-    404,
-    `404: there is no dataset '${at.dataset}_9'`,
-  ]);
+  const gone = `${at.dataset}_9`;
+  t.strictSame(await refused('delete', gone), [ApiError, 404, `404: there is no dataset '${gone}'`]);
 });

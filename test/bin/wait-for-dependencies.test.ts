@@ -1,5 +1,5 @@
 import pino from 'pino';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { type Dependency, waitForDependencies } from '../../bin/wait-for-dependencies.ts';
 import { aborted, defect, transient } from '../../engine/failure.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
@@ -7,18 +7,12 @@ import { VirtualClock } from '../fakes/virtual-clock.ts';
 const away = (why: string) => transient(why, { unreachable: true });
 
 /** Logs of a wait, each line with the second in which it was written. */
-function setup(_t: Test) {
+function setup() {
   const clock = new VirtualClock();
   const began = clock.now();
   const lines: (readonly [number, object])[] = [];
   const write = (line: string): void => {
-    const {
-      level: _level,
-      time: _time,
-      pid: _pid,
-      hostname: _hostname,
-      ...rest
-    } = JSON.parse(line) as Record<string, unknown>;
+    const { level: _level, time: _time, pid: _pid, hostname: _hostname, ...rest } = JSON.parse(line);
     lines.push([Math.round((clock.now() - began) / 1000), rest]);
   };
   const stop = new AbortController();
@@ -29,7 +23,7 @@ function setup(_t: Test) {
 }
 
 t.test('says nothing and takes no time when everything is there', async (t) => {
-  const { clock, lines, wait } = setup(t);
+  const { clock, lines, wait } = setup();
   await wait([
     { name: 'cache database', probe: async () => undefined },
     { name: 'object store', probe: async () => undefined },
@@ -39,7 +33,7 @@ t.test('says nothing and takes no time when everything is there', async (t) => {
 });
 
 t.test('waits for all at once, and says at first, every ten seconds, and at last', async (t) => {
-  const { clock, lines, wait, secondsSince } = setup(t);
+  const { clock, lines, wait, secondsSince } = setup();
   const thereFrom = (second: number, name: string): Dependency => ({
     name,
     async probe() {
@@ -58,38 +52,23 @@ t.test('waits for all at once, and says at first, every ten seconds, and at last
     const dueMs = dependency === 'object store' ? 15_000 : 24_000;
     return Number(waitedMs) >= dueMs && Number(waitedMs) <= dueMs + 2_000;
   };
+  const still = 'still waiting for dependencies';
+  const [STORE, ACCESS] = ['object store is away', 'access database is away'];
   t.strictSame(
     lines.map(([second, line]) => ('waitedMs' in line ? { ...line, waitedMs: inTime({ ...line }) } : [second, line])),
     [
-      [0, { dependency: 'object store', reason: 'object store is away', msg: 'a dependency is missing; waiting' }],
-      [
-        0,
-        { dependency: 'access database', reason: 'access database is away', msg: 'a dependency is missing; waiting' },
-      ],
-      [
-        10,
-        {
-          missing: { 'object store': 'object store is away', 'access database': 'access database is away' },
-          secondsLeft: 50,
-          msg: 'still waiting for dependencies',
-        },
-      ],
+      [0, { dependency: 'object store', reason: STORE, msg: 'a dependency is missing; waiting' }],
+      [0, { dependency: 'access database', reason: ACCESS, msg: 'a dependency is missing; waiting' }],
+      [10, { missing: { 'object store': STORE, 'access database': ACCESS }, secondsLeft: 50, msg: still }],
       { dependency: 'object store', waitedMs: true, msg: 'a dependency is there now' },
-      [
-        20,
-        {
-          missing: { 'access database': 'access database is away' },
-          secondsLeft: 40,
-          msg: 'still waiting for dependencies',
-        },
-      ],
+      [20, { missing: { 'access database': ACCESS }, secondsLeft: 40, msg: still }],
       { dependency: 'access database', waitedMs: true, msg: 'a dependency is there now' },
     ],
   );
 });
 
 t.test('ends after the time that is set with one failure that names whatever is missing, and why', async (t) => {
-  const { clock, lines, wait, secondsSince } = setup(t);
+  const { clock, lines, wait, secondsSince } = setup();
   const waiting = wait(
     [
       { name: 'cache database', probe: () => Promise.reject(away('connection refused')) },
@@ -115,7 +94,7 @@ t.test('ends after the time that is set with one failure that names whatever is 
 });
 
 t.test('a dependency that says nothing is named as such before its first try is given up', async (t) => {
-  const { clock, wait } = setup(t);
+  const { clock, wait } = setup();
   const failed = t.rejects(wait([{ name: 'object store', probe: () => new Promise(() => undefined) }], 3_000), {
     message: 'waited 3 s in vain for: object store (no answer yet)',
   });
@@ -124,7 +103,7 @@ t.test('a dependency that says nothing is named as such before its first try is 
 });
 
 t.test('does not wait for what time would not mend', async (t) => {
-  const { clock, wait, secondsSince } = setup(t);
+  const { clock, wait, secondsSince } = setup();
   const given: AbortSignal[] = [];
   const waiting = wait([
     { name: 'cache database', probe: () => Promise.reject(defect('a bug')) },
@@ -148,7 +127,7 @@ t.test('does not wait for what time would not mend', async (t) => {
 
 t.test('ends at once when it is stopped, between tries and during one', async (t) => {
   for (const probe of [() => Promise.reject(away('refused')), () => new Promise<void>(() => undefined)]) {
-    const { clock, wait, stop, secondsSince } = setup(t);
+    const { clock, wait, stop, secondsSince } = setup();
     const waiting = wait([{ name: 'cache database', probe }]);
     await clock.advance(1_000);
     stop.abort(aborted('stopped by SIGTERM'));

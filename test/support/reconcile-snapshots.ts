@@ -1,6 +1,7 @@
 // Snapshots for the decision of a reconciliation: one dataset that is installed on two targets and in sync everywhere,
 // but for what a case says.
 
+import type { Test } from 'tap';
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import { decideReconciliation } from '../../actors/reconciliation/reconcile-decision.ts';
 import type { Action } from '../../actors/reconciliation/reconcile-plan.ts';
@@ -118,6 +119,12 @@ function snapshot(more: Partial<Snapshot> = {}): Snapshot {
 }
 
 export const decide = (more: Partial<Snapshot>): readonly Action[] => decideReconciliation(snapshot(more));
+/** A test of its own: the fact that a snapshot leads to these actions. */
+export function decides(t: Test, fact: string, more: Partial<Snapshot>, actions: readonly Action[]): void {
+  t.test(fact, async (t) => {
+    t.strictSame(decide(more), actions);
+  });
+}
 export const enqueue = (...lanes: (Action & { do: 'enqueue' })['lanes']): Action => ({ do: 'enqueue', lanes });
 export const write = (...changes: (Action & { do: 'write' })['changes']): Action => ({ do: 'write', changes });
 export const flagged = (...flags: DatasetObject[]) => stored([...FULL, ...flags]);

@@ -80,10 +80,10 @@ export class ReconciledSite {
     const sync = { ...(meta ? { meta: versionOf(meta) } : {}), ...(data ? { data: versionOf(data) } : {}) };
     const rows: (IndexedDataset | InstalledDataset)[] =
       database === 'cache' ? this.cache : (this.targets.get(database) ?? []);
-    rows.push(
-      database === 'cache' ? indexedOf(at, { sync, ...more }) : { ...at, control: controlOf(at, { sync, ...more }) },
-    );
-    rows.sort((a, b) => (datasetPrefix(a) < datasetPrefix(b) ? -1 : 1));
+    const place = rows.findLastIndex((row) => datasetPrefix(row) < datasetPrefix(at)) + 1;
+    const row =
+      database === 'cache' ? indexedOf(at, { sync, ...more }) : { ...at, control: controlOf(at, { sync, ...more }) };
+    rows.splice(place, 0, row);
   }
 
   /** A dataset that is in step everywhere. */

@@ -35,24 +35,11 @@ function open(
   world = new LaneWorld(t.testdir()),
   more: { readonly reports?: Pick<DatasetReports, 'stuckInstalls'>; readonly leases?: ClearPorts['leases'] } = {},
 ): Site {
-  const process = world.process();
-  let events = 1_000;
   let ended: () => void = () => {};
   const log = Object.assign(silentLogger(), {
     info: (_about: object, message: string) => message === 'failed installs cleared' && ended(),
   });
-  const failed = new ClearFailed({
-    catalog: world.catalog,
-    jobs: process.jobs,
-    jobAdmin: new FakeJobAdmin(world.jobs, world.catalog),
-    leases: new FakeLeases(world.leases, process.id),
-    events: { nextEventId: async () => ++events },
-    targets: world.targets,
-    clock: world.clock,
-    log,
-    reports: new FakeDatasetReports(world.catalog, new Date(0)),
-    ...more,
-  });
+  const failed = new ClearFailed({ ...portsOf(world), log, ...more });
   const stop = new AbortController();
   const served = failed.serve(stop.signal);
   t.teardown(async () => {
@@ -416,7 +403,7 @@ t.test('a process that starts or stops takes no order, and a run under way ends'
   const world = new LaneWorld(t.testdir());
   await installed(world, dataFails);
   const { failed } = open(t, world);
-  const idle = new ClearFailed({ ...portsOf(world), reports: new FakeDatasetReports(world.catalog, new Date(0)) });
+  const idle = new ClearFailed(portsOf(world));
   t.throws(() => idle.clear(ALL), { kind: 'transient', message: /starts or stops/ });
   const stop = new AbortController();
   const serving = idle.serve(stop.signal);
@@ -443,14 +430,16 @@ t.test('a process that starts or stops takes no order, and a run under way ends'
 
 function portsOf(world: LaneWorld) {
   const process = world.process();
+  let events = 1_000;
   return {
     catalog: world.catalog,
     jobs: process.jobs,
     jobAdmin: new FakeJobAdmin(world.jobs, world.catalog),
     leases: new FakeLeases(world.leases, process.id),
-    events: { nextEventId: async () => 1 },
+    events: { nextEventId: async () => ++events },
     targets: world.targets,
     clock: world.clock,
     log: silentLogger(),
+    reports: new FakeDatasetReports(world.catalog, new Date(0)),
   };
 }

@@ -20,31 +20,19 @@ function history(originalId: string, ...revisions: string[]): DatasetMetadata {
   return metadataOf(owner, { revisionHistory: { originalId: id(originalId), revisions: listed } });
 }
 
-t.test('older revisions come newest first and end with the original', (t) => {
-  t.strictSame(olderRevisions(history('R', 'R', 'R_1', 'R_2'), id('R_2')), ['R_1', 'R']);
-  t.strictSame(olderRevisions(history('R', 'R_1', 'R_2'), id('R_2')), ['R_1', 'R'], 'the original need not be listed');
-  t.end();
-});
+const OLDER: Readonly<Record<string, readonly [metadata: DatasetMetadata, of: string, older: readonly string[]]>> = {
+  'older revisions come newest first and end with the original': [history('R', 'R', 'R_1', 'R_2'), 'R_2', ['R_1', 'R']],
+  'the original need not be listed': [history('R', 'R_1', 'R_2'), 'R_2', ['R_1', 'R']],
+  'later revisions are not older': [history('R', 'R', 'R_1', 'R_2', 'R_3'), 'R_1', ['R']],
+  'the original has none': [history('R', 'R', 'R_1'), 'R', []],
+  'all that is listed is older than a dataset that is not': [history('R', 'R', 'R_1'), 'R_2', ['R_1', 'R']],
+  'a dataset without a history has no older revisions': [metadataOf(owner), 'R', []],
+  'what is no dataset id is passed over': [history('R', 'R', '../R_1', 'a/b', '', 'R_2'), 'R_3', ['R_2', 'R']],
+};
 
-t.test('later revisions are not older', (t) => {
-  t.strictSame(olderRevisions(history('R', 'R', 'R_1', 'R_2', 'R_3'), id('R_1')), ['R']);
-  t.strictSame(olderRevisions(history('R', 'R', 'R_1'), id('R')), []);
-  t.end();
-});
-
-t.test('all that is listed is older than a dataset that is not listed itself', (t) => {
-  t.strictSame(olderRevisions(history('R', 'R', 'R_1'), id('R_2')), ['R_1', 'R']);
-  t.end();
-});
-
-t.test('a dataset without a history has no older revisions', (t) => {
-  t.strictSame(olderRevisions(metadataOf(owner), id('R')), []);
-  t.end();
-});
-
-t.test('a history that names what is no dataset id is read without it', (t) => {
-  t.strictSame(olderRevisions(history('R', 'R', '../R_1', 'a/b', '', 'R_2'), id('R_3')), ['R_2', 'R']);
-  t.end();
+t.test('older revisions are read from the history', async (t) => {
+  for (const [fact, [metadata, of, older]] of Object.entries(OLDER))
+    t.strictSame(olderRevisions(metadata, id(of)), older, fact);
 });
 
 t.test('the flag is put where metadata exist and it is missing, newest first, and once', async (t) => {

@@ -33,57 +33,34 @@ async function all(store: FakeObjectStore, onStray?: (key: string) => void): Pro
 
 const NOTHING = { properties: [], documents: [], raw: [], shares: [], unknown: 0 };
 
-t.test('the keys of several datasets are grouped by dataset, in the order of keys', async (t) => {
-  const store = await storeOf([
-    '1/b/vdi-meta.json',
-    '1/a/import-ready.zip',
-    '1/a/vdi-meta.json',
-    '2/a/vdi-meta.json',
-    '1/a_1/vdi-meta.json',
-  ]);
-  t.strictSame(await all(store), [
-    { id: '1/a', objects: ['import-ready.zip', 'vdi-meta.json'], ...NOTHING },
-    { id: '1/a_1', objects: ['vdi-meta.json'], ...NOTHING },
-    { id: '1/b', objects: ['vdi-meta.json'], ...NOTHING },
-    { id: '2/a', objects: ['vdi-meta.json'], ...NOTHING },
-  ]);
-});
+const group = (id: string, more: object = {}): object => ({ id: `1/${id}`, objects: [], ...NOTHING, ...more });
+const SHARES = ['shares/11/share-offer.json', 'shares/11/share-receipt.json', 'shares/12/share-offer.json'];
+const META = { objects: ['vdi-meta.json'] };
+const GROUPS: Readonly<Record<string, readonly [keys: readonly string[], groups: readonly object[]]>> = {
+  'the keys of several datasets are grouped by dataset, in the order of keys': [
+    ['b/vdi-meta.json', 'a/import-ready.zip', 'a/vdi-meta.json', 'a_1/vdi-meta.json'],
+    [group('a', { objects: ['import-ready.zip', 'vdi-meta.json'] }), group('a_1', META), group('b', META)],
+  ],
+  'shares are counted': [SHARES.map((path) => `a/${path}`), [group('a', { shares: SHARES })]],
+  'flags are recognised': [
+    ['a/delete-flag', 'b/revised-flag', 'c/delete-flag.txt'],
+    [group('a', { objects: ['delete-flag'] }), group('b', { objects: ['revised-flag'] }), group('c', { unknown: 1 })],
+  ],
+  'files are told apart by their folder, and keys that nobody knows keep the dataset there': [
+    ['a/datasetProperties/p.tsv', 'a/documents/d.pdf', 'a/elsewhere/x', 'a/raw/genes.txt', 'a/vdi-meta.json'],
+    [
+      group('a', {
+        ...{ ...META, properties: ['datasetProperties/p.tsv'], documents: ['documents/d.pdf'] },
+        ...{ raw: ['raw/genes.txt'], unknown: 1 },
+      }),
+    ],
+  ],
+};
 
-t.test('shares are counted', async (t) => {
-  const shares = ['shares/11/share-offer.json', 'shares/11/share-receipt.json', 'shares/12/share-offer.json'];
-  const store = await storeOf(shares.map((path) => `1/a/${path}`));
-  t.strictSame(await all(store), [{ id: '1/a', objects: [], ...NOTHING, shares }]);
-});
-
-t.test('flags are recognised', async (t) => {
-  const store = await storeOf(['1/a/delete-flag', '1/b/revised-flag', '1/c/delete-flag.txt']);
-  t.strictSame(await all(store), [
-    { id: '1/a', objects: ['delete-flag'], ...NOTHING },
-    { id: '1/b', objects: ['revised-flag'], ...NOTHING },
-    { id: '1/c', objects: [], ...NOTHING, unknown: 1 },
-  ]);
-});
-
-t.test('files are told apart by their folder, and keys that nobody knows keep the dataset there', async (t) => {
-  const store = await storeOf([
-    '1/a/datasetProperties/p.tsv',
-    '1/a/documents/d.pdf',
-    '1/a/elsewhere/x',
-    '1/a/raw/genes.txt',
-    '1/a/vdi-meta.json',
-  ]);
-  t.strictSame(await all(store), [
-    {
-      id: '1/a',
-      objects: ['vdi-meta.json'],
-      properties: ['datasetProperties/p.tsv'],
-      documents: ['documents/d.pdf'],
-      raw: ['raw/genes.txt'],
-      shares: [],
-      unknown: 1,
-    },
-  ]);
-});
+for (const [fact, [keys, groups]] of Object.entries(GROUPS))
+  t.test(fact, async (t) => {
+    t.strictSame(await all(await storeOf(keys.map((key) => `1/${key}`))), groups);
+  });
 
 t.test('what belongs to other services or to no dataset is no dataset', async (t) => {
   const store = await storeOf(['handler/1/x', 'lost', '1/a/vdi-meta.json', 'reports/1/x', 'x/y/vdi-meta.json']);

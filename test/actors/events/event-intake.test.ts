@@ -1,4 +1,4 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { takeEvents } from '../../../actors/events/event-intake.ts';
 import type { LaneChannels } from '../../../actors/events/event-router.ts';
 import { transient } from '../../../engine/failure.ts';
@@ -20,27 +20,33 @@ function channelsNamed(nameOf: (lane: string) => string): LaneChannels {
 const event = (eventID: number, datasetID = 'd1'): EventRecord['event'] =>
   ({ eventID, userID: '42', datasetID, source: 'full-reconciler' }) as unknown as EventRecord['event'];
 
-function setup(records: readonly EventRecord[], channels = OWN_CHANNELS) {
+async function setup(t: Test, records: readonly EventRecord[], { channels = OWN_CHANNELS, taken = true } = {}) {
   const clock = new VirtualClock();
   const log = new EventLogTable(clock);
   log.rows.add(records);
   const table = new JobTable(clock, new LeaseTable(clock), () => undefined);
   const jobs = new FakeJobs(table, 1);
   const stop = new AbortController();
-  const take = () => takeEvents(new FakeEventLog(log, 1), jobs, ['import', 'install'], channels, stop.signal);
+  const { enqueue } = jobs;
+  const refused = () => Promise.reject(transient('the cache database is away'));
+  if (!taken) jobs.enqueue = refused;
+  const taking = takeEvents(new FakeEventLog(log, 1), jobs, ['import', 'install'], channels, stop.signal);
+  t.teardown(() => {
+    stop.abort();
+    return taking;
+  });
+  await clock.settle();
   const rows = () => table.rows.map(({ lane, dataset, eventId }) => [lane, dataset, eventId]);
-  return { clock, log, jobs, table, stop, take, rows };
+  return { clock, log, table, rows, takeAgain: () => void Object.assign(jobs, { enqueue }) };
 }
 
 t.test('an event becomes a job row, and several for one dataset become one', async (t) => {
-  const { clock, log, table, stop, take, rows } = setup([
+  const { log, table, rows } = await setup(t, [
     { ...OWN_CHANNELS.import, event: event(1) },
     { ...OWN_CHANNELS.import, event: event(2) },
     { ...OWN_CHANNELS.install, event: event(3) },
     { ...OWN_CHANNELS.import, event: event(4, 'd2') },
   ]);
-  const taking = take();
-  await clock.settle();
   const expected = [
     ['import', 'd1', 2],
     ['install', 'd1', 3],
@@ -49,56 +55,37 @@ t.test('an event becomes a job row, and several for one dataset become one', asy
   t.same(rows(), expected);
   t.match(table.rows[0], { owner: '42', source: 'full-reconciler', state: 'queued' });
   t.same(log.rows.waiting, []);
-  stop.abort();
-  await taking;
 });
 
 t.test('messages for lanes that do not run here stay, those with a foreign key are dropped', async (t) => {
   const sharing = { ...OWN_CHANNELS.sharing, event: event(1) };
-  const { clock, log, stop, take, rows } = setup([
-    sharing,
-    { ...OWN_CHANNELS.import, key: 'somebody-else', event: event(2) },
-  ]);
-  const taking = take();
-  await clock.settle();
+  const { log, rows } = await setup(t, [sharing, { ...OWN_CHANNELS.import, key: 'somebody-else', event: event(2) }]);
   t.same([rows(), log.rows.waiting, log.dropped.get('import-channel')], [[], [sharing], 1]);
-  stop.abort();
-  await taking;
 });
 
 t.test('lanes that share a channel are told apart by their keys', async (t) => {
   const shared = channelsNamed(() => 'everything');
-  const { clock, stop, take, rows } = setup(
+  const { rows } = await setup(
+    t,
     [
       { ...shared.import, event: event(1) },
       { ...shared.install, event: event(2, 'd2') },
       { ...shared.sharing, event: event(3, 'd3') },
     ],
-    shared,
+    { channels: shared },
   );
-  const taking = take();
-  await clock.settle();
   const expected = [
     ['import', 'd1', 1],
     ['install', 'd2', 2],
   ];
   t.same(rows(), expected);
-  stop.abort();
-  await taking;
 });
 
 t.test('a message is acknowledged only after its job row is there', async (t) => {
-  const { clock, log, jobs, stop, take, rows } = setup([{ ...OWN_CHANNELS.import, event: event(1) }]);
-  const enqueue = jobs.enqueue.bind(jobs);
-  jobs.enqueue = async () => {
-    throw transient('the cache database is away');
-  };
-  const taking = take();
-  await clock.settle();
+  const records = [{ ...OWN_CHANNELS.import, event: event(1) }];
+  const { clock, log, rows, takeAgain } = await setup(t, records, { taken: false });
   t.same([rows(), log.rows.waiting.length], [[], 1]);
-  jobs.enqueue = enqueue;
+  takeAgain();
   await clock.advance(1_000);
   t.same([rows(), log.rows.waiting.length], [[['import', 'd1', 1]], 0]);
-  stop.abort();
-  await taking;
 });

@@ -176,7 +176,7 @@ t.test('nothing is imported of a dataset that is deleted, superseded or not uplo
 });
 
 t.test('events for datasets that nobody knows do nothing', async (t) => {
-  for (const lane of ['import', 'updateMeta', 'install'] as const) {
+  for (const lane of ['upload', 'import', 'updateMeta', 'install'] as const) {
     const world = new LaneWorld(t.testdir());
     world.event(lane, newAddress());
     t.same(await world.run(lane), { kind: 'done' });

@@ -2,10 +2,10 @@ import t from 'tap';
 import { aborted, defect, transient } from '../../../engine/failure.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
-import type { InstallTarget } from '../../../engine/ports/install-target.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
+import { targetAway } from '../../support/target-away.ts';
 
 const never = new AbortController().signal;
 const NAME = 'Genes of interest';
@@ -68,7 +68,7 @@ t.test('each target has its own end', async (t) => {
 
 t.test('a target that does not answer waits alone, and is installed when it is back', async (t) => {
   const world = new LaneWorld(t.testdir());
-  const away = awayable(world, PLASMO);
+  const away = targetAway(world, PLASMO);
   const at = await world.before('install');
   away.reason = transient('PlasmoSite refused', { unreachable: true });
   t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 });
@@ -158,7 +158,7 @@ t.test("a plugin server's own error is tried three times", async (t) => {
 
 t.test('a target that is away until its last try goes on waiting and is not lost', async (t) => {
   const world = new LaneWorld(t.testdir());
-  const away = awayable(world, PLASMO);
+  const away = targetAway(world, PLASMO);
   const at = await world.before('install');
   away.reason = transient('statement took too long');
   const process = world.process();
@@ -175,7 +175,7 @@ t.test('a target that is away until its last try goes on waiting and is not lost
 
 t.test('a target that refuses the rows fails alone, with the reason in the mirror', async (t) => {
   const world = new LaneWorld(t.testdir());
-  const away = awayable(world, PLASMO, ['writeDataset']);
+  const away = targetAway(world, PLASMO, ['writeDataset']);
   const at = await world.before('updateMeta').then((at) => world.finish().then(() => at));
   const other = await world.accept();
   away.reason = defect('value too long');
@@ -352,29 +352,6 @@ async function reinstall(world: LaneWorld, at: DatasetAddress): Promise<void> {
   for (const target of world.targets.values())
     await target.writeMessage(at.dataset, 'data', { status: 'ready-for-reinstall' }, token, never);
   world.event('install', at);
-}
-
-/** Has the target fail with the reason, while there is one; by default in everything. */
-function awayable(
-  world: LaneWorld,
-  id: TargetId,
-  methods: readonly string[] = ['writeDataset', 'state', 'writeMessage'],
-): { reason: Error | undefined } {
-  const switched: { reason: Error | undefined } = { reason: undefined };
-  const target = world.targets.get(id);
-  if (!target) throw new Error(`no target ${id}`);
-  const behind = new Proxy<InstallTarget>(target, {
-    get: (of, property) => {
-      const member: unknown = Reflect.get(of, property, of);
-      if (typeof member !== 'function') return member;
-      return async (...args: unknown[]): Promise<unknown> => {
-        if (switched.reason && methods.includes(String(property))) throw switched.reason;
-        return Reflect.apply(member, of, args);
-      };
-    },
-  });
-  world.targets.set(id, behind);
-  return switched;
 }
 
 t.test('a job that fails as a whole tells the owner, and leaves the targets as they are', async (t) => {

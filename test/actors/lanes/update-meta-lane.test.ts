@@ -5,6 +5,7 @@ import { type DatasetAddress, fileKey, objectKey } from '../../../engine/model/o
 import { newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
+import { targetAway } from '../../support/target-away.ts';
 
 const never = new AbortController().signal;
 const NAME = 'Genes of interest';
@@ -143,23 +144,19 @@ t.test('tries are counted for a target alone', async (t) => {
 
 t.test('a target that is away does not hold back the first install on the others', async (t) => {
   const { world, at } = await worldBefore(t, 'import');
-  const target = world.targets.get(PLASMO);
-  if (!target) throw new Error('no target');
-  const { state, writeDataset } = target;
-  const away = async (): Promise<never> => {
-    throw transient('PlasmoSite refused', { unreachable: true });
-  };
-  Object.assign(target, { state: away, writeDataset: away });
+  const writing = targetAway(world, PLASMO, ['writeDataset']);
+  const reading = targetAway(world, PLASMO, ['state']);
+  writing.reason = reading.reason = transient('PlasmoSite refused', { unreachable: true });
   await world.run('import');
   t.same(await world.run('updateMeta'), { kind: 'done' });
   await world.run('install');
   await world.run('updateMeta');
   t.same(await world.control(at), { ToxoSite: SHOWN });
   t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', 'try 1 of 12: PlasmoSite refused'] } });
-  Object.assign(target, { state });
+  reading.reason = undefined;
   await world.clock.advanceToNext();
   await world.run('install');
-  Object.assign(target, { writeDataset });
+  writing.reason = undefined;
   await world.finish();
   t.same(await world.control(at), { PlasmoSite: SHOWN, ToxoSite: SHOWN });
   t.same(await world.attempts(at), []);
@@ -173,11 +170,7 @@ t.test('a target that is away, where no data are, does not keep the update of th
     const { world, at } = await worldBefore(t, 'install');
     world.plugin.decide = ({ target }) => (target === away ? { kind: 'script-error', message: 'no' } : undefined);
     await world.finish();
-    const target = world.targets.get(away);
-    if (!target) throw new Error('no target');
-    target.state = async () => {
-      throw transient(`${away} refused`, { unreachable: true });
-    };
+    targetAway(world, away, ['state']).reason = transient(`${away} refused`, { unreachable: true });
     await putMetadata(world, at, { name: 'Renamed' });
     await world.run('import');
     t.same(await world.run('updateMeta'), { kind: 'done' }, away);
@@ -188,12 +181,8 @@ t.test('a target that is away, where no data are, does not keep the update of th
 t.test('a target that is away waits for the change of what is installed there', async (t) => {
   const { world, at } = await installedWorld(t);
   await putMetadata(world, at, { name: 'Renamed' });
-  const target = world.targets.get(PLASMO);
-  if (!target) throw new Error('no target');
-  const { state } = target;
-  target.state = async () => {
-    throw transient('PlasmoSite refused', { unreachable: true });
-  };
+  const away = targetAway(world, PLASMO, ['state']);
+  away.reason = transient('PlasmoSite refused', { unreachable: true });
   await world.run('import');
   t.match(await world.run('updateMeta'), { kind: 'retry', countTry: false });
   t.match(await world.record(at), {
@@ -202,7 +191,7 @@ t.test('a target that is away waits for the change of what is installed there', 
       'ToxoSite meta': ['complete'],
     },
   });
-  Object.assign(target, { state });
+  away.reason = undefined;
   await world.finish();
   const renamed = { ...SHOWN, name: 'Renamed' };
   t.same(await world.control(at), { PlasmoSite: renamed, ToxoSite: renamed });

@@ -1,9 +1,8 @@
 import t from 'tap';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
-import { aborted, defect, transient } from '../../../engine/failure.ts';
+import { aborted, transient } from '../../../engine/failure.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
-import { newAddress } from '../../support/dataset-samples.ts';
 import { acceptedWorld, claimed } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
@@ -72,15 +71,6 @@ t.test('an upload that fails for other reasons says which try it is, and at last
   t.match(world.jobRows(), ['import queued', 'updateMeta queued', 'upload dead']);
 });
 
-t.test('a message of an earlier try is gone when the upload succeeds', async (t) => {
-  const { world, at } = await acceptedWorld(t);
-  world.store.onCall = failing('get', 'the store is away');
-  await world.run('upload');
-  world.store.onCall = () => {};
-  await world.finish();
-  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
-});
-
 t.test('an upload that was not reached uses up no try', async (t) => {
   const { world, at } = await acceptedWorld(t);
   world.store.onCall = () => {
@@ -91,26 +81,6 @@ t.test('an upload that was not reached uses up no try', async (t) => {
     await world.clock.advanceToNext();
   }
   t.same(world.dataset(at).upload, { status: 'running', message: 'try 1 of 12: refused' });
-});
-
-t.test('an upload that failed and is tried again by an administrator still has its raw files', async (t) => {
-  const { world, at } = await acceptedWorld(t);
-  world.store.onCall = (method) => {
-    if (method === 'get') throw defect('a bug');
-  };
-  t.match(await world.run('upload'), { kind: 'dead', failure: 'defect' });
-  world.store.onCall = () => {};
-  for (const row of world.jobs.rows) if (row.state === 'dead') world.jobs.put({ ...row, state: 'queued', tries: 0 });
-  await world.finish();
-  t.same(world.dataset(at).upload, { status: 'success', message: undefined });
-  t.equal(world.json(at, 'upload-error.json'), null);
-  t.same((await world.control(at)).PlasmoSite, {
-    data: ['complete'],
-    meta: ['complete'],
-    shown: true,
-    name: 'Genes of interest',
-    sync: { data: 'current', meta: 'current' },
-  });
 });
 
 t.test('an upload that has ended does not fail because its raw files cannot be removed just now', async (t) => {
@@ -141,13 +111,6 @@ t.test('a stop while the task runs gives the job back, whatever the task makes o
   const { process, job } = await claimed(world, 'upload', world.process(undefined, brokenBy(stop)));
   t.same(await process.perform(job, stop.signal), { kind: 'requeue', crashed: false });
   t.same(world.dataset(at).upload, { status: 'running', message: undefined });
-});
-
-t.test('an event for an upload that nobody accepted does nothing', async (t) => {
-  const world = new LaneWorld(t.testdir());
-  world.event('upload', newAddress());
-  t.same(await world.run('upload'), { kind: 'done' });
-  t.same([world.store.keys(), world.catalog.datasets.size], [[], 0]);
 });
 
 function failing(method: keyof ObjectStore, message: string, part = ''): (called: string, key: string) => void {

@@ -183,8 +183,8 @@ t.test('whatever is damaged, a map of everything finds the same', async (t) => {
     passed += found.passed;
     t.strictSame({ differing: found.differing, inStep: found.inStep }, await byMap(site));
   });
-  await fc.assert(property, { numRuns: 1_500, seed: 20_260_101 });
-  t.ok(passed > 2_000, `${passed} datasets were passed over`);
+  await fc.assert(property, { numRuns: 500, seed: 20_260_101 });
+  t.ok(passed > 600, `${passed} datasets were passed over`);
 });
 
 t.test('of many pages nearly all are passed over, and every damage is found', async (t) => {

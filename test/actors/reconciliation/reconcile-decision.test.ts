@@ -13,6 +13,7 @@ import {
   control,
   DATA,
   decide,
+  decides,
   enqueue,
   FULL,
   flagged,
@@ -51,20 +52,18 @@ t.test('what is in sync everywhere is left alone', async (t) => {
 });
 
 t.test('registration', async (t) => {
-  t.test('no cache record: it is inserted, whole', async (t) => {
-    t.strictSame(decide({ record: undefined }), [
-      {
-        do: 'register',
-        changes: [
-          { set: 'state', state: 'live' },
-          { set: 'upload', status: 'success' },
-          { set: 'import', status: 'complete', messages: [] },
-          ...REGISTERED,
-          ...MIRROR,
-        ],
-      },
-    ]);
-  });
+  decides(t, 'no cache record: it is inserted, whole', { record: undefined }, [
+    {
+      do: 'register',
+      changes: [
+        { set: 'state', state: 'live' },
+        { set: 'upload', status: 'success' },
+        { set: 'import', status: 'complete', messages: [] },
+        ...REGISTERED,
+        ...MIRROR,
+      ],
+    },
+  ]);
 
   t.test('documents, properties and shares are inserted with it', async (t) => {
     const shares = [{ recipient: '42', offer: 'grant' } as Snapshot['shares'][number]];
@@ -171,12 +170,12 @@ t.test('deletion', async (t) => {
   const deleted = { ...RECORD, state: 'deleted' } as const;
   const deleting = { ...RECORD, state: 'deleting' } as const;
 
-  t.test('delete flag and cache record: the state is updated, and it is uninstalled', async (t) => {
-    t.strictSame(decide({ stored: flagged('delete-flag') }), [
-      write({ set: 'state', state: 'deleting', from: 'live' }),
-      enqueue('softDelete'),
-    ]);
-  });
+  decides(
+    t,
+    'delete flag and cache record: the state is updated, and it is uninstalled',
+    { stored: flagged('delete-flag') },
+    [write({ set: 'state', state: 'deleting', from: 'live' }), enqueue('softDelete')],
+  );
 
   t.test('uninstalled everywhere: nothing', async (t) => {
     t.strictSame(decide({ record: deleted, stored: flagged('delete-flag'), targets: UNINSTALLED }), []);
@@ -191,11 +190,12 @@ t.test('deletion', async (t) => {
       }
   });
 
-  t.test('uninstalled everywhere, and nobody has said so: the softDelete lane does', async (t) => {
-    t.strictSame(decide({ record: deleting, stored: flagged('delete-flag'), targets: UNINSTALLED }), [
-      enqueue('softDelete'),
-    ]);
-  });
+  decides(
+    t,
+    'uninstalled everywhere, and nobody has said so: the softDelete lane does',
+    { record: deleting, stored: flagged('delete-flag'), targets: UNINSTALLED },
+    [enqueue('softDelete')],
+  );
 
   t.test('target disabled: waited for, and the others are uninstalled', async (t) => {
     const more = { record: deleting, stored: flagged('delete-flag'), hasDisabledTarget: true };
@@ -235,11 +235,12 @@ t.test('deletion', async (t) => {
       ]);
   });
 
-  t.test('undelete of a superseded revision: superseded', async (t) => {
-    t.strictSame(decide({ record: deleted, stored: flagged('revised-flag'), targets: UNINSTALLED }), [
-      write({ set: 'state', state: 'superseded', from: 'deleted' }),
-    ]);
-  });
+  decides(
+    t,
+    'undelete of a superseded revision: superseded',
+    { record: deleted, stored: flagged('revised-flag'), targets: UNINSTALLED },
+    [write({ set: 'state', state: 'superseded', from: 'deleted' })],
+  );
 
   t.test('a live dataset that a target takes for deleted is reopened there, also before its import', async (t) => {
     const targets = [target(PLASMO, control({ deletedStatus: 2 })), target(TOXO, control())];
@@ -302,10 +303,13 @@ t.test('older revisions', async (t) => {
     t.strictSame(decide({ ...more, stored: flagged('delete-flag', 'revised-flag'), older: [older()] }), []);
   });
 
-  t.test('lose the delete flag when the newest has none, after they got the revised flag', async (t) => {
-    t.strictSame(decide({ older: [older({ deleteFlag: true })] }), [
+  decides(
+    t,
+    'lose the delete flag when the newest has none, after they got the revised flag',
+    { older: [older({ deleteFlag: true })] },
+    [
       { do: 'flagOlder', flag: 'revised-flag' },
       { do: 'remove', keys: [olderKey] },
-    ]);
-  });
+    ],
+  );
 });

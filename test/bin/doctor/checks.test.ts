@@ -1,11 +1,11 @@
 // Looks at what needs no server of its own: folders, programs, the machine, plugin servers; and how findings are told.
 
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Check } from '../../../bin/doctor/check.ts';
 import { codeOf, networkMend } from '../../../bin/doctor/error-codes.ts';
 import { folderCheck, roomOf } from '../../../bin/doctor/folder-check.ts';
@@ -27,13 +27,18 @@ import { freePort } from '../../support/ports.ts';
 import { smtpServer } from '../../support/smtp-server.ts';
 
 const signal = new AbortController().signal;
-const dir = await mkdtemp(join(tmpdir(), 'longshore-doctor-'));
-t.teardown(() => rm(dir, { recursive: true }));
+const dir = t.testdir();
 
 async function look(check: Check): Promise<Diagnosis> {
   const [diagnosis] = await runChecks([check], systemClock, signal);
   if (!diagnosis) throw new Error('a check gives a diagnosis');
   return diagnosis;
+}
+
+async function listening(t: Test, server: Server): Promise<number> {
+  t.teardown(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 const folder = (path: string, made: boolean, wantedBytes = 1): Check =>
@@ -130,14 +135,16 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
     const [code, text] = request.url === '/service-info' ? info : answer;
     response.writeHead(code).end(text);
   });
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
-  });
-  t.teardown(() => server.close());
+  const port = await listening(t, server);
   const of = (at: number) => {
     const plugin = { server: { host: '127.0.0.1', port: at } } as PluginConfiguration;
     return look(pluginCheck('genes', plugin, 'site.yaml'));
   };
+  const hangsUp = await listening(
+    t,
+    createTcpServer((socket) => socket.destroy()),
+  );
+  t.match((await of(hangsUp)).problems, [{ mend: /^it closes the connection: / }]);
   const closed = await freePort();
   t.strictSame((await of(closed)).problems, [
     {
@@ -277,16 +284,6 @@ t.test('findings as lines and as one document', async (t) => {
   t.notOk(isWell(diagnoses));
 });
 
-t.test('a server that hangs up is no plugin server', async (t) => {
-  const server = createTcpServer((socket) => socket.destroy());
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
-  });
-  t.teardown(() => server.close());
-  const plugin = { server: { host: '127.0.0.1', port } } as PluginConfiguration;
-  t.match((await look(pluginCheck('genes', plugin, 'site.yaml'))).problems, [{ mend: /^it closes the connection: / }]);
-});
-
 t.test(
   'a mail server: well, away, refusing the login, with a certificate that is not trusted, without TLS',
   async (t) => {
@@ -324,10 +321,7 @@ t.test('the key set of the issuer', async (t) => {
     if (request.url === '/moved') response.writeHead(302, { location: '/keys' }).end();
     else response.writeHead(request.url === '/keys' ? 200 : 404).end(body);
   });
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
-  });
-  t.teardown(() => server.close());
+  const port = await listening(t, server);
   const of = (path: string) => look(keySetCheck(`http://127.0.0.1:${port}/${path}`));
   t.match(await of('keys'), { where: `127.0.0.1:${port}`, status: 'ok', says: '2 keys' });
   t.match(await of('moved'), { status: 'ok', says: '2 keys' });
