@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../engine/time.ts';
 import { discardBody } from './discard-body.ts';
 import { errorBody, type HttpError } from './errors.ts';
+import { JSON_TYPE } from './json-type.ts';
 
 /**
  * Sends the error unless an answer is under way already: half an answer is cut off, so that nobody takes it for the
@@ -28,7 +29,7 @@ export async function answerError(
   const body = Buffer.from(JSON.stringify(errorBody(error, id)));
   const unread = !request.complete && hasBody(request);
   response.statusCode = error.code;
-  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.setHeader('content-type', JSON_TYPE);
   response.setHeader('content-length', body.length);
   response.setHeader('cache-control', 'no-store');
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);

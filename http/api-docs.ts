@@ -1,6 +1,7 @@
 // GET /api and /api/openapi.json: what a front end serves, for people and for programs.
 
 import { apiPage, PAGE_POLICY } from './api-page.ts';
+import { JSON_TYPE } from './json-type.ts';
 import { type ApiInfo, openApi } from './openapi.ts';
 import type { Route } from './route.ts';
 
@@ -37,7 +38,7 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
       operationId: 'getOpenApi',
       summary: 'This documentation as an OpenAPI 3.1 document',
       responses: { 200: { description: 'An OpenAPI document', schema: { type: 'object' } } },
-      handler: async (context) => context.text(200, 'application/json; charset=utf-8', content().document),
+      handler: async (context) => context.text(200, JSON_TYPE, content().document),
     },
   ];
   return docs;

@@ -15,6 +15,7 @@ import { forbidden } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
 import { jsonListText } from './json-list.ts';
+import { JSON_TYPE } from './json-type.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
 
@@ -28,7 +29,6 @@ const TAGGED_LIST = 256 * 1024;
 /** Smaller bodies do not gain from compression. */
 const GZIP_FROM_BYTES = 1024;
 
-const JSON_TYPE = 'application/json; charset=utf-8';
 const OF_JSON = constantHeader('content-type', JSON_TYPE);
 const PACKED = constantHeader('content-encoding', 'gzip');
 const NOT_KEPT = constantHeader('cache-control', 'no-store');

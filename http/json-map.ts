@@ -2,6 +2,7 @@
 
 import { stringifyJson } from '../engine/model/json.ts';
 import type { RequestContext } from './context.ts';
+import { JSON_TYPE } from './json-type.ts';
 
 export interface MapText {
   /** What comes before the map. */
@@ -14,7 +15,7 @@ export interface MapText {
 
 /** Answers 200. As with any list, a failure in the middle cuts the answer off, so that it cannot be taken for whole. */
 export function jsonMapReport(context: RequestContext, map: MapText): Promise<void> {
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+  const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
   return context.textStream(headers, mapText(map));
 }
 

@@ -4,6 +4,7 @@
 import { stringifyJson } from '../engine/model/json.ts';
 import type { RequestContext } from './context.ts';
 import { jsonListText } from './json-list.ts';
+import { JSON_TYPE } from './json-type.ts';
 
 export interface ReportText {
   /** The member that holds the list. */
@@ -15,7 +16,7 @@ export interface ReportText {
 
 /** Answers 200. As with any list, a failure in the middle cuts the answer off, so that it cannot be taken for whole. */
 export function jsonReport(context: RequestContext, report: ReportText): Promise<void> {
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+  const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
   return context.textStream(headers, reportText(report));
 }
 

@@ -13,6 +13,7 @@ import { Followers } from '../engine/followers.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
 import { Connections, type IdleLimits } from './connections.ts';
 import { ANSWERED } from './context.ts';
+import { JSON_TYPE } from './json-type.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
 import { keepFor } from './whole-head.ts';
 
@@ -160,7 +161,7 @@ export class HttpServer extends Lifecycle {
     const head = [
       `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
       'connection: close',
-      'content-type: application/json; charset=utf-8',
+      `content-type: ${JSON_TYPE}`,
       `content-length: ${Buffer.byteLength(body)}`,
       `x-request-id: ${randomUUID()}`,
     ];
