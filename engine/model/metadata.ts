@@ -132,9 +132,14 @@ export function serialiseMetadata(metadata: DatasetMetadata): string {
   return stringifyJson({ ...rest, ...(history ? { revisionHistory: history } : {}) }, 2);
 }
 
-/** Reads a metadata document that we or a compatible system wrote; a document we cannot use is a `rejected` failure. */
+/**
+ * Reads a metadata document that we or a compatible system wrote; a document we cannot use is a `rejected` failure. What is
+ * null in it counts as absent, so the list of dependencies is always there.
+ */
 export function parseMetadata(text: string, where: string): DatasetMetadata {
-  const raw = parseObject(text, where);
+  const parsed = parseObject(text, where);
+  // Few documents hold a null, and many are read.
+  const raw = text.includes('null') ? (withoutNulls(parsed) as Record<string, unknown>) : parsed;
   const type = raw.type as { name?: unknown; version?: unknown } | undefined;
   const targets = raw.installTargets ?? raw.projects;
   if (typeof type?.name !== 'string' || typeof type.version !== 'string')
@@ -203,6 +208,14 @@ function parseObject(text: string, where: string): Record<string, unknown> {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
     throw new Failure('rejected', `${where}: not a JSON object`);
   return raw as Record<string, unknown>;
+}
+
+/** Without members and items that are null, at every level. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
 }
 
 function fileEntries(raw: unknown): FileEntry[] {

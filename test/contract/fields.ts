@@ -17,7 +17,7 @@ export const FIELD_ROWS = {
   'details/description': 'string',
   'details/origin': '3..256; required',
   'details/dependencies':
-    'unique; resourceIdentifier* 3..50, resourceDisplayName* 3..100, resourceVersion* 1..50; required',
+    'unique; resourceIdentifier* 3..50, resourceDisplayName* 3..100, resourceVersion* 1..50; absent or null = empty',
   'details/publications': 'unique; identifier* 3..30, type pmid|doi default pmid, citation, isPrimary (at most one)',
   'details/contacts':
     'unique; names 1..300, isPrimary (at most one), email 5..4000, affiliation max 4000, country max 200',

@@ -49,7 +49,7 @@ function convert(
   details: StoredDetails,
   changed: ReadonlySet<string>,
 ): Record<string, unknown> {
-  const unchanged = { installTargets: [], name: '', summary: '', origin: '', dependencies: [], type: stored.type };
+  const unchanged = { installTargets: [], name: '', summary: '', origin: '', type: stored.type };
   const fields = Object.entries(details).filter(([field]) => changed.has(field));
   return { ...metadataFromDetails({ ...unchanged, ...Object.fromEntries(fields) } as CreateDetails, stored) };
 }

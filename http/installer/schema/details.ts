@@ -94,7 +94,12 @@ export const CreateDetails = Type.Object(
     summary: text(3, 4000),
     description: Type.Optional(Type.String()),
     origin: text(3, 256),
-    dependencies: unique(Dependency),
+    dependencies: Type.Optional(
+      Type.Array(Dependency, {
+        uniqueItems: true,
+        description: 'Absent or null counts as an empty list, here and for every other list that may be empty',
+      }),
+    ),
     publications: Type.Optional(unique(PublicationInput)),
     contacts: Type.Optional(unique(ContactInput)),
     projectName: Type.Optional(text(1, 256)),

@@ -15,12 +15,17 @@ export interface Origin {
 /** Metadata that may hold undefined members, empty lists and empty objects. */
 type Draft = { readonly [Field in keyof DatasetMetadata]: DatasetMetadata[Field] | undefined };
 
-/** Applies the contract's defaults; optional fields without content are left out. The details must be sound. */
+/**
+ * Applies the contract's defaults; optional fields without content are left out. The list of dependencies is always there:
+ * what reads stored documents relies on it. The details must be sound.
+ */
 export function metadataFromDetails(details: CreateDetails, origin: Origin): DatasetMetadata {
   const { visibility: asked = 'private', daysForApproval = -1, type, publications, contacts, ...rest } = details;
+  const dependencies = details.dependencies ?? [];
   const visibility = asked === 'controlled' ? 'protected' : asked;
   const draft: Draft = {
     ...rest,
+    dependencies,
     type: { name: type.name.toLowerCase(), version: type.version },
     installTargets: details.installTargets.map(targetId) as readonly TargetId[],
     visibility,
@@ -32,7 +37,7 @@ export function metadataFromDetails(details: CreateDetails, origin: Origin): Dat
     daysForApproval: asked === 'controlled' ? 0 : daysForApproval,
     firstPublished: visibility === 'private' ? undefined : origin.created,
   };
-  return { ...withoutEmpty(draft), dependencies: details.dependencies } as unknown as DatasetMetadata;
+  return { ...withoutEmpty(draft), dependencies } as unknown as DatasetMetadata;
 }
 
 function toPublication(input: NonNullable<CreateDetails['publications']>[number]): Publication {

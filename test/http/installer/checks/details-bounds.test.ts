@@ -59,8 +59,8 @@ const CONTRACT_RANGES: Record<string, readonly [number, number]> = {
   'datasetCharacteristics.years.end': [1500, 2500],
   daysForApproval: [-1, 365],
 };
+/** The contract lists `dependencies` too; deployed clients leave out what is empty. */
 const CONTRACT_REQUIRED = [
-  'dependencies',
   'dependencies[0].resourceDisplayName',
   'dependencies[0].resourceIdentifier',
   'dependencies[0].resourceVersion',
