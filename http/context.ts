@@ -48,6 +48,8 @@ export const ANSWERED: Promise<void> = Promise.resolve();
 export interface Asked {
   readonly caller: Caller;
   readonly version: ApiVersion;
+  /** The request says which version it wants. */
+  readonly versionNamed: boolean;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
 }
@@ -59,16 +61,19 @@ export class RequestContext {
   readonly request: IncomingMessage;
   readonly caller: Caller;
   readonly version: ApiVersion;
+  /** The request names its version. Clients that name none are older than some words of ours. */
+  readonly versionNamed: boolean;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly #exchange: Exchange;
   readonly #url: UrlSettings;
 
-  constructor(exchange: Exchange, url: UrlSettings, { caller, version, params, query }: Asked) {
+  constructor(exchange: Exchange, url: UrlSettings, { caller, version, versionNamed, params, query }: Asked) {
     this.id = exchange.id;
     this.request = exchange.request;
     this.caller = caller;
     this.version = version;
+    this.versionNamed = versionNamed;
     this.params = params;
     this.query = query;
     this.#exchange = exchange;

@@ -66,7 +66,9 @@ const VERSION_HEADER: Parameter = {
   name: 'Api-Version',
   in: 'header',
   required: false,
-  description: 'Interface version: chooses field names, and fields that only the newer one has',
+  description:
+    'Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are ' +
+    'queued are left out of status blocks',
   schema: { type: 'string', enum: API_VERSIONS, default: DEFAULT_API_VERSION },
 };
 

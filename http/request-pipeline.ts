@@ -37,6 +37,7 @@ export interface PipelineOptions {
 
 const DRAINING_RETRY_SECONDS = 10;
 const HOST = 'host';
+const VERSION_HEADER = 'api-version';
 const CLOSING = constantHeader('connection', 'close');
 /** By the version that was asked for. */
 const VERSIONS: Readonly<Record<ApiVersion, HeaderLine>> = {
@@ -150,7 +151,9 @@ export class RequestPipeline {
   ): Promise<void> {
     if (parameters !== NO_PARAMETERS) parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
-    const handled = route.handler(new RequestContext(exchange, this.#options.url, { caller, version, params, query }));
+    const versionNamed = exchange.request.headers[VERSION_HEADER] !== undefined;
+    const asked = { caller, version, versionNamed, params, query };
+    const handled = route.handler(new RequestContext(exchange, this.#options.url, asked));
     if (handled !== ANSWERED) return handled.then(() => demandAnswer(exchange, route));
     demandAnswer(exchange, route);
     return ANSWERED;
@@ -239,7 +242,7 @@ function splitUrl(url: string): readonly [path: string, query: string] {
 }
 
 function versionOf(request: IncomingMessage): ApiVersion {
-  const asked = request.headers['api-version'];
+  const asked = request.headers[VERSION_HEADER];
   if (asked === undefined) return DEFAULT_API_VERSION;
   const known = API_VERSIONS.find((version) => version === asked);
   if (!known) throw badRequest(`header Api-Version '${asked}': one of ${API_VERSIONS.join(', ')} is needed`);

@@ -17,6 +17,9 @@ export interface ClientOptions {
   readonly token: string;
 }
 
+/** Whose field names these are. */
+const API_VERSION = '1.8.0';
+
 export interface DatasetStatus {
   readonly upload: { readonly status: string; readonly message?: string };
   readonly import?: { readonly status: string; readonly messages?: readonly string[] };
@@ -121,7 +124,8 @@ export class InstallerClient {
     signal: AbortSignal,
   ): Promise<Response> {
     const { server, token } = this.#options;
-    const headers = { ...init.headers, authorization: `Bearer ${token}` };
+    // Named, so that installs that are queued are shown.
+    const headers = { ...init.headers, authorization: `Bearer ${token}`, 'api-version': API_VERSION };
     return callApi({ server, path, ...init, headers }, signal);
   }
 }

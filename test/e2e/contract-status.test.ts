@@ -21,6 +21,9 @@ interface Status {
   readonly install: readonly object[];
 }
 const statusOf = async (id: string): Promise<Status> =>
+  ((await owner.get(`/datasets/${id}`, { 'api-version': '1.8.0' })).body as { status: Status }).status;
+/** As a client sees it that names no version. */
+const unnamed = async (id: string): Promise<Status> =>
   ((await owner.get(`/datasets/${id}`)).body as { status: Status }).status;
 const end = async (id: string): Promise<Status> => {
   await ended(dir, id);
@@ -132,6 +135,9 @@ for (const id of ['status/install running', 'status/install queued'] as const)
     await imported(dir, second);
     t.match((await statusOf(first)).install, installs({ status: 'running' }));
     t.same((await statusOf(second)).install, installs({ status: 'queued' }));
+    const running = { status: 'running' };
+    t.match((await unnamed(first)).install, [{ installTarget: 'AlphaDB', meta: running, data: running }]);
+    t.same((await unnamed(second)).install, [], 'who names no version does not know the word');
     await pipe.release();
     for (const one of [first, second]) t.same((await end(one)).install, installs({ status: 'complete' }));
   });

@@ -16,12 +16,13 @@ export class Api {
     this.#token = token;
   }
 
-  async get(path: string): Promise<Response> {
-    return fetch(this.#base + path, { headers: { authorization: `Bearer ${this.#token}` } });
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return fetch(this.#base + path, { headers: { ...headers, authorization: `Bearer ${this.#token}` } });
   }
 
+  /** In the newest form, with everything that is shown to those who know it. */
   async json(path: string): Promise<unknown> {
-    return (await this.get(path)).json();
+    return (await this.get(path, { 'api-version': '1.8.0' })).json();
   }
 
   async bytes(path: string): Promise<Buffer> {

@@ -45,7 +45,7 @@ export function allDatasetsRoute(options: AllDatasetsOptions): Route {
 }
 
 async function report({ reports, dataTypes }: AllDatasetsOptions, context: RequestContext): Promise<void> {
-  const { signal } = context;
+  const { signal, versionNamed } = context;
   const filter = filterOf(context.query);
   const { page, meta } = reportPageOf(context.query);
   // Both look at all datasets: at the same time.
@@ -59,7 +59,7 @@ async function report({ reports, dataTypes }: AllDatasetsOptions, context: Reque
       let next = await datasets.next();
       // Before anything is sent: its failure is an ordinary error.
       total = await counting;
-      for (; !next.done; next = await datasets.next()) yield allDatasetsEntry(next.value, dataTypes);
+      for (; !next.done; next = await datasets.next()) yield allDatasetsEntry(next.value, dataTypes, versionNamed);
     } finally {
       await datasets.return?.();
     }

@@ -30,10 +30,12 @@ export function failedInstallsRoute({ reports, dataTypes }: FailedInstallsOption
       ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
     },
     handler: (context) => {
+      const { versionNamed } = context;
       const expanded = context.query.expanded !== false;
       const found = reports.stuckInstalls('failed-installation', context.signal);
       const items = async function* (): AsyncGenerator<unknown, void, undefined> {
-        for await (const dataset of found) yield expanded ? brokenInstall(dataset, dataTypes) : dataset.dataset;
+        for await (const dataset of found)
+          yield expanded ? brokenInstall(dataset, dataTypes, versionNamed) : dataset.dataset;
       };
       return jsonReport(context, { name: expanded ? 'details' : 'ids', items: items() });
     },

@@ -26,6 +26,7 @@ export interface DetailsSources extends FileSources {
 export interface DetailsAsker {
   readonly viewer: UserId;
   readonly version: ApiVersion;
+  readonly versionNamed: boolean;
   /** Where the API is served, without a trailing slash. */
   readonly baseUrl: string;
 }

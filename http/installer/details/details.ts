@@ -33,7 +33,7 @@ export function detailsRoute(options: DetailsOptions): Route {
 }
 
 async function details(options: DetailsOptions, context: RequestContext): Promise<void> {
-  const { caller, publicUrl: baseUrl, signal, version } = context;
+  const { caller, publicUrl: baseUrl, signal, version, versionNamed } = context;
   const viewer = caller.kind === 'admin' ? 'admin' : context.userId;
   const outcome = await findOrMoved(options.queries, context.param('id'), viewer, signal);
   if ('movedTo' in outcome) {
@@ -42,7 +42,7 @@ async function details(options: DetailsOptions, context: RequestContext): Promis
   }
   const dataset = outcome.found;
   // An administrator looks with the owner's eyes.
-  const asker = { viewer: viewer === 'admin' ? dataset.owner : viewer, version, baseUrl };
+  const asker = { viewer: viewer === 'admin' ? dataset.owner : viewer, version, versionNamed, baseUrl };
   const body = await readDetails(options, dataset, asker, signal);
   await context.json(200, body, { etag: datasetTag(dataset.sync.meta, body) });
 }

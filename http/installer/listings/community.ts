@@ -38,10 +38,10 @@ export function communityRoute(options: CommunityOptions): Route {
 }
 
 async function* community(options: CommunityOptions, context: RequestContext): AsyncGenerator<ListingItem> {
-  const { query, userId, signal } = context;
+  const { query, userId } = context;
   const target = askedTarget(options.targets, 'install_target', query.install_target);
   const filter = { viewer: userId, ownership: 'community' as const, ...pagingOf(query) };
   // Whom an owner shares with is nothing for this list, not even in the owner's own eyes.
-  for await (const item of listing(options, target === undefined ? filter : { ...filter, target }, signal))
+  for await (const item of listing(options, target === undefined ? filter : { ...filter, target }, context))
     yield { ...item, shares: [] };
 }

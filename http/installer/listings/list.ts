@@ -40,7 +40,7 @@ export function listRoute(options: ListOptions): Route {
       304: { description: 'It is what the caller has' },
       ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no datasets' }),
     },
-    handler: (context) => context.jsonList(listing(options, filterOf(options.targets, context), context.signal)),
+    handler: (context) => context.jsonList(listing(options, filterOf(options.targets, context), context)),
   };
 }
 

@@ -3,6 +3,7 @@
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { Accounts } from '../../../engine/ports/accounts.ts';
 import type { DatasetQueries, ListFilter } from '../../../engine/ports/dataset-queries.ts';
+import type { RequestContext } from '../../context.ts';
 import { findProfiles } from '../details/profiles.ts';
 import type { ListingItem } from '../schema/listing-item.ts';
 import { listingItem, peopleOf } from '../views/listing-item.ts';
@@ -18,14 +19,14 @@ export interface ListingSources {
 export async function* listing(
   sources: ListingSources,
   filter: ListFilter,
-  signal: AbortSignal,
+  { signal, versionNamed }: Pick<RequestContext, 'signal' | 'versionNamed'>,
 ): AsyncGenerator<ListingItem, void, undefined> {
   // Most of a listing is of few people: those of one batch are mostly those of the next.
   let profiles: Profiles | undefined;
   for await (const batch of inBatches(sources.queries.list(filter, signal))) {
     const people = batch.flatMap((dataset) => peopleOf(dataset, filter.viewer));
     profiles = await findProfiles(sources.accounts, people, signal, profiles);
-    const view = { viewer: filter.viewer, profiles, dataTypes: sources.dataTypes, target: filter.target };
+    const view = { viewer: filter.viewer, versionNamed, profiles, dataTypes: sources.dataTypes, target: filter.target };
     for (const dataset of batch) yield listingItem(dataset, view);
   }
 }

@@ -24,7 +24,10 @@ const InstallState = Type.Object({
   messages: Type.Optional(Type.Array(Type.String())),
 });
 
-/** `import` is always there: queued until it begins, also when the upload was refused. `install` is empty until then. */
+/**
+ * `import` is always there: queued until it begins, also when the upload was refused. `install` is empty until it is
+ * complete; to callers that name no version, what is queued is not shown (views/status-block.ts).
+ */
 export const StatusBlock = Type.Object({
   upload: Type.Object({ status: Type.Enum([...UPLOAD_STATUSES]), message: Type.Optional(Type.String()) }),
   import: Type.Object({

@@ -12,11 +12,15 @@ import { typeView, visibilityView } from './terms.ts';
 /** What nothing is in step with yet: the contract wants a time. */
 const NEVER = new Date(0);
 
-export function allDatasetsEntry(dataset: DatasetRecord, dataTypes: DataTypes): AllDatasetsEntry {
+export function allDatasetsEntry(
+  dataset: DatasetRecord,
+  dataTypes: DataTypes,
+  versionNamed: boolean,
+): AllDatasetsEntry {
   const { metadata } = dataset;
   const { description, programName, projectName } = metadata;
   return {
-    ...brokenInstall(dataset, dataTypes),
+    ...brokenInstall(dataset, dataTypes, versionNamed),
     visibility: visibilityView(metadata),
     name: metadata.name,
     origin: metadata.origin,
@@ -68,14 +72,14 @@ export const brokenImport = (failed: FailedImport, dataTypes: DataTypes): Broken
   messages: [...failed.messages],
 });
 
-export function brokenInstall(dataset: DatasetRecord, dataTypes: DataTypes): BrokenInstall {
+export function brokenInstall(dataset: DatasetRecord, dataTypes: DataTypes, versionNamed: boolean): BrokenInstall {
   const installTargets = targetsOf(dataset);
   return {
     datasetId: dataset.dataset,
     owner: dataset.owner,
     datasetType: typeView(dataset.metadata.type, dataTypes),
     installTargets,
-    status: statusBlock(dataset, installTargets, dataset.installs),
+    status: statusBlock(dataset, installTargets, dataset.installs, versionNamed),
   };
 }
 

@@ -16,6 +16,8 @@ import { typeView, visibilityView } from './terms.ts';
 export interface DetailsView {
   readonly viewer: UserId;
   readonly version: ApiVersion;
+  /** The request names it (status-block.ts). */
+  readonly versionNamed: boolean;
   readonly profiles: Profiles;
   readonly dataTypes: DataTypes;
   readonly installs: readonly InstallRecord[];
@@ -37,7 +39,7 @@ export function datasetDetails(dataset: ViewedDataset, view: DetailsView): Datas
     revisionHistory: revisionHistoryView(datasetId, metadata, view.baseUrl),
     relatedDatasets: view.related.map((related) => relatedView(related, view.dataTypes)),
     ...(owner === view.viewer ? { shares: dataset.shares.map((share) => shareDetailsView(share, view.profiles)) } : {}),
-    status: statusBlock(dataset, metadata.installTargets, view.installs),
+    status: statusBlock(dataset, metadata.installTargets, view.installs, view.versionNamed),
     files: view.files,
   };
   return shown as DatasetDetails | OldDatasetDetails;

@@ -12,6 +12,8 @@ export interface ListingView {
   readonly viewer: UserId;
   readonly profiles: Profiles;
   readonly dataTypes: DataTypes;
+  /** The request names its interface version (status-block.ts). */
+  readonly versionNamed: boolean;
   /** Show the install status of this target alone. */
   readonly target?: TargetId | undefined;
 }
@@ -29,7 +31,12 @@ export function listingItem(dataset: ListedDataset, view: ListingView): ListingI
     name: metadata.name,
     origin: metadata.origin,
     installTargets: [...metadata.installTargets],
-    status: statusBlock(dataset, view.target ? [view.target] : metadata.installTargets, dataset.installs),
+    status: statusBlock(
+      dataset,
+      view.target ? [view.target] : metadata.installTargets,
+      dataset.installs,
+      view.versionNamed,
+    ),
     shares: shares.map((share) => listedShareView(share, view.profiles)),
     fileCount: dataset.fileCount,
     fileSizeTotal: dataset.fileBytes,

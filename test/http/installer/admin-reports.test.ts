@@ -22,7 +22,7 @@ async function setup(t: Test) {
   const app = await installerApp(t, db);
   const get = async (path: string, init: CallInit = {}) => {
     const answer = await app.call(undefined, 'GET', path, {
-      headers: { 'admin-token': ADMIN_TOKEN, ...init.headers },
+      headers: { 'admin-token': ADMIN_TOKEN, 'api-version': '1.8.0', ...init.headers },
     });
     if (answer.status === 200)
       t.strictSame(responseFaults(schemaOf(app.routes, operationOf(app, path), 200), answer.text), [], path);

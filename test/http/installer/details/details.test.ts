@@ -67,7 +67,7 @@ t.test('live install statuses replace the mirror where they are wired in', async
   const app = await installerApp(t, db, { installStatus: async () => [live] });
   const me = newUser();
   const { dataset } = await imported(app, db, me);
-  const answer = await app.call(me, 'GET', `/datasets/${dataset}`);
+  const answer = await app.call(me, 'GET', `/datasets/${dataset}`, { headers: { 'api-version': '1.8.0' } });
   t.strictSame((answer.body as { status: { install: unknown } }).status.install, [
     { installTarget: 'PlasmoSite', meta: { status: 'queued' }, data: { status: 'complete', messages: ['fine'] } },
   ]);

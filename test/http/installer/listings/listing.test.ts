@@ -42,7 +42,7 @@ t.test('the listing shows own and accepted datasets, newest first, as the schema
   t.strictSame(await ids('?limit=0'), []);
   t.strictSame(await ids('?install_target=ToxoSite'), [recent.dataset]);
 
-  const { body, text } = await app.call(me, 'GET', '/datasets');
+  const { body, text } = await app.call(me, 'GET', '/datasets', { headers: { 'api-version': '1.8.0' } });
   t.match(text, `"userId":${me},`, 'every digit of a large user id');
   t.match(body, [
     { visibility: 'controlled', status: { upload: { status: 'running' }, import: { status: 'queued' }, install: [] } },

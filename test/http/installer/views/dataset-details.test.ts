@@ -11,6 +11,7 @@ const noFiles = { upload: [], install: [], documents: [], properties: [] };
 function view(version: ApiVersion, viewer = OWNER) {
   return {
     viewer,
+    versionNamed: true,
     version,
     profiles: new Map(),
     dataTypes: dataTypes(),

@@ -13,7 +13,7 @@ const person = (userId: UserId): Profile => ({
   affiliation: `house ${userId}`,
 });
 const profiles = new Map([OWNER, FRIEND].map((id) => [id, person(id)]));
-const view = { viewer: OWNER, profiles, dataTypes: dataTypes() };
+const view = { viewer: OWNER, versionNamed: true, profiles, dataTypes: dataTypes() };
 
 t.test('shows a dataset as the contract lists it', async (t) => {
   const dataset = listed({
