@@ -1,5 +1,5 @@
 // GET /history: what was changed about access requests, newest first. Owners see all, managers what concerns their
-// datasets, everybody else nothing.
+// datasets, everybody else nothing. Words are in upper case here, unlike anywhere else: deployed clients know no others.
 
 import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
@@ -54,8 +54,8 @@ function show({ cause, action, at, endUserId, userId, datasetId, terms }: Histor
       endUserID: endUserId,
       user: historyUser(userId, user),
       datasetPresenterID: datasetId,
-      restrictionLevel: terms.restrictionLevel,
-      approvalStatus: terms.approvalStatus,
+      restrictionLevel: terms.restrictionLevel.toUpperCase(),
+      approvalStatus: terms.approvalStatus.toUpperCase(),
       startDate: dateTimeOnly(terms.startDate),
       duration: terms.durationDays,
       purpose: terms.purpose,
@@ -63,7 +63,7 @@ function show({ cause, action, at, endUserId, userId, datasetId, terms }: Histor
       analysisPlan: terms.analysisPlan,
       priorAuth: terms.priorAuth,
       denialReason: terms.denialReason,
-      dateDenied: terms.dateDenied ? dateTimeOnly(terms.dateDenied) : null,
+      ...(terms.dateDenied ? { dateDenied: dateTimeOnly(terms.dateDenied) } : {}),
       allowSelfEdits: terms.approvalStatus === 'requested',
     },
   };

@@ -131,6 +131,8 @@ export const StudyPermission = Type.Object({
   actionAuthorization: Actions,
 });
 
+const inUpperCase = (words: readonly string[]) => Type.Enum(words.map((word) => word.toUpperCase()));
+
 const HistoryUser = Type.Object({
   userID: Type.Unsafe<string>({ type: 'integer', format: 'int64', minimum: 0 }),
   firstName: Type.String(),
@@ -152,8 +154,8 @@ export const History = Type.Object({
         endUserID: id,
         user: HistoryUser,
         datasetPresenterID: Type.String(),
-        restrictionLevel: level,
-        approvalStatus: Type.Enum([...REQUEST_STATUSES]),
+        restrictionLevel: inUpperCase(RESTRICTION_LEVELS),
+        approvalStatus: inUpperCase(REQUEST_STATUSES),
         startDate: Type.String(),
         duration: Type.Integer(),
         purpose: Type.String(),
@@ -161,7 +163,7 @@ export const History = Type.Object({
         analysisPlan: Type.String(),
         priorAuth: Type.String(),
         denialReason: Type.String(),
-        dateDenied: Type.Union([Type.String(), Type.Null()]),
+        dateDenied: Type.Optional(Type.String({ description: 'Absent while not denied' })),
         allowSelfEdits: Type.Boolean(),
       }),
     }),

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { RESTRICTION_LEVELS } from '../../../engine/model/access-rights.ts';
 import { type App, accessApp, asks, enters, replace, TEXTS } from './access-app.ts';
 
 interface HistoryBody {
@@ -32,13 +33,13 @@ t.test('each change is told with its cause, as it was after it, newest first', a
     endUserID: 1,
     user: user(30),
     datasetPresenterID: 'private',
-    restrictionLevel: 'private',
+    restrictionLevel: 'PRIVATE',
     startDate: '2026-01-01T00:00:00.000',
     ...texts,
   };
   const denied = {
     ...row,
-    ...{ approvalStatus: 'denied', duration: 7, denialReason: 'No' },
+    ...{ approvalStatus: 'DENIED', duration: 7, denialReason: 'No' },
     ...{ dateDenied: '2026-01-01T00:00:01.500', allowSelfEdits: false },
   };
   t.strictSame(await history(app, '1'), {
@@ -50,11 +51,36 @@ t.test('each change is told with its cause, as it was after it, newest first', a
         cause: { user: user(30), action: 'CREATE', timestamp: '2026-01-01T00:00:00.000' },
         row: {
           ...row,
-          ...{ approvalStatus: 'requested', duration: -1, denialReason: '', dateDenied: null, allowSelfEdits: true },
+          ...{ approvalStatus: 'REQUESTED', duration: -1, denialReason: '', allowSelfEdits: true },
         },
       },
     ],
   });
+});
+
+t.test('its words are in upper case, whichever they are, and nothing in it is null', async (t) => {
+  const app = await accessApp(t);
+  await asks(app, 30, 'private');
+  for (const level of RESTRICTION_LEVELS)
+    await app.call('2', 'PATCH', '/dataset-end-users/30-private', [replace('/restrictionLevel', level)]);
+  for (const status of ['approved', 'denied', 'requested'])
+    await app.call('2', 'PATCH', '/dataset-end-users/30-private', [replace('/approvalStatus', status)]);
+  const { body, text } = await app.call('1', 'GET', '/history');
+  const { results } = body as { results: { row: Record<string, string>; cause: { action: string } }[] };
+  const words = (of: (one: (typeof results)[number]) => string | undefined) => [...new Set(results.map(of))].sort();
+  t.same(
+    words(({ row }) => row.restrictionLevel),
+    RESTRICTION_LEVELS.map((level) => level.toUpperCase()).sort(),
+  );
+  t.same(
+    words(({ row }) => row.approvalStatus),
+    ['APPROVED', 'DENIED', 'REQUESTED'],
+  );
+  t.same(
+    words(({ cause }) => cause.action),
+    ['CREATE', 'UPDATE'],
+  );
+  t.notMatch(text, 'null');
 });
 
 t.test('owners see all, managers what concerns their datasets, others nothing', async (t) => {
