@@ -137,7 +137,11 @@ row('dataset/revisionHistory', async (t) => {
 });
 row('dataset/relatedDatasets', async (t) => {
   t.match((await shown(first)).relatedDatasets, [
-    { datasetId: second, type: TYPE, relatedBy: { relationType: 'project-name', identifier: 'The project' } },
+    {
+      datasetId: second,
+      type: TYPE,
+      relatedBy: { relationType: 'project-name', identifier: 'The project', type: 'project-name' },
+    },
   ]);
 });
 

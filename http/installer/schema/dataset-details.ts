@@ -47,7 +47,9 @@ export const RelatedDatasetOutput = Type.Object({
   relatedBy: Type.Object({
     relationType: Type.Enum(['publication', 'program-name', 'project-name']),
     identifier: Type.String(),
-    type: Type.Optional(Type.Enum(['pmid', 'doi'])),
+    type: Type.Enum(['pmid', 'doi', 'program-name', 'project-name'], {
+      description: "A publication's own type; of other relations their name",
+    }),
   }),
 });
 export type RelatedDatasetOutput = Static<typeof RelatedDatasetOutput>;

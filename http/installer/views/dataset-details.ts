@@ -69,7 +69,8 @@ function relatedView(related: RelatedDataset, dataTypes: DataTypes): RelatedData
     relatedBy: {
       relationType: relation.by,
       identifier: relation.identifier,
-      ...(relation.by === 'publication' ? { type: relation.type } : {}),
+      // Deployed clients want one of every relation.
+      type: relation.by === 'publication' ? relation.type : relation.by,
     },
   };
 }

@@ -111,25 +111,26 @@ t.test('a history that was stored keeps its entries after the creation', async (
   }
 });
 
-t.test('related datasets say by what they are related', async (t) => {
+t.test('related datasets say by what they are related, and of what type that is', async (t) => {
   const related = { dataset: DATASET, type: { name: 'x', version: '1' }, name: 'N', summary: 'S', created: 'C' };
   const shown = datasetDetails(viewed(), {
     ...view('1.8.0'),
     related: [
       { ...related, relation: { by: 'program-name', identifier: 'P' } },
+      { ...related, relation: { by: 'project-name', identifier: 'Q' } },
       { ...related, relation: { by: 'publication', identifier: '1', type: 'pmid' } },
+      { ...related, relation: { by: 'publication', identifier: '10.1/x', type: 'doi' } },
     ],
   });
-  const common = { datasetId: DATASET, type: { name: 'x', version: '1', category: 'x' } };
+  const by = (relationType: string, identifier: string, type: string) => ({
+    ...{ datasetId: DATASET, type: { name: 'x', version: '1', category: 'x' }, name: 'N', summary: 'S', created: 'C' },
+    relatedBy: { relationType, identifier, type },
+  });
   t.strictSame(shown.relatedDatasets, [
-    { ...common, name: 'N', summary: 'S', created: 'C', relatedBy: { relationType: 'program-name', identifier: 'P' } },
-    {
-      ...common,
-      name: 'N',
-      summary: 'S',
-      created: 'C',
-      relatedBy: { relationType: 'publication', identifier: '1', type: 'pmid' },
-    },
+    by('program-name', 'P', 'program-name'),
+    by('project-name', 'Q', 'project-name'),
+    by('publication', '1', 'pmid'),
+    by('publication', '10.1/x', 'doi'),
   ]);
 });
 
