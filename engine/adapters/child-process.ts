@@ -21,6 +21,7 @@ import {
   RUN_VARIABLE,
   sendSignal,
 } from './child-process-table.ts';
+import { ScriptPipes } from './script-pipes.ts';
 import { ScriptSpawner } from './script-spawner.ts';
 import { type Exit, type ScriptCommand, type SpawnedScript, spawnHere } from './spawned-script.ts';
 
@@ -41,6 +42,8 @@ export interface ChildProcessOptions {
   readonly drainMs?: number;
   /** Program that sets limits; default: found in its usual places; null = there is none. */
   readonly prlimit?: string | null;
+  /** Program that makes named pipes; default: found in its usual places. */
+  readonly mkfifo?: string;
   /** Program and arguments of the small process that starts scripts (script-spawner.ts); absent = they start from here. */
   readonly spawner?: readonly string[];
 }
@@ -52,6 +55,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
   readonly #graceMs: number;
   readonly #drainMs: number;
   readonly #prlimit: string | undefined;
+  readonly #pipes: ScriptPipes;
   readonly #spawner: ScriptSpawner | undefined;
   #warnedOfLimits = false;
 
@@ -62,7 +66,8 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#drainMs = options.drainMs ?? DRAIN_MS;
     this.#prlimit = options.prlimit === undefined ? PRLIMIT_PLACES.find(isExecutable) : (options.prlimit ?? undefined);
-    if (options.spawner) this.#spawner = new ScriptSpawner(options.spawner, clock, log);
+    this.#pipes = new ScriptPipes(clock, options.mkfifo);
+    if (options.spawner) this.#spawner = new ScriptSpawner(options.spawner, this.#pipes, clock, log);
   }
 
   async run(spec: ScriptSpec, signal: AbortSignal): Promise<ScriptResult> {
@@ -100,6 +105,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
   /** After the last run has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#spawner?.[Symbol.asyncDispose]();
+    await this.#pipes[Symbol.asyncDispose]();
     await this.#records[Symbol.asyncDispose]();
   }
 
@@ -132,7 +138,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     const env = { ...spec.env, [RUN_VARIABLE]: spec.runId };
     const command: ScriptCommand = { program: first, args, cwd: spec.cwd, env };
     const spawned = spec.stdin ? undefined : await this.#spawner?.spawn(command);
-    return spawned ?? spawnHere(command, spec.stdin ? 'pipe' : 'ignore');
+    return spawned ?? spawnHere(command, spec.stdin ? 'pipe' : 'ignore', this.#pipes);
   }
 
   /** Waits for the script's own end; ends its group at the deadline or on abort. */

@@ -3,20 +3,28 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import { Failure } from '../failure.ts';
+import { openForWriting } from './script-pipes.ts';
 
 /** Starts a script in a process group of its own. */
 export interface SpawnOrder {
   readonly id: number;
-  /** Where its two outputs are taken, each after a line `{id} out` or `{id} err`. */
-  readonly socket: string;
+  /** Named pipes of its two outputs. Whoever asks reads them. */
+  readonly stdout: string;
+  readonly stderr: string;
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
+}
+
+/** Not needed any more, by somebody who goes on: the folder of the pipes is still theirs. */
+export interface LeaveOrder {
+  readonly id: 0;
 }
 
 export type SpawnReport =
@@ -30,23 +38,23 @@ export type SpawnReport =
       readonly signal: NodeJS.Signals | null;
     };
 
-/** Resolves when the other side is gone, and the folder of its socket, which it may not have had the time to remove. */
+/** Resolves when the other side is gone, and the folder of its pipes, which it may not have had the time to remove. */
 export async function runSpawner(): Promise<void> {
   let folder: string | undefined;
-  process.on('message', (order: SpawnOrder) => {
-    folder = dirname(order.socket);
-    void start(order).catch((error: unknown) => report(failed(order, error)));
+  process.on('message', (order: SpawnOrder | LeaveOrder) => {
+    folder = 'stdout' in order ? dirname(order.stdout) : undefined;
+    if ('stdout' in order) void start(order).catch((error: unknown) => report(failed(order, error)));
   });
   report({ id: 0, kind: 'ready' });
   if (process.connected) await once(process, 'disconnect');
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 }
 
-async function start(order: SpawnOrder): Promise<void> {
-  const { id, program, args, cwd, env } = order;
-  const outputs = await Promise.all([output(order, 'out'), output(order, 'err')]);
+async function start({ id, program, args, cwd, env, stdout, stderr }: SpawnOrder): Promise<void> {
+  const writers: number[] = [];
   try {
-    const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', ...outputs] });
+    for (const path of [stdout, stderr]) writers.push(await openForWriting(path));
+    const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', ...writers] });
     child.once('exit', (code, signal) => report({ id, kind: 'exited', code, signal }));
     // Nobody is told of its end once the other side is gone.
     child.unref();
@@ -54,23 +62,14 @@ async function start(order: SpawnOrder): Promise<void> {
     report({ id, kind: 'spawned', pid: child.pid ?? 0 });
   } finally {
     // The script has its own; as long as these are open, nobody would see that it has closed them.
-    for (const socket of outputs) socket.destroy();
+    for (const writer of writers) closeSync(writer);
   }
-}
-
-async function output({ id, socket: path }: SpawnOrder, which: 'out' | 'err'): Promise<Socket> {
-  const socket = connect({ path });
-  await once(socket, 'connect');
-  await new Promise<void>((resolve, reject) => {
-    socket.write(`${id} ${which}\n`, (error) => (error ? reject(error) : resolve()));
-  });
-  socket.on('error', () => undefined);
-  return socket;
 }
 
 const failed = ({ id }: SpawnOrder, error: unknown): SpawnReport => {
   const { code, message } = error as NodeJS.ErrnoException;
-  return { id, kind: 'failed', code, message };
+  // Without a pipe it could not be started just now; the program may well be there.
+  return { id, kind: 'failed', code: error instanceof Failure ? 'EAGAIN' : code, message };
 };
 
 /** To nobody when it is gone. */

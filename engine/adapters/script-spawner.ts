@@ -1,44 +1,36 @@
 // Has scripts started by a small process of its own (script-spawner-process.ts). To start a process, the system copies the
 // tables of the memory of whoever starts it: 10 ms and more for one of 300 MB, in which it does nothing else. Outputs come
-// over sockets, without a way through that process. It starts with the first script and ends a minute after the last.
+// through named pipes, not through that process. It starts with the first script and ends a minute after the last.
 //
 // States:  none --spawn--> starting --connected--> ready --its end--> none   (what ran is lost: `exit` rejects)
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { messageOf, transient } from '../failure.ts';
 import type { Logger } from '../log.ts';
 import type { Clock } from '../time.ts';
 import { settledWithin } from '../wait.ts';
-import type { SpawnOrder, SpawnReport } from './script-spawner-process.ts';
-import type { Exit, ScriptCommand, SpawnedScript } from './spawned-script.ts';
+import type { OutputPipe, ScriptPipes } from './script-pipes.ts';
+import type { LeaveOrder, SpawnOrder, SpawnReport } from './script-spawner-process.ts';
+import { closedAfter, type Exit, notSpawned, type ScriptCommand, type SpawnedScript } from './spawned-script.ts';
 
 const IDLE_MS = 60_000;
 /** For a start of the process, and for each script's. */
 const START_MS = 20_000;
-const OUTPUTS = ['out', 'err'] as const;
 
 interface Run {
-  readonly outputs: Map<string, Socket>;
-  readonly connected: PromiseWithResolvers<void>;
   readonly started: PromiseWithResolvers<number>;
   readonly exit: PromiseWithResolvers<Exit>;
 }
 
 interface Spawner {
   readonly child: ChildProcess;
-  readonly server: Server;
-  readonly dir: string;
-  readonly socket: string;
   readonly runs: Map<number, Run>;
 }
 
 export class ScriptSpawner implements AsyncDisposable {
   readonly #argv: readonly string[];
+  readonly #pipes: ScriptPipes;
   readonly #clock: Clock;
   readonly #log: Logger;
   /** That of `#spawner`, once it is there. */
@@ -50,8 +42,9 @@ export class ScriptSpawner implements AsyncDisposable {
   #over = false;
 
   /** @param argv program and arguments that call `runSpawner` */
-  constructor(argv: readonly string[], clock: Clock, log: Logger) {
+  constructor(argv: readonly string[], pipes: ScriptPipes, clock: Clock, log: Logger) {
     this.#argv = argv;
+    this.#pipes = pipes;
     this.#clock = clock;
     this.#log = log;
   }
@@ -88,95 +81,75 @@ export class ScriptSpawner implements AsyncDisposable {
   }
 
   async #spawnBy(spawner: Spawner, command: ScriptCommand): Promise<SpawnedScript> {
-    const id = ++this.#last;
-    const run: Run = {
-      outputs: new Map(),
-      connected: Promise.withResolvers(),
-      started: Promise.withResolvers(),
-      exit: Promise.withResolvers(),
-    };
-    for (const one of [run.connected, run.started, run.exit]) one.promise.catch(() => undefined);
-    spawner.runs.set(id, run);
-    spawner.child.channel?.ref();
-    const forget = (): void => {
-      spawner.runs.delete(id);
+    const outputs: OutputPipe[] = [];
+    try {
+      for (let n = 0; n < 2; n++) outputs.push(await this.#pipes.output());
+      const [{ path: stdout } = { path: '' }, { path: stderr } = { path: '' }] = outputs;
+      const id = ++this.#last;
+      const { pid, exit } = await this.#order(spawner, { id, stdout, stderr, ...command });
+      const [out, err] = outputs.map((output) => output.stream());
+      const spawned = Promise.resolve(undefined);
+      return { spawned, exit, pid, stdin: undefined, stdout: out, stderr: err, closed: closedAfter(exit, [out, err]) };
+    } catch (error) {
       this.#ended();
-    };
-    const order: SpawnOrder = { id, socket: spawner.socket, ...command };
+      return notSpawned(error as Error);
+    } finally {
+      for (const output of outputs) await output.release();
+    }
+  }
+
+  /** Resolves when the script runs. */
+  async #order(spawner: Spawner, order: SpawnOrder): Promise<{ readonly pid: number; readonly exit: Promise<Exit> }> {
+    const run: Run = { started: Promise.withResolvers(), exit: Promise.withResolvers() };
+    for (const one of [run.started, run.exit]) one.promise.catch(() => undefined);
+    spawner.runs.set(order.id, run);
+    spawner.child.channel?.ref();
     spawner.child.send(order, (error) => {
       if (error) lose(run, error);
     });
-    const begun = Promise.all([run.started.promise, run.connected.promise]);
-    const inTime = await settledWithin(
-      this.#clock,
-      START_MS,
-      begun.catch(() => undefined),
-    );
-    if (!inTime) spawner.child.kill('SIGKILL');
-    let pid = 0;
-    let fault: Error | undefined;
+    if (!(await settledWithin(this.#clock, START_MS, run.started.promise))) spawner.child.kill('SIGKILL');
     try {
-      [pid] = await begun;
+      const pid = await run.started.promise;
+      const forget = (): void => {
+        spawner.runs.delete(order.id);
+        this.#ended();
+      };
       void run.exit.promise.then(forget, forget);
+      return { pid, exit: run.exit.promise };
     } catch (error) {
-      fault = error as Error;
-      for (const socket of run.outputs.values()) socket.destroy();
-      forget();
-    }
-    const [stdout, stderr] = OUTPUTS.map((which) => run.outputs.get(which));
-    const closed = [stdout, stderr].map((socket) => socket && closing(socket));
-    return {
-      spawned: Promise.resolve(fault),
-      exit: run.exit.promise,
-      closed: Promise.all([run.exit.promise, ...closed]).then(() => undefined),
-      ...{ pid, stdin: undefined, stdout, stderr },
-    };
-  }
-
-  async #start(): Promise<Spawner> {
-    const [program = '', ...args] = this.#argv;
-    // A socket's path may have a hundred characters only; the folder is its owner's alone.
-    const dir = await mkdtemp(join(tmpdir(), 'longshore-'));
-    const runs = new Map<number, Run>();
-    const server = createServer((socket) => take(socket, runs));
-    try {
-      const socket = join(dir, 's');
-      server.listen(socket);
-      await once(server, 'listening');
-      server.unref();
-      const child = spawn(program, args, {
-        ...{ cwd: '/', detached: true, env: {} },
-        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      });
-      const spawner = { child, server, dir, socket, runs };
-      child.on('message', (report: SpawnReport) => tell(report, runs));
-      child.on('error', () => this.#lost(spawner));
-      child.on('exit', () => this.#lost(spawner));
-      const ready = Promise.race([once(child, 'message'), once(child, 'exit').then(() => false)]).catch(() => false);
-      if (!(await settledWithin(this.#clock, START_MS, ready)) || !(await ready)) {
-        child.kill('SIGKILL');
-        throw transient(`${program} does not start`);
-      }
-      child.unref();
-      this.#live = spawner;
-      return spawner;
-    } catch (error) {
-      server.close();
-      await rm(dir, { recursive: true, force: true });
+      spawner.runs.delete(order.id);
       throw error;
     }
   }
 
+  async #start(): Promise<Spawner> {
+    const [program = '', ...args] = this.#argv;
+    const runs = new Map<number, Run>();
+    const child = spawn(program, args, {
+      ...{ cwd: '/', detached: true, env: {} },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const spawner = { child, runs };
+    child.on('message', (report: SpawnReport) => tell(report, runs));
+    child.on('error', () => this.#lost(spawner));
+    child.on('exit', () => this.#lost(spawner));
+    const ready = Promise.race([once(child, 'message'), once(child, 'exit').then(() => false)]).catch(() => false);
+    if (!(await settledWithin(this.#clock, START_MS, ready)) || !(await ready)) {
+      child.kill('SIGKILL');
+      throw transient(`${program} does not start`);
+    }
+    child.unref();
+    this.#live = spawner;
+    return spawner;
+  }
+
   #lost(spawner: Spawner): void {
-    const { server, dir, runs } = spawner;
     if (this.#live === spawner) {
       this.#live = undefined;
       this.#spawner = undefined;
     }
-    for (const run of runs.values()) lose(run, undefined);
-    runs.clear();
-    server.close();
-    void rm(dir, { recursive: true, force: true }).catch(() => undefined);
+    for (const run of spawner.runs.values()) lose(run, undefined);
+    spawner.runs.clear();
   }
 
   async #end(): Promise<void> {
@@ -185,33 +158,14 @@ export class ScriptSpawner implements AsyncDisposable {
     if (!spawner || (this.#running > 0 && !this.#over)) return;
     this.#live = undefined;
     this.#spawner = undefined;
-    spawner.child.ref();
-    if (spawner.child.connected) spawner.child.disconnect();
-    if (spawner.child.exitCode === null && spawner.child.signalCode === null) await once(spawner.child, 'exit');
-  }
-}
-
-/** A connection says first which output of which script it is; what follows is the script's. */
-function take(socket: Socket, runs: ReadonlyMap<number, Run>): void {
-  let head = Buffer.alloc(0);
-  const read = (chunk: Buffer): void => {
-    head = Buffer.concat([head, chunk]);
-    const end = head.indexOf('\n');
-    if (end < 0) return;
-    socket.off('data', read);
-    socket.pause();
-    const [id = '', which = ''] = head.toString('latin1', 0, end).split(' ');
-    const run = runs.get(Number(id));
-    if (!run) {
-      socket.destroy();
-      return;
+    const { child } = spawner;
+    child.ref();
+    if (child.connected) {
+      // Sent before the channel closes, which takes what was sent along.
+      child.send({ id: 0 } satisfies LeaveOrder, () => child.disconnect());
     }
-    if (end + 1 < head.length) socket.unshift(head.subarray(end + 1));
-    run.outputs.set(which, socket);
-    if (run.outputs.size === OUTPUTS.length) run.connected.resolve();
-  };
-  socket.on('data', read);
-  socket.on('error', () => undefined);
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  }
 }
 
 function tell(report: SpawnReport, runs: ReadonlyMap<number, Run>): void {
@@ -222,10 +176,7 @@ function tell(report: SpawnReport, runs: ReadonlyMap<number, Run>): void {
   if (report.kind === 'exited') run.exit.resolve({ code: report.code, signal: report.signal });
 }
 
-function lose({ connected, started, exit }: Run, cause: unknown): void {
+function lose({ started, exit }: Run, cause: unknown): void {
   const lost = transient('the process that starts scripts ended', { cause });
-  for (const { reject } of [connected, started, exit]) reject(lost);
+  for (const { reject } of [started, exit]) reject(lost);
 }
-
-const closing = (socket: Socket): Promise<void> =>
-  socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', () => resolve()));

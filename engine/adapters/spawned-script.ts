@@ -1,7 +1,10 @@
 // A script as a process: what is seen of it while it runs, and how this process starts one by itself.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
+import { type InputPipe, type OutputPipe, openForWriting, type ScriptPipes } from './script-pipes.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -36,25 +39,61 @@ export interface SpawnedScript {
  * Started by this process itself. The system copies the tables of the whole memory for that, which takes a large process
  * tens of milliseconds: see script-spawner.ts.
  */
-export function spawnHere({ program, args, cwd, env }: ScriptCommand, input: 'pipe' | 'ignore'): SpawnedScript {
-  const child = spawn(program, args, { cwd, env, detached: true, stdio: [input, 'pipe', 'pipe'] });
-  const [stdin, stdout, stderr] = (child as Partial<ChildProcess>).stdio ?? [];
-  return {
-    spawned: new Promise((resolve) => {
-      child.once('spawn', () => resolve(undefined));
-      child.once('error', resolve);
-    }),
-    exit: new Promise((resolve) => {
+export async function spawnHere(
+  { program, args, cwd, env }: ScriptCommand,
+  input: 'pipe' | 'ignore',
+  pipes: ScriptPipes,
+): Promise<SpawnedScript> {
+  const outputs: OutputPipe[] = [];
+  const writers: number[] = [];
+  let stdin: InputPipe | undefined;
+  try {
+    if (input === 'pipe') stdin = await pipes.input();
+    for (let n = 0; n < 2; n++) {
+      const output = await pipes.output();
+      outputs.push(output);
+      writers.push(await openForWriting(output.path));
+    }
+    const stdio: StdioOptions = [stdin?.reader ?? 'ignore', ...writers];
+    const child = spawn(program, args, { cwd, env, detached: true, stdio });
+    const exit = new Promise<Exit>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
-    }),
-    closed: new Promise((resolve) => {
-      child.once('close', () => resolve());
-    }),
-    get pid() {
-      return child.pid ?? 0;
-    },
-    stdin: stdin ?? undefined,
-    stdout: stdout ?? undefined,
-    stderr: stderr ?? undefined,
-  };
+    });
+    const given = stdin;
+    if (given) void exit.then(() => given.release());
+    const spawned = new Promise<Error | undefined>((resolve) => {
+      child.once('spawn', () => resolve(undefined));
+      child.once('error', (error) => {
+        void given?.release();
+        resolve(error);
+      });
+    });
+    const [stdout, stderr] = outputs.map((output) => output.stream());
+    return {
+      ...{ spawned, exit, stdout, stderr, stdin: given?.stream() },
+      closed: closedAfter(exit, [stdout, stderr]),
+      pid: child.pid ?? 0,
+    };
+  } catch (error) {
+    await stdin?.release();
+    return notSpawned(error as Error);
+  } finally {
+    // The script has its own; as long as these are open, nobody would see that it has closed them.
+    for (const writer of writers) closeSync(writer);
+    for (const output of outputs) await output.release();
+    await stdin?.started();
+  }
+}
+
+/** It has ended, and its outputs have. */
+export async function closedAfter(exit: Promise<Exit>, outputs: readonly (Readable | undefined)[]): Promise<void> {
+  const closing = outputs.map((stream) => stream && !stream.closed && once(stream, 'close').catch(() => undefined));
+  await Promise.all([exit, ...closing]);
+}
+
+/** @param error why it runs not */
+export function notSpawned(error: Error): SpawnedScript {
+  const never = new Promise<never>(() => undefined);
+  const spawned = Promise.resolve(error);
+  return { spawned, exit: never, closed: never, pid: 0, stdin: undefined, stdout: undefined, stderr: undefined };
 }

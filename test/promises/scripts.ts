@@ -13,6 +13,20 @@ export const SCRIPTS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'script-streams',
+    promise: 'The standard streams of a script are pipes, which it can open by name.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/script-streams.test.ts',
+        test: 'a script started … opens its streams by name',
+      },
+      {
+        file: 'test/engine/adapters/script-streams.test.ts',
+        test: 'input that has ended can be opened once more, and is at its end',
+      },
+    ],
+  },
+  {
     id: 'script-environment',
     promise: 'A script gets its own environment and nothing else, and an import script gets no password.',
     heldBy: [
