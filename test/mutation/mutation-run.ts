@@ -25,9 +25,6 @@ export interface RunOptions {
   readonly progress: (line: string) => void;
 }
 
-/** Measured test files between two writes of the map: what a run that is cut short may lose. */
-const SAVE_EVERY = 20;
-
 export class Run implements AsyncDisposable {
   readonly #options: RunOptions;
   readonly #copies: readonly WorkingCopy[];
@@ -83,16 +80,19 @@ export class Run implements AsyncDisposable {
     const isSource = (path: string): boolean => tree.sources.includes(path);
     const began = performance.now();
     let done = 0;
-    await this.#shared(tests, signal, async (test, copy, signal) => {
-      const measured = await measure(test, copy, isSource, signal);
-      map.keep(test, hashOf(test), selection.sourcesOf(test), measured);
-      done++;
-      progress(`measured ${done}/${tests.length} ${measured.ms} ms ${test}`);
-      if (!measured.passed) progress(`not used, it fails without a mutant: ${test}\n${measured.failure}`);
-      if (measured.ran === undefined) await this.#dropLeft(copy);
-      if (done % SAVE_EVERY === 0) map.save();
-    });
-    if (tests.length > 0) map.save();
+    try {
+      await this.#shared(tests, signal, async (test, copy, signal) => {
+        const measured = await measure(test, copy, isSource, signal);
+        map.keep(test, hashOf(test), selection.sourcesOf(test), measured);
+        done++;
+        progress(`measured ${done}/${tests.length} ${measured.ms} ms ${test}`);
+        if (!measured.passed) progress(`not used, it fails without a mutant: ${test}\n${measured.failure}`);
+        if (measured.ran === undefined) await this.#dropLeft(copy);
+      });
+    } finally {
+      // What was measured so far spares whoever was interrupted the same again.
+      if (done > 0) map.save();
+    }
     progress(`measured ${tests.length} test files in ${seconds(began)}`);
   }
 
