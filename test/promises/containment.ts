@@ -13,7 +13,7 @@ export const CONTAINMENT: readonly PromiseRow[] = [
       },
       {
         file: 'test/actors/crash-report.test.ts',
-        test: 'the owner of a dataset whose import kills its thread is told so',
+        test: 'the owner of a dataset whose … kills its thread is told so',
       },
     ],
   },

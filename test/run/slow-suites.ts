@@ -77,7 +77,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'full stack',
-    run: stack('doctor', 'full-stack', 'postgres-tls', 'slapd'),
+    run: stack('doctor', 'full-stack', 'listeners', 'postgres-tls', 'slapd'),
     seconds: 100,
     touchedBy: ['bin/compose', 'bin/doctor/', 'config/samples/', 'engine/adapters/ldap'],
   },

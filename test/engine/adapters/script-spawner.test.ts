@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { processFacts } from '../../../engine/adapters/child-process-table.ts';
+import { ScriptPipes } from '../../../engine/adapters/script-pipes.ts';
 import { ScriptSpawner } from '../../../engine/adapters/script-spawner.ts';
 import type { SpawnedScript } from '../../../engine/adapters/spawned-script.ts';
 import { silentLogger } from '../../../engine/log.ts';
@@ -23,9 +24,11 @@ async function setup(t: Test, argv: readonly string[] = SPAWNER, clock: Clock = 
   const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
   const { TMPDIR } = process.env;
   process.env.TMPDIR = dir;
-  const spawner = new ScriptSpawner(argv, clock, silentLogger());
+  const pipes = new ScriptPipes(systemClock);
+  const spawner = new ScriptSpawner(argv, pipes, clock, silentLogger());
   t.teardown(async () => {
     await spawner[Symbol.asyncDispose]();
+    await pipes[Symbol.asyncDispose]();
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;
     await rm(dir, { recursive: true });
@@ -45,7 +48,7 @@ async function setup(t: Test, argv: readonly string[] = SPAWNER, clock: Clock = 
     await script.closed;
     return Number(said);
   };
-  return { dir, spawner, spawn, parent };
+  return { dir, pipes, spawner, spawn, parent };
 }
 
 /** Ends a script that goes on by itself. */
@@ -70,7 +73,7 @@ t.test('the process ends when no script has run for a minute, and the next scrip
 });
 
 t.test('it ends with whoever asked for it, also while a script runs, whose end is not known then', async (t) => {
-  const { spawner, spawn, parent, dir } = await setup(t);
+  const { spawner, pipes, spawn, parent, dir } = await setup(t);
   const long = await spawn('/bin/sleep', '600');
   t.teardown(() => process.kill(long.pid, 'SIGKILL'));
   const pid = await parent();
@@ -79,6 +82,7 @@ t.test('it ends with whoever asked for it, also while a script runs, whose end i
   await t.rejects(long.exit, { kind: 'transient', message: 'the process that starts scripts ended' });
   t.equal(await spawner.spawn({ program: '/bin/true', args: [], cwd: '/', env: {} }), undefined);
   t.ok(await processFacts(long.pid), 'the script is left to whoever started it');
+  await pipes[Symbol.asyncDispose]();
   t.strictSame(await readdir(dir), []);
 });
 
@@ -87,7 +91,7 @@ t.test('of a script that does not start nothing stays open', async (t) => {
   const script = await spawn('/nowhere/program');
   t.match(await script.spawned, { code: 'ENOENT' });
   t.equal(script.pid, 0);
-  t.ok(script.stdout?.destroyed && script.stderr?.destroyed);
+  t.strictSame([script.stdout, script.stderr], [undefined, undefined]);
   t.ok(await parent(), 'others are started');
 });
 
