@@ -9,7 +9,9 @@ import { settled } from '../support/site-state.ts';
 
 /** Connections of the pool for all but edits and the store's journal (`cacheDb.poolSize`). */
 const POOL = 5;
-const DATASETS = 2 * POOL;
+const DATASETS = POOL + 2;
+/** Each target is one more script for each dataset and edit. */
+const DETAILS = detailsOf('lightweight', { installTargets: ['AlphaDB'] });
 
 t.test('edits at once wait for one another, not for a connection that none of them gives up', async (t) => {
   const dir = await tempDir(t);
@@ -17,7 +19,7 @@ t.test('edits at once wait for one another, not for a connection that none of th
   const api = new Api(app.endpoints.installer, await app.token('42'));
   const ids: string[] = [];
   for (let i = 0; i < DATASETS; i++)
-    ids.push(await api.upload(detailsOf('lightweight'), [{ name: 'any.bin', content: 'anything' }]));
+    ids.push(await api.upload(DETAILS, [{ name: 'any.bin', content: 'anything' }]));
   await settled(dir);
   const changes = [
     ['PATCH', '', { name: { value: 'Other genes' } }],
@@ -37,7 +39,7 @@ t.test('an edit needs none of the connections that lanes and listings wait with'
   const api = new Api(app.endpoints.installer, await app.token('42'));
   const headers = { 'admin-token': app.endpoints.adminToken };
   const list = async () => (await fetch(`${app.endpoints.installer}/admin/reports/jobs`, { headers })).status;
-  const id = await api.upload(detailsOf('lightweight'), [{ name: 'any.bin', content: 'anything' }]);
+  const id = await api.upload(DETAILS, [{ name: 'any.bin', content: 'anything' }]);
   await settled(dir);
   await withCache(dir, async (cache) => {
     await cache.query('begin');
