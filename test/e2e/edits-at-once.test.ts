@@ -18,8 +18,7 @@ t.test('edits at once wait for one another, not for a connection that none of th
   const app = await up(t, dir);
   const api = new Api(app.endpoints.installer, await app.token('42'));
   const ids: string[] = [];
-  for (let i = 0; i < DATASETS; i++)
-    ids.push(await api.upload(DETAILS, [{ name: 'any.bin', content: 'anything' }]));
+  for (let i = 0; i < DATASETS; i++) ids.push(await api.upload(DETAILS, [{ name: 'any.bin', content: 'anything' }]));
   await settled(dir);
   const changes = [
     ['PATCH', '', { name: { value: 'Other genes' } }],
