@@ -1,78 +1,40 @@
 // Scripts as sites wrote them for other plugin hosts, by the protocol's contract alone: arguments,
 // standard input, environment, working directory, exit codes. Called as installers on the JVM do.
 
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { stringifyJson } from '../../../engine/model/json.ts';
-import { unzip } from '../../conformance/plugin-client.ts';
-import { JSON_TYPE, jsonCall, multipartCall, RawConnection, type SentPart } from '../../fixtures/java-plugin-client.ts';
 import { serveHost } from './host-server.ts';
-import { details, metadataJson, putZip, readTree, TYPE } from './host-setup.ts';
+import { readTree } from './host-setup.ts';
+import { javaCalls } from './java-calls.ts';
 
 const SCRIPTS = join(import.meta.dirname, '..', '..', 'fixtures', 'scripts', 'contract');
-const TARGET = { 'install-target': 'AlphaDB' };
 
 async function setup(t: Test) {
   const path = (name: string) => ({ path: join(SCRIPTS, name), maxDurationMs: 30_000 });
+  const scripts = {
+    dataCleaning: path('import'),
+    checkCompatibility: path('check-compatibility'),
+    dataInstall: path('install-data'),
+    metaUpdate: path('install-meta'),
+    uninstall: path('uninstall'),
+  };
   const host = await serveHost(t, {
-    host: (options) => ({
-      ...options,
-      plugins: options.plugins.map((plugin) => ({
-        ...plugin,
-        scripts: {
-          dataCleaning: path('import'),
-          checkCompatibility: path('check-compatibility'),
-          dataInstall: path('install-data'),
-          metaUpdate: path('install-meta'),
-          uninstall: path('uninstall'),
-        },
-      })),
-    }),
+    host: (options) => ({ ...options, plugins: options.plugins.map((plugin) => ({ ...plugin, scripts })) }),
   });
-  const dir = t.testdir({});
-  const connection = await RawConnection.open(host.baseUrl);
-  t.teardown(() => connection[Symbol.dispose]());
-  const field = (name: string, content: string): SentPart => ({ name, type: JSON_TYPE, content });
-  const send = async (path: string, ...parts: SentPart[]) => {
-    const { status, body } = await connection.exchange(multipartCall(path, connection.host, parts));
+  const calls = await javaCalls(t, host);
+  const told = async (answer: ReturnType<typeof calls.uninstall>) => {
+    const { status, body } = await answer;
     return { code: Number(status.split(' ')[1]), body };
   };
-  const zipPart = async (fileName: string, files: Readonly<Record<string, string>>): Promise<SentPart> => {
-    await putZip(join(dir, fileName), files);
-    return { name: 'payload', fileName, type: 'application/zip', content: await readFile(join(dir, fileName)) };
+  return {
+    ...{ site: host.site, unpacked: calls.unpacked },
+    importOf: (...args: Parameters<typeof calls.importOf>) => told(calls.importOf(...args)),
+    install: (dataset: string, genes: string, dependencies: readonly object[] = []) =>
+      told(calls.install(dataset, { 'formatted_gene_list.txt': genes }, dependencies)),
+    installMeta: (...args: Parameters<typeof calls.installMeta>) => told(calls.installMeta(...args)),
+    uninstall: (dataset: string) => told(calls.uninstall(dataset)),
   };
-  const importOf = async (dataset: string, files: Readonly<Record<string, string>>) =>
-    send(
-      '/import',
-      field('details', details(dataset, { 'job-id': 7, meta: metadataJson(dataset) })),
-      await zipPart('import-ready.zip', files),
-    );
-  const install = async (dataset: string, genes: string, dependencies: readonly object[] = []) =>
-    send(
-      '/install/data',
-      field('details', details(dataset, TARGET)),
-      field('meta', stringifyJson({ ...metadataJson(dataset), dependencies })),
-      field('manifest', '{}'),
-      await zipPart('install-ready.zip', { 'formatted_gene_list.txt': genes }),
-    );
-  const installMeta = (dataset: string, name: string) =>
-    send('/install/meta', field('details', details(dataset, { ...TARGET, meta: metadataJson(name) })), {
-      name: 'dataProperties',
-      fileName: 'a b.tsv',
-      type: 'application/octet-stream',
-      content: 'x',
-    });
-  const uninstall = async (dataset: string) => {
-    const text = details(dataset, { ...TARGET, type: TYPE });
-    const { status, body } = await connection.exchange(jsonCall('/uninstall', connection.host, text));
-    return { code: Number(status.split(' ')[1]), body };
-  };
-  const unpacked = async (zip: Buffer): Promise<Record<string, Buffer>> => {
-    await writeFile(join(dir, 'any.zip'), zip);
-    return unzip(join(dir, 'any.zip'));
-  };
-  return { site: host.site, importOf, install, installMeta, uninstall, unpacked };
 }
 
 const genome = (version: string) => ({
@@ -102,7 +64,7 @@ t.test('the whole life of a dataset', async (t) => {
     documentFiles: [],
     dataProperties: [],
   });
-  const genes = `${(await unpacked(reply['data.zip'] ?? Buffer.alloc(0)))['formatted_gene_list.txt']}`;
+  const genes = `${(await unpacked(reply['data.zip']))['formatted_gene_list.txt']}`;
   t.equal(genes, 'PF3D7_1\nPF3D7_2\nPF3D7_3\n');
 
   const installed = await install('genes', genes, [genome('51')]);
@@ -114,7 +76,7 @@ t.test('the whole life of a dataset', async (t) => {
   t.strictSame(files, {
     'formatted_gene_list.txt': genes,
     'loaded.txt': 'loader:planted-secret@db.example:5432/sites?schema=loader_data&platform=Postgres 3\n',
-    'properties.txt': 'a b.tsv\n',
+    'properties.txt': 'genes.tsv\ngröße 2.tsv\n',
   });
   t.equal((await stat(join(site, 'genes'))).mode & 0o777, 0o775);
   t.equal((await stat(join(site, 'genes', 'loaded.txt'))).mode & 0o111, 0);

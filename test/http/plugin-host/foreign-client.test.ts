@@ -1,96 +1,38 @@
 // Installers on the JVM call our plugin host: requests byte for byte as they send them, answers as they read them.
 
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import { unzip } from '../../conformance/plugin-client.ts';
-import {
-  CALL_SHAPES,
-  getCall,
-  JSON_TYPE,
-  jsonCall,
-  multipartCall,
-  RawConnection,
-  type SentPart,
-  shapeOf,
-} from '../../fixtures/java-plugin-client.ts';
+import { getCall, JSON_TYPE, jsonCall, multipartCall, RawConnection } from '../../fixtures/java-plugin-client.ts';
 import { serveHost } from './host-server.ts';
-import { details, metadataJson, putZip, readTree, TYPE } from './host-setup.ts';
+import { details, metadataJson, readTree, TYPE } from './host-setup.ts';
+import { importDetails, javaCalls } from './java-calls.ts';
+
+// Longer than a chunk, so that parts and chunks have their borders in different places.
+const NOISE = randomBytes(50_000).toString('base64');
+const FILES = { 'a.txt': 'alpha', 'sub/noise.txt': NOISE };
+const DEPENDENCY = {
+  ...{ resourceIdentifier: 'PlasmoDB-51_Genome', resourceVersion: '51', resourceDisplayName: 'A genome' },
+};
 
 async function setup(t: Test) {
   const host = await serveHost(t);
-  const dir = t.testdir({});
-  const file = join(dir, 'payload.zip');
-  // Longer than a chunk, so that parts and chunks have their borders in different places.
-  const noise = randomBytes(50_000).toString('base64');
-  await putZip(file, { 'a.txt': 'alpha', 'sub/noise.txt': noise });
-  const zip = await readFile(file);
-  const connection = await RawConnection.open(host.baseUrl);
-  t.teardown(() => connection[Symbol.dispose]());
-  const field = (name: string, content: string): SentPart => ({ name, type: JSON_TYPE, content });
-  const payload = (fileName: string): SentPart => ({
-    name: 'payload',
-    fileName,
-    type: 'application/zip',
-    content: zip,
-  });
-  const call = (path: keyof typeof CALL_SHAPES, ...parts: SentPart[]) => {
-    const bytes = multipartCall(path, connection.host, parts);
-    t.strictSame(shapeOf(bytes), { path, parts: CALL_SHAPES[path] });
-    return connection.exchange(bytes);
-  };
-  const importOf = (dataset: string) =>
-    call('/import', field('details', importDetails(dataset)), payload('import-ready.zip'));
-  const install = (dataset: string, dependency = false) =>
-    call(
-      '/install/data',
-      field('details', details(dataset, { 'install-target': 'AlphaDB' })),
-      field('meta', stringifyJson(metadataJson(dataset, dependency))),
-      field('manifest', '{"rawUploads":[],"installReady":[{"name":"a.txt","size":5}]}'),
-      payload('install-ready.zip'),
-      properties('genes.tsv'),
-      properties('größe 2.tsv'),
-    );
-  const installMeta = (dataset: string) =>
-    call(
-      '/install/meta',
-      field('details', details(dataset, { 'install-target': 'AlphaDB', meta: metadataJson(dataset) })),
-      properties('genes.tsv'),
-      properties('größe 2.tsv'),
-    );
-  const uninstall = (dataset: string) =>
-    connection.exchange(
-      jsonCall('/uninstall', connection.host, details(dataset, { 'install-target': 'AlphaDB', type: TYPE })),
-    );
-  return { ...host, dir, noise, connection, importOf, install, installMeta, uninstall };
+  return { ...host, ...(await javaCalls(t, host)) };
 }
-
-const properties = (fileName: string): SentPart => ({
-  name: 'dataProperties',
-  fileName,
-  type: 'application/octet-stream',
-  content: `of ${fileName}`,
-});
-
-/** Event ids are unsigned 64-bit numbers there, job ids 16-bit ones. */
-const importDetails = (dataset: string): string =>
-  `{"event-id":18446744073709551615,"vdi-id":"${dataset}","job-id":65535,"meta":${stringifyJson(metadataJson(dataset))}}`;
 
 const OK = 'HTTP/1.1 200 OK';
 
 t.test('every call succeeds over one connection, whatever protocol it offers to go on with', async (t) => {
-  const { importOf, install, installMeta, uninstall, connection, dir, noise, site } = await setup(t);
-  const imported = await importOf('ok-1');
-  t.match([imported.status, imported.headers], [OK, { 'content-type': 'application/zip', upgrade: undefined }]);
-  await writeFile(join(dir, 'reply.zip'), imported.body);
-  const reply = await unzip(join(dir, 'reply.zip'));
+  const { importOf, install, installMeta, uninstall, unpacked, connection, site } = await setup(t);
+  const imported = await importOf('ok-1', FILES);
+  const head = { 'content-type': 'application/zip', 'content-length': `${imported.body.length}`, upgrade: undefined };
+  t.match([imported.status, imported.headers], [OK, head]);
+  const reply = await unpacked(imported.body);
   t.strictSame(Object.keys(reply), ['vdi-manifest.json', 'warnings.json', 'data.zip']);
-  await writeFile(join(dir, 'data.zip'), reply['data.zip'] ?? '');
-  t.equal(`${(await unzip(join(dir, 'data.zip')))['sub/noise.txt']}`, noise);
+  t.equal(`${(await unpacked(reply['data.zip']))['sub/noise.txt']}`, NOISE);
 
-  const installed = await install('ok-1');
+  const installed = await install('ok-1', FILES);
   t.match([installed.status, installed.headers['content-type']], [OK, /^application\/json/]);
   t.strictSame(JSON.parse(`${installed.body}`), {
     isValid: true,
@@ -107,7 +49,7 @@ t.test('every call succeeds over one connection, whatever protocol it offers to 
   } = (await readTree(join(site, 'ok-1'))) ?? {};
   t.strictSame(files, {
     'a.txt': 'alpha',
-    'sub/noise.txt': noise,
+    'sub/noise.txt': NOISE,
     'genes.tsv': 'of genes.tsv',
     'größe 2.tsv': 'of größe 2.tsv',
   });
@@ -125,11 +67,11 @@ t.test('every refusal and failure has its code and body', async (t) => {
     const { status, body } = await answer;
     said[what] = [Number(status.split(' ')[1]), JSON.parse(`${body}`)];
   };
-  await say('import 418', importOf('invalid-1'));
-  await say('import 555', importOf('broken-1'));
-  await say('install 418', install('invalid-1'));
-  await say('install 420', install('missing-1', true));
-  await say('install 555', install('broken-1'));
+  await say('import 418', importOf('invalid-1', FILES));
+  await say('import 555', importOf('broken-1', FILES));
+  await say('install 418', install('invalid-1', FILES));
+  await say('install 420', install('missing-1', FILES, [DEPENDENCY]));
+  await say('install 555', install('broken-1', FILES));
   await say('meta 418', installMeta('invalid-1'));
   await say('meta 555', installMeta('broken-1'));
   await say('uninstall 555', uninstall('stuck-1'));

@@ -6,7 +6,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { stringifyJson } from '../../../engine/model/json.ts';
 import { readParts } from '../../../http/plugin-host/request-parts.ts';
-import { unzip } from '../../conformance/plugin-client.ts';
 import { PromisedAnswers } from '../access/promised-answers.ts';
 import { type ServeChanges, serveHost } from './host-server.ts';
 import { details, hostedPlugin, metadataJson, putZip, readTree, TYPE } from './host-setup.ts';
@@ -58,111 +57,39 @@ async function emptied(dir: string): Promise<void> {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-t.test('an import answers with a zip of known length', async (t) => {
-  const { post, importForm, workDir } = await setup(t);
-  const { status, headers, bytes } = await post('/import', importForm('ok-1'));
-  t.same(
-    [status, headers.get('content-type'), headers.get('content-length')],
-    [200, 'application/zip', `${bytes.length}`],
-  );
-  const file = join(t.testdir({ 'reply.zip': bytes }), 'reply.zip');
-  t.same(Object.keys(await unzip(file)), ['vdi-manifest.json', 'warnings.json', 'data.zip']);
-  await emptied(workDir);
-});
-
-t.test('each outcome has the code and the body of the protocol', async (t) => {
-  const { post, importForm, installForm, uninstallBody, form, site } = await setup(t);
-  const refused = await post('/import', importForm('invalid-1'));
-  t.same(
-    [refused.status, JSON.parse(refused.text)],
-    [418, { isValid: false, basicValidation: ['no such gene'], communityValidation: ['the list is old'] }],
-  );
-  const broken = await post('/import', importForm('broken-1'));
-  t.equal(broken.status, 555);
-  t.match(JSON.parse(broken.text), { script: /import\.sh$/, 'exit-code': 3, message: /exit code 3/ });
-  const installed = await post('/install/data', installForm('ok-1'));
-  t.same(
-    [installed.status, JSON.parse(installed.text)],
-    [200, { isValid: true, basicValidation: [], communityValidation: ['loaded'] }],
-  );
-  const meta = await post(
-    '/install/meta',
-    form([
-      ['details', details('ok-1', { 'install-target': 'AlphaDB', meta: metadataJson('ok-1') })],
-      ['dataProperties', new Blob(['x\ty']), 'größe.tsv'],
-    ]),
-  );
-  t.same([meta.status, meta.text], [200, '']);
-  t.same(Object.keys((await readTree(join(site, 'ok-1'))) ?? {}).sort(), [
-    'a.txt',
-    'env.txt',
-    'größe.tsv',
-    'meta.json',
-    'vdi-meta.json',
-  ]);
-  const removed = await post('/uninstall', uninstallBody('ok-1'), JSON_TYPE);
-  t.same([removed.status, removed.text], [200, '']);
-  const stuck = await post('/uninstall', uninstallBody('stuck-1'), JSON_TYPE);
-  t.match({ status: stuck.status, ...JSON.parse(stuck.text) }, { status: 555, 'exit-code': 7 });
-});
-
 t.test('requests that are not of the protocol are told so', async (t) => {
   const { post, form, zip, importForm, uninstallBody, baseUrl } = await setup(t, {
     routes: { maxPayloadBytes: 1_000 },
   });
-  const ok = details('ok-1', { meta: metadataJson('ok-1') });
+  const ok = ['details', details('ok-1', { meta: metadataJson('ok-1') })] as const;
   const payload = ['payload', zip, 'x.zip'] as const;
-  const cases: [string, FormData | string, Record<string, string>, number, RegExp][] = [
+  const file = (content: string) => ['payload', new Blob([content]), 'x'] as const;
+  const climbing = ['dataProperties', new Blob(['p']), '../escape.tsv'] as const;
+  const install = (more: object) => ['details', details('ok-1', more)] as const;
+  const forms: readonly (readonly [path: string, parts: Parameters<typeof form>[0], code: number, message: RegExp])[] =
+    [
+      ['/import', [payload], 400, /part 'details' is missing/],
+      ['/import', [ok], 400, /part 'payload' is missing/],
+      ['/import', [ok, ok, payload], 400, /part 'details' comes twice/],
+      ['/import', [ok, payload, payload], 400, /part 'payload' comes twice/],
+      ['/import', [['details', new Blob([ok[1]]), 'd.json'], payload], 400, /must be a field/],
+      ['/import', [ok, ['other', zip, 'o.zip'], payload], 400, /part 'other' is not known/],
+      ['/import', [ok, ['payload', 'text']], 400, /part 'payload' must be a file/],
+      ['/import', [['details', '{'], payload], 400, /details: not JSON/],
+      ['/import', [['details', 'x'.repeat(1_100_000)], payload], 400, /longer than 1048576 bytes/],
+      ['/import', [ok, file('x'.repeat(2_000))], 413, /larger than 1000 bytes/],
+      ['/import', [ok, file('no zip')], 400, /zip/],
+      ['/install/meta', [install({ meta: {} })], 400, /'install-target' is missing/],
+      [
+        '/install/meta',
+        [install({ 'install-target': 'AlphaDB', meta: metadataJson('x') }), climbing],
+        400,
+        /must not hold \//,
+      ],
+    ];
+  const cases: readonly (readonly [string, FormData | string, Record<string, string>, number, RegExp])[] = [
+    ...forms.map(([path, parts, code, message]) => [path, form(parts), {}, code, message] as const),
     ['/import', '{}', JSON_TYPE, 415, /multipart\/form-data is needed/],
-    ['/import', form([payload]), {}, 400, /part 'details' is missing/],
-    ['/import', form([['details', ok]]), {}, 400, /part 'payload' is missing/],
-    ['/import', form([['details', ok], ['details', ok], payload]), {}, 400, /part 'details' comes twice/],
-    ['/import', form([['details', ok], payload, payload]), {}, 400, /part 'payload' comes twice/],
-    ['/import', form([['details', new Blob([ok]), 'd.json'], payload]), {}, 400, /must be a field/],
-    ['/import', form([['details', ok], ['other', zip, 'o.zip'], payload]), {}, 400, /part 'other' is not known/],
-    [
-      '/import',
-      form([
-        ['details', ok],
-        ['payload', 'text'],
-      ]),
-      {},
-      400,
-      /part 'payload' must be a file/,
-    ],
-    ['/import', form([['details', '{'], payload]), {}, 400, /details: not JSON/],
-    ['/import', form([['details', 'x'.repeat(1_100_000)], payload]), {}, 400, /longer than 1048576 bytes/],
-    [
-      '/import',
-      form([
-        ['details', ok],
-        ['payload', new Blob([Buffer.alloc(2_000)]), 'x'],
-      ]),
-      {},
-      413,
-      /larger than 1000 bytes/,
-    ],
-    [
-      '/import',
-      form([
-        ['details', ok],
-        ['payload', new Blob(['no zip']), 'x'],
-      ]),
-      {},
-      400,
-      /zip/,
-    ],
-    ['/install/meta', form([['details', details('ok-1', { meta: {} })]]), {}, 400, /'install-target' is missing/],
-    [
-      '/install/meta',
-      form([
-        ['details', details('ok-1', { 'install-target': 'AlphaDB', meta: metadataJson('x') })],
-        ['dataProperties', new Blob(['p']), '../escape.tsv'],
-      ]),
-      {},
-      400,
-      /must not hold \//,
-    ],
     ['/uninstall', uninstallBody('../../etc'), JSON_TYPE, 400, /'vdi-id'/],
     ['/uninstall', 'x', JSON_TYPE, 400, /not JSON/],
     ['/uninstall', uninstallBody('ok-1'), { 'content-type': 'text/plain' }, 415, /application\/json is needed/],

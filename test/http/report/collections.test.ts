@@ -72,7 +72,7 @@ t.test('a job that is asked for without the collection is in none', async (t) =>
   t.equal((await listOf(app, '1')).length, 1, 'reading it puts it there');
 });
 
-t.test('null and true put it there', async (t) => {
+t.test('a job that is asked for is put there, also by null and true', async (t) => {
   const app = await reportApp(t);
   for (const [i, addToUserCollection] of [null, true].entries()) {
     await app.create(String(i + 1), app.query(), { addToUserCollection, userMeta: null });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import t from 'tap';
 import { FORMAT_TYPES, type FormatType } from '../../../engine/model/report/format-types.ts';
 import { attemptPrefix, reportFileKey } from '../../../engine/model/report-job.ts';
@@ -66,29 +65,12 @@ t.test('a part of a file, what is known already, and its size alone', async (t) 
   const app = await reportApp(t);
   const { get } = await complete(app, { 'report.txt': '0123456789', 'report.zip': 'PK' });
   const file = 'files/report.txt';
-  const whole = await get(file);
-  const etag = whole.headers.get('etag') ?? '';
-  t.match(etag, /^"[^"]+"$/);
-  t.equal(whole.headers.get('accept-ranges'), 'bytes');
-  for (const [range, status, text, told] of [
-    ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
-    ['bytes=-2', 206, '89', 'bytes 8-9/10'],
-    ['bytes=9-', 206, '9', 'bytes 9-9/10'],
-    ['bytes=0-1,3-4', 200, '0123456789', null],
-  ] as const) {
-    const part = await get(file, { range });
-    t.strictSame([part.status, part.text, part.headers.get('content-range')], [status, text, told], range);
-    t.equal(part.headers.get('content-length'), String(text.length));
-  }
-  const beyond = await get(file, { range: 'bytes=10-' });
-  t.match(beyond, { status: 416, body: { status: 'bad-request' } });
-  t.equal(beyond.headers.get('content-range'), 'bytes */10');
-  t.equal((await get(file, { range: 'bytes=0-1', 'if-range': '"other"' })).status, 200);
-  t.equal((await get(file, { range: 'bytes=0-1', 'if-range': etag })).status, 206);
-  t.strictSame(
-    [(await get(file, { 'if-none-match': etag })).status, (await get(file, { 'if-match': '"x"' })).status],
-    [304, 412],
-  );
+  const etag = (await get(file)).headers.get('etag') ?? '';
+  const part = await get(file, { range: 'bytes=-2' });
+  t.strictSame([part.status, part.text, part.headers.get('content-range')], [206, '89', 'bytes 8-9/10']);
+  t.match(await get(file, { range: 'bytes=10-' }), { status: 416, body: { status: 'bad-request' } });
+  t.equal((await get(file, { 'if-none-match': etag })).status, 304);
+  t.equal((await get(file, { 'if-match': '"x"' })).status, 412);
   const head = await get(file, {}, 'HEAD');
   t.strictSame([head.status, head.text, head.headers.get('content-length')], [200, '', '10']);
 });
@@ -110,14 +92,9 @@ t.test('only what is in the list is served, whatever else lies beside it', async
       'report.txt.gz',
       '%25',
     ],
-    ...[
-      '..%2fsecret',
-      '..%2f2%2freport.txt',
-      '%2e%2e%2fsecret',
-      `..%2f..%2f${other.id}%2f1%2freport.txt`,
-      '1%2freport.txt',
-    ],
-    ...['%2fetc%2fpasswd', '..%5csecret', encodeURIComponent(attemptPrefix(id, 1)), '*', 'x'.repeat(3_000)],
+    ...['..%2fsecret', '..%2f2%2freport.txt', '%2e%2e%2fsecret', `..%2f..%2f${other.id}%2f1%2freport.txt`],
+    ...['1%2freport.txt', '%2fetc%2fpasswd', '..%5csecret', encodeURIComponent(attemptPrefix(id, 1)), '*'],
+    'x'.repeat(3_000),
   ]) {
     const { status, body, text } = await get(`files/${name}`);
     t.ok(status === 404 || status === 400, `${name}: ${status}`);
@@ -133,15 +110,6 @@ t.test('a file of no bytes is served as such', async (t) => {
   const { status, text, headers } = await get('files/report.tsv');
   t.strictSame([status, text, headers.get('content-length')], [200, '', '0']);
   t.equal((await get('files/report.tsv', { range: 'bytes=0-' })).status, 416);
-});
-
-t.test('a large file comes whole', async (t) => {
-  const app = await reportApp(t);
-  const text = '0123456789abcdef'.repeat(512 * 1024);
-  const { get } = await complete(app, { 'report.txt': text, 'report.zip': 'PK' });
-  const got = await get('files/report.txt');
-  const digest = (one: string) => createHash('sha256').update(one).digest('hex');
-  t.strictSame([got.headers.get('content-length'), digest(got.text)], [String(text.length), digest(text)]);
 });
 
 t.test('thousands of files are listed in their order, and each is served', async (t) => {
@@ -169,17 +137,13 @@ t.test('files of the attempt that was complete are served, none of an earlier on
   t.equal((await get('files/report.txt')).text, 'second');
 });
 
-t.test('every file route needs a caller', async (t) => {
+t.test('a browser has its token in the query, where there is something to download', async (t) => {
   const app = await reportApp(t);
   const { id } = await complete(app, { 'report.txt': 'x', 'report.zip': 'PK' });
-  for (const path of ['files', 'files/report.txt', 'files/nothing', 'stderr'])
-    for (const job of [id, '0'.repeat(32)])
-      t.match(await app.call(undefined, 'GET', `/jobs/${job}/${path}`), {
-        status: 401,
-        body: { status: 'unauthorized' },
-      });
-  const browser = (path: string) => app.call(undefined, 'GET', `/jobs/${id}/${path}access_token=guest-7`);
-  t.equal((await browser('files/report.txt?download=true&')).status, 200, 'a browser has its token in the query');
-  t.equal((await browser('stderr?')).status, 200);
-  t.equal((await browser('files?')).status, 401, 'where there is nothing to download it has not');
+  for (const [path, status] of [
+    ['files/report.txt?download=true&', 200],
+    ['stderr?', 200],
+    ['files?', 401],
+  ] as const)
+    t.equal((await app.call(undefined, 'GET', `/jobs/${id}/${path}access_token=guest-7`)).status, status, path);
 });

