@@ -9,12 +9,22 @@ import { systemClock } from '../../engine/time.ts';
 import { readBytes, readJson } from '../../http/body.ts';
 import { bodyStream } from '../../http/body-stream.ts';
 import { tooLarge } from '../../http/errors.ts';
+import type { Route } from '../../http/route.ts';
 import { HttpServer } from '../../http/server.ts';
 import { dial, httpApp, raw, route } from './http-app.ts';
 
 const MIB = 1024 * 1024;
 /** A shorter time could be over before a connection was heard at all. */
 const LONGER_THAN_A_STALL_MS = 2_500;
+
+const takes = (method: Route['method'], path: string, handler: Route['handler']): Route =>
+  route(path, 'open', handler, { method });
+const refuses = (path: string): Route =>
+  takes('POST', path, async () => {
+    throw tooLarge('too much');
+  });
+const json = (path: string, most: number): Route =>
+  takes('POST', path, async (context) => context.json(200, await readJson(context.request, most)));
 
 /** Writes until the server stops taking, or the bytes are sent. */
 async function pour(socket: Socket, bytes: number): Promise<void> {
@@ -34,16 +44,7 @@ function drained(socket: Socket): Promise<void> {
 }
 
 t.test('a refusal before the body is read reaches a client that is still sending', async (t) => {
-  const app = await httpApp(t, [
-    route(
-      '/upload',
-      'open',
-      async () => {
-        throw tooLarge('too much');
-      },
-      { method: 'POST' },
-    ),
-  ]);
+  const app = await httpApp(t, [refuses('/upload')]);
   const client = dial(app.port);
   client.socket.write(`POST /upload HTTP/1.1\r\nhost: x\r\ncontent-length: ${20 * MIB}\r\n\r\n`);
   await pour(client.socket, 20 * MIB);
@@ -54,9 +55,7 @@ t.test('a refusal before the body is read reaches a client that is still sending
 });
 
 t.test('an unwanted body is read for 64 MiB, then the connection is cut', async (t) => {
-  const app = await httpApp(t, [
-    route('/upload', 'open', async (context) => context.json(200, 'enough'), { method: 'POST' }),
-  ]);
+  const app = await httpApp(t, [takes('POST', '/upload', async (context) => context.json(200, 'enough'))]);
   const client = dial(app.port);
   client.socket.write(`POST /upload HTTP/1.1\r\nhost: x\r\ncontent-length: ${500 * MIB}\r\n\r\n`);
   await pour(client.socket, 500 * MIB);
@@ -67,19 +66,7 @@ t.test('an unwanted body is read for 64 MiB, then the connection is cut', async 
 t.test(
   'a client that asks first is refused before it sends, and told to go on only when the body is wanted',
   async (t) => {
-    const app = await httpApp(t, [
-      route(
-        '/refused',
-        'open',
-        async () => {
-          throw tooLarge('too much');
-        },
-        { method: 'POST' },
-      ),
-      route('/wanted', 'open', async (context) => context.json(200, await readJson(context.request, 100)), {
-        method: 'POST',
-      }),
-    ]);
+    const app = await httpApp(t, [refuses('/refused'), json('/wanted', 100)]);
     const head = (path: string): string =>
       `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\nexpect: 100-continue\r\n`;
     const refused = dial(app.port);
@@ -98,11 +85,7 @@ t.test(
 );
 
 t.test('a body over the bound of its reader is 413, whether its length was told or not', async (t) => {
-  const app = await httpApp(t, [
-    route('/json', 'open', async (context) => context.json(200, await readJson(context.request, 10)), {
-      method: 'POST',
-    }),
-  ]);
+  const app = await httpApp(t, [json('/json', 10)]);
   const headers = { 'content-type': 'application/json' };
   const post = async (body: string | AsyncIterable<Buffer>): Promise<number> => {
     const { statusCode, body: answer } = await request(`${app.url}/json`, {
@@ -123,20 +106,13 @@ t.test('a body over the bound of its reader is 413, whether its length was told 
 
 t.test('a sink that fails does not cost the client its answer', async (t) => {
   const app = await httpApp(t, [
-    route(
-      '/put',
-      'open',
-      async (context) => {
-        const body = bodyStream(context.request);
-        await once(body, 'readable');
-        body.destroy();
-        throw tooLarge('the store is full');
-      },
-      { method: 'PUT' },
-    ),
-    route('/echo', 'open', async (context) => context.json(200, await readBytes(bodyStream(context.request), 100)), {
-      method: 'PUT',
+    takes('PUT', '/put', async (context) => {
+      const body = bodyStream(context.request);
+      await once(body, 'readable');
+      body.destroy();
+      throw tooLarge('the store is full');
     }),
+    takes('PUT', '/echo', async (context) => context.json(200, await readBytes(bodyStream(context.request), 100))),
   ]);
   const client = dial(app.port);
   client.socket.write(`PUT /put HTTP/1.1\r\nhost: x\r\ncontent-length: ${8 * MIB}\r\n\r\n`);
@@ -149,21 +125,11 @@ t.test('a sink that fails does not cost the client its answer', async (t) => {
 t.test('a client that sends a part of its body and then nothing is cut off', async (t) => {
   let taken = false;
   const failure = Promise.withResolvers<unknown>();
-  const app = await httpApp(
-    t,
-    [
-      route(
-        '/slow',
-        'open',
-        async (context) => {
-          taken = true;
-          await readBytes(context.request, 100).catch(failure.resolve);
-        },
-        { method: 'POST' },
-      ),
-    ],
-    { limits: { idleTimeoutMs: 30 } },
-  );
+  const slow = takes('POST', '/slow', async (context) => {
+    taken = true;
+    await readBytes(context.request, 100).catch(failure.resolve);
+  });
+  const app = await httpApp(t, [slow], { limits: { idleTimeoutMs: 30 } });
   // On a machine that stalls it may be cut off before it was heard.
   while (!taken) {
     const client = dial(app.port);
@@ -194,12 +160,15 @@ t.test('every answer that keeps its connection tells for how long', async (t) =>
     route('/streamed', 'open', async (context) =>
       context.textStream({ 'content-type': 'text/plain' }, Readable.from(['a', 'b'])),
     ),
-    route('/refused', 'open', async () => {
-      throw tooLarge('too much');
-    }),
+    refuses('/refused'),
   ]);
-  for (const path of ['/whole', '/streamed', '/refused', '/nowhere']) {
-    const { headers, body } = await request(`${app.url}${path}`);
+  for (const [path, method] of [
+    ['/whole', 'GET'],
+    ['/streamed', 'GET'],
+    ['/refused', 'POST'],
+    ['/nowhere', 'GET'],
+  ] as const) {
+    const { headers, body } = await request(`${app.url}${path}`, { method });
     await body.dump();
     t.equal(headers['keep-alive'], 'timeout=5', path);
   }

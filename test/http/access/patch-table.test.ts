@@ -33,30 +33,25 @@ const ROWS: readonly Row[] = [
   { path: '/approvalStatus', operations: ['replace'], value: 'denied', malformed: 'unrequested', self: false },
   { path: '/denialReason', operations: ANY, value: 'Other', malformed: null, self: false },
   ...[unknown('/userId', 5), unknown('/datasetId', 'public'), unknown('/dateDenied', null)],
-  ...[
-    'purpose',
-    'Xpurpose',
-    '/Purpose',
-    '/purpose/x',
-    '/purpose/',
-    '/',
-    '',
-    '/__proto__',
-    '/constructor',
-    'toString',
-  ].map((path) => unknown(path)),
+  ...['purpose', 'Xpurpose', '/Purpose', '/purpose/x', '/purpose/', '/', ''].map((path) => unknown(path)),
+  ...['/__proto__', '/constructor', 'toString'].map((path) => unknown(path)),
 ];
 
+/** Callers by role, with the operations that they try: whoever may do nothing tries one that is known and one that is not. */
 const ROLES = [
-  { name: 'owner', caller: '1' },
-  { name: 'manager', caller: '2' },
-  { name: 'the person', caller: 'self' },
-  { name: 'provider', caller: '3' },
-  { name: 'staff', caller: '4' },
-  { name: 'manager of another dataset', caller: '50' },
-  { name: 'stranger', caller: '30' },
-  { name: 'guest', caller: 'guest-1' },
-] as const;
+  ...[
+    { name: 'owner', caller: '1' },
+    { name: 'manager', caller: '2' },
+    { name: 'the person', caller: 'self' },
+  ].map((role) => ({ ...role, tries: OPERATIONS as readonly string[] })),
+  ...[
+    { name: 'provider', caller: '3' },
+    { name: 'staff', caller: '4' },
+    { name: 'manager of another dataset', caller: '50' },
+    { name: 'stranger', caller: '30' },
+    { name: 'guest', caller: 'guest-1' },
+  ].map((role) => ({ ...role, tries: ['replace', 'move'] as readonly string[] })),
+];
 
 const patch = (app: App, who: string, id: string, items: unknown, headers = {}) =>
   app.call(who, 'PATCH', `/dataset-end-users/${id}`, items, headers);
@@ -99,11 +94,8 @@ t.test('path, operation, role and status decide; a refusal changes nothing, what
     return of;
   };
   const show = async (of: number): Promise<object> => {
-    const {
-      user: _user,
-      datasetId: _dataset,
-      ...shown
-    } = (await app.call('1', 'GET', `/dataset-end-users/${of}-private`)).body as Record<string, unknown>;
+    const { body } = await app.call('1', 'GET', `/dataset-end-users/${of}-private`);
+    const { user: _user, datasetId: _dataset, ...shown } = body as Record<string, unknown>;
     return shown;
   };
   let combinations = 0;
@@ -134,13 +126,14 @@ t.test('path, operation, role and status decide; a refusal changes nothing, what
         t.equal(await told(own, role, op, row.value, []), 204, name);
         t.strictSame(await show(own), after, name);
       };
-      for (const op of OPERATIONS) await Promise.all(ROLES.map((role) => one(role, op)));
+      for (const op of OPERATIONS)
+        await Promise.all(ROLES.filter(({ tries }) => tries.includes(op)).map((role) => one(role, op)));
       t.strictSame(wrong, []);
       t.strictSame(await show(kept), before, `${row.path} while ${status}: unchanged`);
       const [version] = await app.db.query('select row_version from end_user where user_id = $1::numeric', [kept]);
       t.strictSame(version, { row_version: 1 }, `${row.path} while ${status}: not written`);
     }
-  t.equal(combinations, STATUSES.length * ROWS.length * ROLES.length * OPERATIONS.length);
+  t.equal(combinations, STATUSES.length * ROWS.length * (3 * OPERATIONS.length + 5 * 2));
   t.comment(`${combinations} combinations`);
 });
 
@@ -181,41 +174,32 @@ t.test('the status moves only along the allowed ways, and tells whom it concerns
   for (const from of STATUSES)
     for (const to of STATUSES) {
       user++;
-      const id = `${user}-private`;
       await enters(app, user, 'private', { approvalStatus: from });
       await app.clock.advance(1_000);
-      const allowed = MOVES[from].includes(to);
-      t.equal(
-        (await patch(app, '2', id, [replace('/approvalStatus', to)])).status,
-        allowed ? 204 : 422,
-        `${from} ${to}`,
-      );
+      const { status } = await patch(app, '2', `${user}-private`, [replace('/approvalStatus', to)]);
       const [row] = await app.db.query(
         `select approval_status, denial_reason, date_denied, requested_at, row_version from end_user
          where user_id = $1::numeric`,
         [user],
       );
+      const mails = (await app.mails()).slice(written).map(({ template }) => template);
+      written += mails.length;
+      const allowed = MOVES[from].includes(to);
       const now = allowed ? to : from;
       const changed = allowed && from !== to;
       const at = new Date(app.clock.now());
       const made = new Date(app.clock.now() - 1_000);
       t.strictSame(
-        row,
+        { status, ...row, mails },
         {
+          status: allowed ? 204 : 422,
           approval_status: now,
-          denial_reason: now === 'denied' ? 'The request was denied; no reason was given.' : '',
+          denial_reason: now === 'denied' ? NO_REASON : '',
           date_denied: now === 'denied' ? (changed ? at : made) : null,
           requested_at: changed && to === 'requested' ? at : made,
           row_version: changed ? 2 : 1,
+          mails: changed && to !== 'requested' ? [to] : [],
         },
-        `${from} ${to}`,
-      );
-      const mails = (await app.mails()).slice(written);
-      written += mails.length;
-      const told = changed && to !== 'requested' ? [to] : [];
-      t.strictSame(
-        mails.map(({ template }) => template),
-        told,
         `${from} ${to}`,
       );
     }

@@ -1,5 +1,6 @@
 // POST /job/{job-id}: every refusal of the contract by its own message, and what a refusal leaves behind.
 
+import { execFileSync } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import t from 'tap';
 import { FormData, fetch } from 'undici';
@@ -166,7 +167,6 @@ t.test('409 for an upload while the job runs and after its end', async (t) => {
   const app = await handlerApp(t, {
     commands: [sh('read line < "$1"; mkdir output; echo x > output/x', '<<handler-params.fifo>>')],
   });
-  const { execFileSync } = await import('node:child_process');
   execFileSync('mkfifo', [`${app.dir}/fifo`]);
   await app.put('x', metadata({ handlerParams: { fifo: `${app.dir}/fifo` } }));
   const running = app.post('x', await zipOf(FILES));

@@ -16,6 +16,15 @@ import { COPY, handlerApp, metadata, sh } from './handler-app.ts';
 const signal = new AbortController().signal;
 const HOUR = 3_600_000;
 
+type App = Awaited<ReturnType<typeof handlerApp>>;
+const expiring = ({ jobs, store, statistics }: App, clock: VirtualClock) => ({
+  ...{ jobs, store, statistics, historyRetentionMs: HOUR, clock, log: silentLogger() },
+});
+const health = async ({ url }: { readonly url: string }): Promise<Record<string, unknown>> => {
+  const response = await fetch(`${url}/health`);
+  return { code: response.status, ...((await response.json()) as Record<string, unknown>) };
+};
+
 t.test('404 for the status or the result of a job that nobody knows', async (t) => {
   const app = await handlerApp(t);
   for (const tail of ['/status', '/result']) {
@@ -82,15 +91,13 @@ t.test('/config tells the options', async (t) => {
 t.test('/health counts responses, sizes and durations', async (t) => {
   const app = await handlerApp(t, { commands: [sh('[ "$1" = a.txt ] && mkdir output && cp a.txt output')] });
   const none = { byStatus: {}, avgSize: 0, avgDuration: '0s', largest: 0, longest: '0s' };
-  const first = (await (await fetch(`${app.url}/health`)).json()) as Record<string, unknown>;
-  t.match(first, { status: 'healthy', version: '1.2.3', stats: none });
+  t.match(await health(app), { status: 'healthy', version: '1.2.3', stats: none });
   const [small, large] = [await zipOf({ 'a.txt': 'a' }), await zipOf({ 'b.txt': 'a'.repeat(50) })];
   await (await app.job('a', small)).arrayBuffer();
   t.equal((await app.job('b', large)).status, 500);
   await app.put('x', '{');
   await app.status('nobody');
-  const { stats } = (await (await fetch(`${app.url}/health`)).json()) as { stats: Record<string, unknown> };
-  const { avgDuration, longest, ...counts } = stats;
+  const { avgDuration, longest, ...counts } = (await health(app)).stats as Record<string, unknown>;
   t.strictSame(counts, {
     byStatus: { 200: 2, 204: 2, 400: 1, 404: 1, 500: 1 },
     avgSize: Math.round((small.length + large.length) / 2),
@@ -104,20 +111,18 @@ t.test('/health counts responses, sizes and durations', async (t) => {
 t.test('/health is degraded when every place is taken', async (t) => {
   const app = await handlerApp(t, { queueSize: 1, workerCount: 1 });
   const places = [app.lane.reserve(), app.lane.reserve()];
-  const response = await fetch(`${app.url}/health`);
-  t.equal(response.status, 200);
-  t.match(await response.json(), { status: 'degraded', dependencies: { places: { status: 'unhealthy' } } });
+  t.match(await health(app), { code: 200, status: 'degraded', dependencies: { places: { status: 'unhealthy' } } });
   for (const place of places) place?.[Symbol.dispose]();
-  t.match(await (await fetch(`${app.url}/health`)).json(), { status: 'healthy' });
+  t.match(await health(app), { status: 'healthy' });
 });
 
 t.test('/health is 500 with the error body when a job would not find what it needs', async (t) => {
   const app = await handlerApp(t, { commands: [{ ...COPY, command: 'no-such-program' }] });
   const failing = async (message: RegExp): Promise<void> => {
-    const response = await fetch(`${app.url}/health`);
-    t.equal(response.status, 500);
-    t.strictSame(Object.keys((await response.json()) as object), ['status', 'message', 'requestId']);
-    t.match(await (await fetch(`${app.url}/health`)).json(), { status: 'server-error', message });
+    const { requestId, ...told } = await health(app);
+    t.ok(requestId);
+    t.match(told, { code: 500, status: 'server-error', message });
+    t.strictSame(Object.keys(told), ['code', 'status', 'message']);
   };
   await failing(/^command no-such-program: it is not there to be executed$/);
   await rm(app.workDir, { recursive: true });
@@ -125,11 +130,13 @@ t.test('/health is 500 with the error body when a job would not find what it nee
 
   const away = await handlerApp(t);
   away.kept.fault = new Error('connection refused by 10.0.0.1');
-  const response = await fetch(`${away.url}/health`);
-  t.equal(response.status, 500);
-  t.match(await response.json(), { status: 'server-error', message: 'cache-db: the statistics cannot be read' });
+  t.match(await health(away), {
+    code: 500,
+    status: 'server-error',
+    message: 'cache-db: the statistics cannot be read',
+  });
   away.kept.fault = undefined;
-  t.match(await (await fetch(`${away.url}/health`)).json(), { stats: { byStatus: { 500: 1 } } }, 'nothing was lost');
+  t.match(await health(away), { stats: { byStatus: { 500: 1 } } }, 'nothing was lost');
 });
 
 t.test('uploads that never came, results and records go when their time is over', async (t) => {
@@ -141,13 +148,12 @@ t.test('uploads that never came, results and records go when their time is over'
   if (!done) throw new Error('no job');
   await app.store.put(`handler/${done.id}/left over`, Buffer.from('x'), {}, signal);
   const clock = new VirtualClock(Date.now());
-  const { jobs, store, statistics } = app;
-  const parts = { jobs, store, statistics, historyRetentionMs: HOUR, clock, log: silentLogger() };
+  const parts = expiring(app, clock);
   t.strictSame(await expireJobs(parts, signal), { cutOff: 0, results: 0, jobs: 0 });
-  t.equal(store.keys().length, 2);
+  t.equal(app.store.keys().length, 2);
   await clock.advance(24 * HOUR);
   t.strictSame(await expireJobs(parts, signal), { cutOff: 0, results: 1, jobs: 1 });
-  t.strictSame(store.keys(), []);
+  t.strictSame(app.store.keys(), []);
   t.equal((await fetch(app.jobUrl('waiting', '/status'))).status, 404);
   t.match(await app.status('done'), { status: 'job completed' });
   t.equal((await fetch(app.jobUrl('done', '/result'))).status, 404);
@@ -165,13 +171,12 @@ t.test('a result that cannot be removed keeps neither the others nor its own rec
     if (method === 'remove' && key.includes(stuck)) throw new Error('disk error');
   };
   const clock = new VirtualClock(Date.now() + 24 * HOUR);
-  const { jobs, store, statistics } = app;
-  const parts = { jobs, store, statistics, historyRetentionMs: HOUR, clock, log: silentLogger() };
+  const parts = expiring(app, clock);
   await t.rejects(expireJobs(parts, signal), { message: 'disk error' });
-  t.strictSame(store.keys(), [handlerResultKey(stuck)]);
+  t.strictSame(app.store.keys(), [handlerResultKey(stuck)]);
   app.store.onCall = () => undefined;
   t.match(await expireJobs(parts, signal), { results: 1 });
-  t.strictSame(store.keys(), []);
+  t.strictSame(app.store.keys(), []);
 });
 
 t.test('a registration that takes the place of a completed job has its result removed', async (t) => {
@@ -179,10 +184,9 @@ t.test('a registration that takes the place of a completed job has its result re
   await (await app.job('x', await zipOf({ 'a.txt': 'a' }))).arrayBuffer();
   await app.put('x');
   const clock = new VirtualClock(Date.now() + 1);
-  const { jobs, store, statistics } = app;
-  const parts = { jobs, store, statistics, historyRetentionMs: HOUR, clock, log: silentLogger() };
+  const parts = expiring(app, clock);
   t.strictSame(await expireJobs(parts, signal), { cutOff: 0, results: 0, jobs: 1 });
-  t.strictSame(store.keys(), []);
+  t.strictSame(app.store.keys(), []);
   t.match(await app.status('x'), { status: 'awaiting upload' });
 });
 
@@ -194,9 +198,7 @@ t.test('a job whose process was killed fails, and what it had kept goes', async 
   if (!job) throw new Error('no job');
   await other.move(job.id, { to: 'uploading', started: new Date() }, signal);
   await app.store.put(handlerResultKey(job.id), Buffer.from('x'), {}, signal);
-  const { jobs, store, statistics } = app;
-  const clock = new VirtualClock(Date.now());
-  const parts = { jobs, store, statistics, historyRetentionMs: HOUR, clock, log: silentLogger() };
+  const parts = expiring(app, new VirtualClock(Date.now()));
   t.match(await expireJobs(parts, signal), { cutOff: 0 });
   app.table.dead.add(2);
   t.match(await expireJobs(parts, signal), { cutOff: 1 });
@@ -204,5 +206,5 @@ t.test('a job whose process was killed fails, and what it had kept goes', async 
     status: 'job failed',
     message: 'the job was cut off: the process that ran it was killed',
   });
-  t.strictSame(store.keys(), []);
+  t.strictSame(app.store.keys(), []);
 });

@@ -14,7 +14,7 @@ t.test('plugins are listed for all and for one target', async (t) => {
   const app = await installerApp(t, db);
   const all = await app.call('guest-7', 'GET', '/plugins');
   t.strictSame(responseFaults(schemaOf(app.routes, 'listPlugins', 200), all.text), []);
-  t.equal((all.body as unknown[]).length, 3);
+  t.strictSame([all.status, (all.body as unknown[]).length], [200, 3]);
   const some = await app.call('7', 'GET', '/plugins?install-target=PlainSite');
   t.equal((some.body as unknown[]).length, 2);
   t.match(await app.call('7', 'GET', '/plugins?install-target=Nowhere'), {
@@ -28,6 +28,7 @@ t.test('anybody may ask what the installation is', async (t) => {
   const app = await installerApp(t, db, { settings: { installTargets: SETTINGS } });
   const answer = await app.call(undefined, 'GET', '/service-meta');
   t.strictSame(responseFaults(schemaOf(app.routes, 'getServiceMeta', 200), answer.text), []);
+  t.equal(answer.status, 200);
   t.strictSame(answer.body, {
     buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
     configuration: {

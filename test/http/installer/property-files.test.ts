@@ -55,6 +55,7 @@ t.test('property files are stored, listed, shown and removed at both paths, in b
       );
       const part = await app.call(me, 'GET', path, { headers: { ...headers, range: 'bytes=2-' } });
       t.strictSame([part.status, part.text], [206, 'b\n']);
+      t.equal((await app.call(undefined, 'GET', `${path}?access_token=${me}`)).status, 200);
       t.equal((await app.call(me, 'DELETE', path, { headers })).status, 204);
       t.equal((await app.call(me, 'GET', path, { headers })).status, 404);
       t.strictSame(await listing(), inListing([]));
