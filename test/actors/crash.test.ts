@@ -9,7 +9,7 @@ import t from 'tap';
 import { revisionOf, type UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
-import { newAddress, PLASMO } from '../support/dataset-samples.ts';
+import { historyOf, newAddress, PLASMO } from '../support/dataset-samples.ts';
 import { type Fault, FaultGate } from '../support/fault-gate.ts';
 import { LaneWorld, type Upload } from '../support/lane-world.ts';
 import { remoteServer } from '../support/remote-server.ts';
@@ -179,11 +179,7 @@ async function flag(world: LaneWorld, at: DatasetAddress, name: 'delete-flag' | 
 /** Accepts the first revision of the dataset. */
 function revise(world: LaneWorld, { owner, dataset }: DatasetAddress): Promise<DatasetAddress> {
   const next = revisionOf(dataset, 1);
-  const revisions = [dataset, next].map((revisionId) => ({
-    ...({ action: 'revise', timestamp: '2026-01-02T03:04:05.678Z', revisionNote: 'more' } as const),
-    revisionId,
-  }));
-  const revisionHistory = { originalId: dataset, revisions };
+  const revisionHistory = historyOf(dataset, next);
   return world.accept({ metadata: { installTargets: [PLASMO], revisionHistory } }, { owner, dataset: next });
 }
 

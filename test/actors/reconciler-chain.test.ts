@@ -72,11 +72,6 @@ async function installed(t: Test): Promise<{ world: LaneWorld; at: DatasetAddres
   return { world, at };
 }
 
-t.test('an installed and shared dataset is in step', async (t) => {
-  const { world } = await installed(t);
-  t.match(await fullRun(world), { listed: 1, reconciled: 0, malformed: 0 });
-});
-
 const data = 'data' as const;
 const MENDED: Readonly<Record<string, Fault>> = {
   'the cache forgot the dataset': (world, at) => world.catalog.datasets.delete(at.dataset),
@@ -140,33 +135,16 @@ for (const [name, [fault, state]] of Object.entries(CHANGED))
     t.match(await fullRun(world), { reconciled: 0 });
   });
 
-t.test('a dataset that is gone from the store is gone everywhere', async (t) => {
-  const { world, at } = await installed(t);
-  const other = await world.accept();
-  await world.finish();
-  await store(() =>
-    world.store.remove(
-      world.keys(at).map((path) => `${at.owner}/${at.dataset}/${path}`),
-      never,
-    ),
-  )(world, at);
-  t.match(await fullRun(world), { listed: 1, deleted: 1, reconciled: 0, braked: undefined });
-  t.same([...world.catalog.datasets.keys()], [other.dataset]);
-  t.same([...world.schema.rows.keys()], [other.dataset]);
-  t.match(await fullRun(world), { listed: 1, deleted: 0, wouldDelete: { cache: 0, PlasmoSite: 0, ToxoSite: 0 } });
-});
-
-t.test('a dataset that only a target knows is gone from there', async (t) => {
-  const { world, at } = await installed(t);
-  await world.accept();
-  await world.finish();
-  world.catalog.datasets.delete(at.dataset);
-  await store(() =>
-    world.store.remove(
-      world.keys(at).map((path) => `${at.owner}/${at.dataset}/${path}`),
-      never,
-    ),
-  )(world, at);
-  t.match(await fullRun(world), { deleted: 1, wouldDelete: { cache: 0, PlasmoSite: 1, ToxoSite: 1 } });
-  t.equal(world.schema.rows.has(at.dataset), false);
-});
+for (const side of ['everybody', 'only the targets'])
+  t.test(`a dataset that is gone from the store, and that ${side} knew, is gone everywhere`, async (t) => {
+    const { world, at } = await installed(t);
+    const other = await world.accept();
+    await world.finish();
+    if (side !== 'everybody') world.catalog.datasets.delete(at.dataset);
+    const keys = world.keys(at).map((path) => `${at.owner}/${at.dataset}/${path}`);
+    await store(() => world.store.remove(keys, never))(world, at);
+    const wouldDelete = { cache: side === 'everybody' ? 1 : 0, PlasmoSite: 1, ToxoSite: 1 };
+    t.match(await fullRun(world), { listed: 1, deleted: 1, reconciled: 0, braked: undefined, wouldDelete });
+    t.same([[...world.catalog.datasets.keys()], [...world.schema.rows.keys()]], [[other.dataset], [other.dataset]]);
+    t.match(await fullRun(world), { listed: 1, deleted: 0, wouldDelete: { cache: 0, PlasmoSite: 0, ToxoSite: 0 } });
+  });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { revisionOf } from '../../engine/model/ids.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
-import { newAddress, PLASMO } from '../support/dataset-samples.ts';
+import { historyOf, newAddress, PLASMO } from '../support/dataset-samples.ts';
 import { type Fault, FaultGate } from '../support/fault-gate.ts';
 import { claimed } from '../support/lane-start.ts';
 import { LaneWorld } from '../support/lane-world.ts';
@@ -43,9 +43,7 @@ const stories: Readonly<Record<string, (world: LaneWorld) => Promise<DatasetAddr
   'a successor whose older revision has the wrong flags': async (world) => {
     await world.accept(ONE_TARGET, older);
     await world.finish();
-    const entry = { action: 'revise', timestamp: '2026-01-02T03:04:05.678Z', revisionNote: 'more' } as const;
-    const revisions = [older, newer].map(({ dataset }) => ({ ...entry, revisionId: dataset }));
-    const metadata = { ...ONE_TARGET.metadata, revisionHistory: { originalId: older.dataset, revisions } };
+    const metadata = { ...ONE_TARGET.metadata, revisionHistory: historyOf(older.dataset, newer.dataset) };
     await world.accept({ metadata }, newer);
     await world.finish();
     await world.store.remove([objectKey(older, 'revised-flag')], never);

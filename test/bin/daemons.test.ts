@@ -20,21 +20,29 @@ async function setup(t: Test) {
   return { reconciler, pruner, access };
 }
 
+function afterOrder(control: FakeReconcilerControl, happens: () => void): void {
+  const order = control.order.bind(control);
+  control.order = async (...args) => {
+    const answer = await order(...args);
+    happens();
+    return answer;
+  };
+}
+const said = (out: string) => ({ code: EXIT.ok, out, err: '' });
+
 t.test('runs are started, and not waited for', async (t) => {
   const { reconciler, pruner, access } = await setup(t);
   reconciler.looks = pruner.looks = Number.POSITIVE_INFINITY;
-  t.strictSame(await run(reconcile, access), { code: EXIT.ok, out: 'reconciliation started\n', err: '' });
-  t.strictSame(await run(reconcile, [...access, '--allow-deletes', '--json']), {
-    code: EXIT.ok,
-    out: '{"state":"started","kind":"full","allowDeletes":true}\n',
-    err: '',
-  });
-  t.strictSame(await run(prune, access), { code: EXIT.ok, out: 'pruning started\n', err: '' });
-  t.strictSame(await run(prune, [...access, '--age-cutoff', '1d 12h', '--json']), {
-    code: EXIT.ok,
-    out: '{"state":"started","ageCutoff":"1d 12h"}\n',
-    err: '',
-  });
+  t.strictSame(await run(reconcile, access), said('reconciliation started\n'));
+  t.strictSame(
+    await run(reconcile, [...access, '--allow-deletes', '--json']),
+    said('{"state":"started","kind":"full","allowDeletes":true}\n'),
+  );
+  t.strictSame(await run(prune, access), said('pruning started\n'));
+  t.strictSame(
+    await run(prune, [...access, '--age-cutoff', '1d 12h', '--json']),
+    said('{"state":"started","ageCutoff":"1d 12h"}\n'),
+  );
   t.strictSame(reconciler.orders, [
     { kind: 'full', allowDeletes: false },
     { kind: 'full', allowDeletes: true },
@@ -84,14 +92,11 @@ t.test('a run that ends early fails', async (t) => {
   const { reconciler, pruner, access } = await setup(t);
   reconciler.report = { ...RECONCILER_REPORT, failure: 'the store is away' };
   pruner.report = { ...PRUNER_REPORT, failure: 'the cache is away' };
-  t.match(await run(reconcile, [...access, '--wait']), {
-    code: EXIT.failed,
-    err: 'the run ended early: the store is away\n',
-  });
-  t.match(await run(prune, [...access, '--wait']), {
-    code: EXIT.failed,
-    err: 'the run ended early: the cache is away\n',
-  });
+  for (const [command, why] of [
+    [reconcile, 'the store is away'],
+    [prune, 'the cache is away'],
+  ] as const)
+    t.match(await run(command, [...access, '--wait']), { code: EXIT.failed, err: `the run ended early: ${why}\n` });
 });
 
 t.test('a pruning tells what it did, and fails when datasets failed', async (t) => {
@@ -112,12 +117,7 @@ t.test('a pruning tells what it did, and fails when datasets failed', async (t) 
 
 t.test('a server that was started anew is not waited for', async (t) => {
   const { reconciler, access } = await setup(t);
-  const order = reconciler.order.bind(reconciler);
-  reconciler.order = async (...args) => {
-    const answer = await order(...args);
-    reconciler.forget();
-    return answer;
-  };
+  afterOrder(reconciler, () => reconciler.forget());
   t.match(await fault(reconcile, [...access, '--wait']), [Failure, undefined, /knows nothing of the run any more/]);
 });
 
@@ -125,12 +125,7 @@ t.test('waiting ends with the signal', async (t) => {
   const { reconciler, access } = await setup(t);
   reconciler.looks = Number.POSITIVE_INFINITY;
   const stop = new AbortController();
-  const order = reconciler.order.bind(reconciler);
-  reconciler.order = async (...args) => {
-    const answer = await order(...args);
-    stop.abort();
-    return answer;
-  };
+  afterOrder(reconciler, () => stop.abort());
   await t.rejects(run(reconcile, [...access, '--wait'], {}, stop.signal), { name: 'AbortError' });
 });
 

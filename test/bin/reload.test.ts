@@ -15,6 +15,7 @@ async function setup(t: Test, answer?: ProcessSettings['reload']) {
   const access = ['--server', `http://127.0.0.1:${server.port}`, '--admin-token', ADMIN_TOKEN];
   return { processSettings, access };
 }
+const said = (out: string) => ({ code: EXIT.ok, out, err: '' });
 const REPORT = {
   applied: [{ path: 'installer.lanes.import.workerCount', from: 10, to: 2 }],
   needsRestart: [{ path: 'installer.cacheDb.password' }],
@@ -39,7 +40,7 @@ t.test('a reload shows what was taken over and what needs a restart', async (t) 
 
 t.test('where nothing differs it says no more', async (t) => {
   const { access } = await setup(t);
-  t.strictSame(await run(reload, access), { code: EXIT.ok, out: '300 settings unchanged\n', err: '' });
+  t.strictSame(await run(reload, access), said('300 settings unchanged\n'));
 });
 
 t.test('a file with faults ends as a start on it would', async (t) => {
@@ -59,17 +60,9 @@ t.test('a file with faults ends as a start on it would', async (t) => {
 
 t.test('the log level is set, or goes to the next', async (t) => {
   const { processSettings, access } = await setup(t);
-  t.strictSame(await run(logLevel, ['trace', ...access]), {
-    code: EXIT.ok,
-    out: 'log level info -> trace\n',
-    err: '',
-  });
+  t.strictSame(await run(logLevel, ['trace', ...access]), said('log level info -> trace\n'));
   t.equal(processSettings.logLevel, 'trace');
-  t.strictSame(await run(logLevel, [...access, '--json']), {
-    code: EXIT.ok,
-    out: '{"from":"trace","to":"debug"}\n',
-    err: '',
-  });
+  t.strictSame(await run(logLevel, [...access, '--json']), said('{"from":"trace","to":"debug"}\n'));
 });
 
 t.test('what is not understood is a usage error', async (t) => {

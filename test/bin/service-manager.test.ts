@@ -19,15 +19,13 @@ async function setup(t: Test, script = 'echo "$NOTIFY_SOCKET $*" >> "$(dirname "
 t.test('systemd is told once, through its own program', async (t) => {
   const { dir, log, lines, calls } = await setup(t);
   await tellReady({ NOTIFY_SOCKET: '/run/notify', PATH: `${dir}:/usr/bin:/bin` }, log, signal);
-  t.equal(await calls(), '/run/notify --ready\n');
-  t.strictSame(lines, []);
+  t.strictSame([await calls(), lines], ['/run/notify --ready\n', []]);
 });
 
 t.test('started by anybody else, nobody is told', async (t) => {
   const { dir, log, lines, calls } = await setup(t);
   await tellReady({ PATH: dir }, log, signal);
-  t.equal(await calls(), '');
-  t.strictSame(lines, []);
+  t.strictSame([await calls(), lines], ['', []]);
 });
 
 t.test('a systemd that cannot be told is a line in the log', async (t) => {

@@ -29,7 +29,7 @@ t.test('tells size and free space of the disk of each folder, also of one that i
   }
 });
 
-t.test('names what a process writes to, each folder once', (t) => {
+t.test('names what a process writes to, each folder once', async (t) => {
   const sections = {
     installer: {
       objectStore: { driver: 'directory', path: '/data/objects' },
@@ -46,5 +46,4 @@ t.test('names what a process writes to, each folder once', (t) => {
     '/sites',
   ]);
   t.strictSame(writtenFolders(sections, [], '/scratch'), ['/scratch', '/data/objects', '/data/handler']);
-  t.end();
 });

@@ -1,7 +1,6 @@
 // Every default, typed from the contract and from our own documents, against what the shortest file becomes.
 
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Configuration } from '../../config/configuration.ts';
@@ -46,17 +45,37 @@ async function configurationOf(text: string): Promise<Configuration> {
   if (!result.ok) throw new Error(JSON.stringify(result.faults, null, 1));
   return result.configuration;
 }
-const dir = await mkdtemp(join(tmpdir(), 'longshore-config-'));
-t.teardown(async () => (await import('node:fs/promises')).rm(dir, { recursive: true }));
+const dir = t.testdir();
 
-const { containerCore, installer, ...rest } = await configurationOf(SHORTEST);
-
-t.test('sections that are absent stay absent', async (t) => {
-  t.strictSame(rest, {});
+const tlsOptions = { verify: true };
+const retry = { tries: 12, baseMs: SECOND, maxMs: 10 * MINUTE };
+const lane = (consumer: string, queue: number, workers: number, event: string, producer?: string) => ({
+  brokerConsumerId: consumer,
+  inMemoryQueueSize: queue,
+  workerCount: workers,
+  eventChannel: `${event}-triggers`,
+  eventKey: `${event}-trigger`,
+  retry,
+  ...(producer === undefined ? {} : { brokerProducerId: producer }),
+});
+const script = { maxDurationMs: HOUR };
+const targetDb = (username: string) => ({
+  kind: 'direct',
+  server: { host: 'db', port: 5432 },
+  name: 'sites',
+  platform: 'Postgres',
+  username,
+  password: 'abcdefgh',
+  poolSize: 5,
+  schema: username,
+  idleTimeoutMs: 10 * MINUTE,
+  tls: false,
+  tlsOptions,
 });
 
-t.test('containerCore', async (t) => {
-  t.strictSame(containerCore, {
+/** What the shortest file says; absent sections stay absent. */
+const DEFAULTS = {
+  containerCore: {
     http: {
       bindHost: '127.0.0.1',
       enableCors: false,
@@ -76,204 +95,162 @@ t.test('containerCore', async (t) => {
     startupWaitMs: 60 * SECOND,
     shutdownGraceMs: 30 * SECOND,
     log: { level: 'info' },
-  });
-});
-
-const tlsOptions = { verify: true };
-
-t.test('cacheDb, restService, pooling', async (t) => {
-  t.strictSame(installer.cacheDb, {
-    server: { host: 'cache', port: 5432 },
-    username: 'cache_user',
-    password: 'cache-password',
-    name: 'installer',
-    poolSize: 5,
-    tls: false,
-    tlsOptions,
-  });
-  t.strictSame(installer.restService, {
-    maxUploadSize: 1_073_741_824,
-    userMaxStorageSize: 10_737_418_240,
-    enableFrameworkTrace: false,
-    urlUploads: {
-      enabled: true,
-      allow: [],
-      maxRedirects: 5,
-      connectTimeoutMs: 10 * SECOND,
-      idleTimeoutMs: MINUTE,
+  },
+  installer: {
+    cacheDb: {
+      server: { host: 'cache', port: 5432 },
+      username: 'cache_user',
+      password: 'cache-password',
+      name: 'installer',
+      poolSize: 5,
+      tls: false,
+      tlsOptions,
     },
-    autoAcceptShares: false,
-  });
-  t.strictSame(installer.sharedTargetDbPooling, { poolSize: 20, idleTimeoutMs: 10 * MINUTE });
-  t.equal(installer.siteBuild, 'build-1');
-  t.equal(installer.ldap, undefined);
-});
-
-t.test('daemons', async (t) => {
-  t.strictSame(installer.daemons, {
-    eventRouter: { brokerProducerId: 'event-router' },
-    pruner: { retentionWindowMs: 30 * DAY, pruneIntervalMs: 6 * HOUR, wakeIntervalMs: 2 * SECOND },
-    reconciler: { enabled: true, fullRunIntervalMs: 6 * HOUR, slimRunIntervalMs: 5 * MINUTE, performDeletes: true },
-  });
-});
-
-t.test('logBroker', async (t) => {
-  t.strictSame(installer.logBroker, {
-    driver: 'kafka',
-    servers: [{ host: 'kafka', port: 9092 }],
-    tls: false,
-    tlsOptions,
-    consumers: {
-      autoCommitIntervalMs: 5 * SECOND,
-      autoOffsetReset: 'earliest',
-      connectionsMaxIdleMs: 9 * MINUTE,
-      groupId: 'installer-consumers',
-      groupInstanceId: null,
-      defaultApiTimeoutMs: MINUTE,
-      enableAutoCommit: true,
-      fetchMaxBytes: 52_428_800,
-      fetchMinBytes: 1,
-      heartbeatIntervalMs: 3 * SECOND,
-      maxPollIntervalMs: 5 * MINUTE,
-      maxPollRecords: 500,
-      pollDurationMs: 2 * SECOND,
-      receiveBufferSize: 65_536,
-      reconnectBackoffMaxTimeMs: SECOND,
-      reconnectBackoffTimeMs: 50,
-      requestTimeoutMs: 30 * SECOND,
-      retryBackoffTimeMs: 100,
-      sendBufferSize: 131_072,
-      sessionTimeoutMs: 45 * SECOND,
-    },
-    producers: {
-      bufferMemory: 33_554_432,
-      compressionType: 'none',
-      sendRetries: 2_147_483_647,
-      batchSize: 16_384,
-      connectionsMaxIdleMs: 9 * MINUTE,
-      deliveryTimeoutMs: 2 * MINUTE,
-      lingerTimeMs: 5,
-      maxBlockingTimeoutMs: MINUTE,
-      maxRequestSize: 1_048_576,
-      receiveBufferSize: 32_768,
-      requestTimeoutMs: 30 * SECOND,
-      sendBufferSize: 131_072,
-      reconnectBackoffMaxTimeMs: SECOND,
-      reconnectBackoffTimeMs: 50,
-      retryBackoffTimeMs: 100,
-    },
-  });
-});
-
-t.test('lanes', async (t) => {
-  const retry = { tries: 12, baseMs: SECOND, maxMs: 10 * MINUTE };
-  const lane = (consumer: string, queue: number, workers: number, event: string, producer?: string) => ({
-    brokerConsumerId: consumer,
-    inMemoryQueueSize: queue,
-    workerCount: workers,
-    eventChannel: `${event}-triggers`,
-    eventKey: `${event}-trigger`,
-    retry,
-    ...(producer === undefined ? {} : { brokerProducerId: producer }),
-  });
-  t.strictSame(installer.lanes, {
-    upload: { inMemoryQueueSize: 10, workerCount: 4, retry },
-    import: lane('import-lane-receive', 10, 10, 'import'),
-    install: lane('install-data-lane-receive', 5, 5, 'install'),
-    hardDelete: lane('hard-delete-lane-receive', 10, 10, 'hard-delete'),
-    softDelete: lane('soft-delete-lane-receive', 5, 5, 'soft-delete'),
-    sharing: lane('share-lane-receive', 10, 10, 'share'),
-    updateMeta: lane('update-meta-lane-receive', 5, 5, 'update-meta', 'update-meta-lane-send'),
-    reconciliation: lane('reconciliation-lane-receive', 10, 10, 'reconciliation', 'reconciliation-lane-send'),
-  });
-});
-
-t.test('objectStore and queueBroker', async (t) => {
-  t.strictSame(installer.objectStore, {
-    driver: 's3',
-    bucketName: 'b',
-    server: { host: 'store', port: 443 },
-    https: true,
-    tlsOptions,
-    accessToken: 'abc',
-    secretKey: 'abcdefgh',
-    pathStyle: true,
-  });
-  t.strictSame(installer.queueBroker, {
-    driver: 'rabbitmq',
-    global: {
-      pollIntervalMs: SECOND,
-      connection: {
-        name: 'installer',
-        server: { host: 'rabbit', port: 5671 },
-        username: 'abc',
-        password: 'abc',
-        tls: true,
-        tlsOptions,
-        timeoutMs: 10 * SECOND,
+    restService: {
+      maxUploadSize: 1_073_741_824,
+      userMaxStorageSize: 10_737_418_240,
+      enableFrameworkTrace: false,
+      urlUploads: {
+        enabled: true,
+        allow: [],
+        maxRedirects: 5,
+        connectTimeoutMs: 10 * SECOND,
+        idleTimeoutMs: MINUTE,
       },
-      exchange: { name: 'abc', type: 'direct', autoDelete: false, durable: true },
-      queue: { name: 'abc', autoDelete: false, durable: true, exclusive: false },
+      autoAcceptShares: false,
     },
-  });
-});
-
-t.test('plugins', async (t) => {
-  const script = { maxDurationMs: HOUR };
-  t.strictSame(installer.plugins, {
-    one: {
-      server: { host: 'plugin', port: 80 },
-      dataTypes: [
-        {
-          name: 'type',
-          version: '1.0',
-          category: 'Type',
-          typeChangesEnabled: false,
-          maxFileSize: 1_073_741_824,
-          allowedFileExtensions: [],
-          usesDataProperties: false,
-          projectIds: [],
+    sharedTargetDbPooling: { poolSize: 20, idleTimeoutMs: 10 * MINUTE },
+    siteBuild: 'build-1',
+    daemons: {
+      eventRouter: { brokerProducerId: 'event-router' },
+      pruner: { retentionWindowMs: 30 * DAY, pruneIntervalMs: 6 * HOUR, wakeIntervalMs: 2 * SECOND },
+      reconciler: { enabled: true, fullRunIntervalMs: 6 * HOUR, slimRunIntervalMs: 5 * MINUTE, performDeletes: true },
+    },
+    logBroker: {
+      driver: 'kafka',
+      servers: [{ host: 'kafka', port: 9092 }],
+      tls: false,
+      tlsOptions,
+      consumers: {
+        autoCommitIntervalMs: 5 * SECOND,
+        autoOffsetReset: 'earliest',
+        connectionsMaxIdleMs: 9 * MINUTE,
+        groupId: 'installer-consumers',
+        groupInstanceId: null,
+        defaultApiTimeoutMs: MINUTE,
+        enableAutoCommit: true,
+        fetchMaxBytes: 52_428_800,
+        fetchMinBytes: 1,
+        heartbeatIntervalMs: 3 * SECOND,
+        maxPollIntervalMs: 5 * MINUTE,
+        maxPollRecords: 500,
+        pollDurationMs: 2 * SECOND,
+        receiveBufferSize: 65_536,
+        reconnectBackoffMaxTimeMs: SECOND,
+        reconnectBackoffTimeMs: 50,
+        requestTimeoutMs: 30 * SECOND,
+        retryBackoffTimeMs: 100,
+        sendBufferSize: 131_072,
+        sessionTimeoutMs: 45 * SECOND,
+      },
+      producers: {
+        bufferMemory: 33_554_432,
+        compressionType: 'none',
+        sendRetries: 2_147_483_647,
+        batchSize: 16_384,
+        connectionsMaxIdleMs: 9 * MINUTE,
+        deliveryTimeoutMs: 2 * MINUTE,
+        lingerTimeMs: 5,
+        maxBlockingTimeoutMs: MINUTE,
+        maxRequestSize: 1_048_576,
+        receiveBufferSize: 32_768,
+        requestTimeoutMs: 30 * SECOND,
+        sendBufferSize: 131_072,
+        reconnectBackoffMaxTimeMs: SECOND,
+        reconnectBackoffTimeMs: 50,
+        retryBackoffTimeMs: 100,
+      },
+    },
+    lanes: {
+      upload: { inMemoryQueueSize: 10, workerCount: 4, retry },
+      import: lane('import-lane-receive', 10, 10, 'import'),
+      install: lane('install-data-lane-receive', 5, 5, 'install'),
+      hardDelete: lane('hard-delete-lane-receive', 10, 10, 'hard-delete'),
+      softDelete: lane('soft-delete-lane-receive', 5, 5, 'soft-delete'),
+      sharing: lane('share-lane-receive', 10, 10, 'share'),
+      updateMeta: lane('update-meta-lane-receive', 5, 5, 'update-meta', 'update-meta-lane-send'),
+      reconciliation: lane('reconciliation-lane-receive', 10, 10, 'reconciliation', 'reconciliation-lane-send'),
+    },
+    objectStore: {
+      driver: 's3',
+      bucketName: 'b',
+      server: { host: 'store', port: 443 },
+      https: true,
+      tlsOptions,
+      accessToken: 'abc',
+      secretKey: 'abcdefgh',
+      pathStyle: true,
+    },
+    queueBroker: {
+      driver: 'rabbitmq',
+      global: {
+        pollIntervalMs: SECOND,
+        connection: {
+          name: 'installer',
+          server: { host: 'rabbit', port: 5671 },
+          username: 'abc',
+          password: 'abc',
+          tls: true,
+          tlsOptions,
+          timeoutMs: 10 * SECOND,
         },
-      ],
-      installRoot: '/datasets',
-      scripts: {
-        checkCompatibility: script,
-        dataCleaning: script,
-        dataInstall: script,
-        metaUpdate: script,
-        uninstall: script,
+        exchange: { name: 'abc', type: 'direct', autoDelete: false, durable: true },
+        queue: { name: 'abc', autoDelete: false, durable: true, exclusive: false },
       },
-      timeouts: { connectMs: 10 * SECOND, replyMs: MINUTE, idleMs: MINUTE },
-      staging: true,
-      limits: {},
     },
-  });
-});
+    plugins: {
+      one: {
+        server: { host: 'plugin', port: 80 },
+        dataTypes: [
+          {
+            name: 'type',
+            version: '1.0',
+            category: 'Type',
+            typeChangesEnabled: false,
+            maxFileSize: 1_073_741_824,
+            allowedFileExtensions: [],
+            usesDataProperties: false,
+            projectIds: [],
+          },
+        ],
+        installRoot: '/datasets',
+        scripts: {
+          checkCompatibility: script,
+          dataCleaning: script,
+          dataInstall: script,
+          metaUpdate: script,
+          uninstall: script,
+        },
+        timeouts: { connectMs: 10 * SECOND, replyMs: MINUTE, idleMs: MINUTE },
+        staging: true,
+        limits: {},
+      },
+    },
+    installTargets: [
+      {
+        targetId: 'AlphaDB',
+        targetName: 'AlphaDB',
+        dataTypes: 'any',
+        projectCategory: 'other',
+        controlDb: targetDb('control'),
+        dataDb: targetDb('data_user'),
+      },
+    ],
+  },
+};
 
-t.test('installTargets', async (t) => {
-  const db = (username: string) => ({
-    kind: 'direct',
-    server: { host: 'db', port: 5432 },
-    name: 'sites',
-    platform: 'Postgres',
-    username,
-    password: 'abcdefgh',
-    poolSize: 5,
-    schema: username,
-    idleTimeoutMs: 10 * MINUTE,
-    tls: false,
-    tlsOptions,
-  });
-  t.strictSame(installer.installTargets as unknown, [
-    {
-      targetId: 'AlphaDB',
-      targetName: 'AlphaDB',
-      dataTypes: 'any',
-      projectCategory: 'other',
-      controlDb: db('control'),
-      dataDb: db('data_user'),
-    },
-  ]);
+t.test('what the shortest file becomes', async (t) => {
+  t.strictSame((await configurationOf(SHORTEST)) as unknown, DEFAULTS);
 });
 
 t.test('ports depend on encryption where the contract or the protocol says so', async (t) => {

@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of the configuration look like that
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { formatFault } from '../../config/fault.ts';
@@ -13,8 +12,7 @@ import { expand, hideSecrets } from '../../config/secrets.ts';
 import { compileCheck } from '../../config/validate.ts';
 import { changed, completeDocument, FIXTURES, SECRETS } from './complete-document.ts';
 
-const dir = await mkdtemp(join(tmpdir(), 'longshore-config-'));
-t.teardown(() => rm(dir, { recursive: true }));
+const dir = t.testdir();
 
 const SCHEMA = {
   type: 'object',

@@ -35,6 +35,14 @@ export function metadataOf(owner: UserId, more: Partial<DatasetMetadata> = {}): 
   };
 }
 
+/** Of a dataset whose revisions are these, in the order in which they were made. */
+export function historyOf(
+  ...revisions: readonly [DatasetId, ...DatasetId[]]
+): NonNullable<DatasetMetadata['revisionHistory']> {
+  const entry = { action: 'revise', timestamp: '2026-01-02T03:04:05.678Z', revisionNote: 'more' } as const;
+  return { originalId: revisions[0], revisions: revisions.map((revisionId) => ({ ...entry, revisionId })) };
+}
+
 /** Every field there is. */
 export function fullMetadataOf(owner: UserId, dataset: DatasetId): DatasetMetadata {
   return metadataOf(owner, {

@@ -11,7 +11,7 @@ import type { JobRequest } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { FakeOutcome, FakePluginClient } from '../fakes/fake-plugin-client.ts';
 import type { Upload } from './accepted-upload.ts';
-import { fullMetadataOf, newAddress, newUser, PLASMO } from './dataset-samples.ts';
+import { fullMetadataOf, historyOf, newAddress, newUser, PLASMO } from './dataset-samples.ts';
 
 export interface RebuildWorld {
   readonly store: ObjectStore;
@@ -68,10 +68,8 @@ export async function buildSite(world: RebuildWorld): Promise<RebuildSite> {
     await world.finish();
   };
   const revise = (name: string, root: DatasetAddress, number: number) => {
-    const ids = Array.from({ length: number + 1 }, (_, n) => (n === 0 ? root.dataset : revisionOf(root.dataset, n)));
-    const entry = { action: 'revise', timestamp: '2026-01-02T03:04:05.678Z', revisionNote: 'more' } as const;
-    const revisions = ids.map((revisionId) => ({ ...entry, revisionId }));
-    const metadata = { revisionHistory: { originalId: root.dataset, revisions } };
+    const newer = Array.from({ length: number }, (_, n) => revisionOf(root.dataset, n + 1));
+    const metadata = { revisionHistory: historyOf(root.dataset, ...newer) };
     return upload(name, {}, { metadata }, { owner, dataset: revisionOf(root.dataset, number) });
   };
 

@@ -23,17 +23,16 @@ const draft = (template: 'edit-managers' | 'edit-requester' | 'approved' | 'deni
   ...{ template, datasetId: study.datasetId, request },
 });
 
-t.test('what people wrote is escaped in HTML and stands as it is in text; nothing of it is a template', (t) => {
+t.test('what people wrote is escaped in HTML and stands as it is in text; nothing of it is a template', async (t) => {
   const { html, text, subject } = mailWords(draft('edit-managers'), study, person, site);
   t.notMatch(html, /<script>|<b>|<more>/);
   t.match(html, '&lt;script&gt;alert(&quot;1&quot;)&lt;&#x2F;script&gt; {{lead}} &amp; co');
   t.match(text, EVIL);
   t.match(text, 'Uwe <b>Doe</b> has changed a request for access to Fever & <more>.');
   t.equal(subject, 'Fever & <more>: Access Request Update');
-  t.end();
 });
 
-t.test('each mail has its subject, its link and the table of the request', (t) => {
+t.test('each mail has its subject, its link and the table of the request', async (t) => {
   const subjects = (['edit-managers', 'edit-requester', 'approved', 'denied'] as const).map(
     (template) => mailWords(draft(template), study, person, site).subject,
   );
@@ -63,10 +62,9 @@ t.test('each mail has its subject, its link and the table of the request', (t) =
     t.equal(words.subject, `Fever & <more>: ${word} Account`);
     t.match(words.text, 'https://site.example/sign-up');
   }
-  t.end();
 });
 
-t.test("the dataset's own texts are filled in and shown to whom they are for", (t) => {
+t.test("the dataset's own texts are filled in and shown to whom they are for", async (t) => {
   const own = dataset('S1', 'protected', {
     ...{ daysForApproval: 3, managerText: 'For managers', approvalText: 'Welcome' },
     requesterText: '$$DATASET_ID$$ in $$DAYS_FOR_APPROVAL$$ days',
@@ -76,18 +74,15 @@ t.test("the dataset's own texts are filled in and shown to whom they are for", (
   t.match(textOf('edit-requester'), 'S1 in 3 days');
   t.match(textOf('approved'), 'Welcome');
   t.notMatch(textOf('denied'), /For managers|Welcome|3 days/);
-  t.end();
 });
 
-t.test('without a site there is no link, without an account the id stands for the name', (t) => {
+t.test('without a site there is no link, without an account the id stands for the name', async (t) => {
   const words = mailWords(draft('denied'), study, undefined, { ...site, siteUrl: undefined });
   t.notMatch(words.html, /href/);
   t.match(words.text, 'The request of User 40 for access');
-  t.end();
 });
 
-t.test('a head has one line, whatever a dataset is called', (t) => {
+t.test('a head has one line, whatever a dataset is called', async (t) => {
   const named = dataset('S1', 'private', { displayName: 'A\r\nBcc: evil@x.example\u0000 B' });
   t.equal(mailWords(draft('denied'), named, person, site).subject, 'A Bcc: evil@x.example B: Access Request Denied');
-  t.end();
 });

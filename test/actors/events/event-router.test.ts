@@ -1,4 +1,4 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { type LaneChannels, routeEvents } from '../../../actors/events/event-router.ts';
 import { transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
@@ -17,7 +17,7 @@ const record = (lane: EventLaneName, eventID: number): EventRecord => ({
   event: { eventID, userID: '42', datasetID: 'd1', source: 'object-store' } as EventRecord['event'],
 });
 
-function setup(changes: readonly ObjectChange[]) {
+async function setup(t: Test, changes: readonly ObjectChange[], instead?: FakeEventLog['publish']) {
   const clock = new VirtualClock();
   const [queue, log] = [new ChangeTable(clock), new EventLogTable(clock)];
   queue.ready.add(changes);
@@ -27,12 +27,20 @@ function setup(changes: readonly ObjectChange[]) {
     counts[result] = (counts[result] ?? 0) + by;
   };
   const stop = new AbortController();
-  const route = () => routeEvents(ports, CHANNELS, count, silentLogger(), stop.signal);
-  return { clock, queue, log, ports, counts, stop, route };
+  const { publish } = ports.events;
+  if (instead) ports.events.publish = instead;
+  const routing = routeEvents(ports, CHANNELS, count, silentLogger(), stop.signal);
+  const end = () => {
+    stop.abort();
+    return routing;
+  };
+  t.teardown(end);
+  await clock.settle();
+  return { clock, queue, log, counts, end, publishAgain: () => void Object.assign(ports.events, { publish }) };
 }
 
 t.test('a change becomes one event per lane that it concerns, with one id for all of them', async (t) => {
-  const { clock, queue, log, counts, stop, route } = setup([
+  const { queue, log, counts } = await setup(t, [
     created('vdi-meta.json'),
     created('install-ready.zip'),
     created('raw/genes.txt'),
@@ -41,8 +49,6 @@ t.test('a change becomes one event per lane that it concerns, with one id for al
     { kind: 'created', key: 'nobody' },
     { kind: 'removed', key: '42/d1/vdi-meta.json' },
   ]);
-  const routing = route();
-  await clock.settle();
   t.same(log.rows.waiting, [
     record('updateMeta', 1),
     record('import', 1),
@@ -51,33 +57,22 @@ t.test('a change becomes one event per lane that it concerns, with one id for al
   ]);
   t.same(queue.ready.waiting, []);
   t.same(counts, { routed: 3, ignored: 2, unknown: 2 });
-  stop.abort();
-  await routing;
 });
 
 t.test('a change is acknowledged only after its events are durable', async (t) => {
-  const { clock, queue, log, ports, stop, route } = setup([created('install-ready.zip')]);
-  const publish = ports.events.publish.bind(ports.events);
-  ports.events.publish = async () => {
-    throw transient('the broker is away');
-  };
-  const routing = route();
-  await clock.settle();
+  const { clock, queue, log, publishAgain } = await setup(t, [created('install-ready.zip')], () =>
+    Promise.reject(transient('the broker is away')),
+  );
   t.same([queue.ready.waiting.length, log.rows.waiting.length], [1, 0]);
-  ports.events.publish = publish;
+  publishAgain();
   await clock.advance(1_000);
   t.same([queue.ready.waiting.length, log.rows.waiting.length], [0, 1]);
-  stop.abort();
-  await routing;
 });
 
 t.test('a stop during the publishing leaves the change for the next router', async (t) => {
-  const { clock, queue, ports, stop, route } = setup([created('install-ready.zip')]);
-  ports.events.publish = (_records, signal) =>
+  const hangs: FakeEventLog['publish'] = (_records, signal) =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-  const routing = route();
-  await clock.settle();
-  stop.abort();
-  await routing;
+  const { queue, end } = await setup(t, [created('install-ready.zip')], hangs);
+  await end();
   t.equal(queue.ready.waiting.length, 1);
 });

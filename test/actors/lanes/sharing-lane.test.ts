@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { aborted, defect, transient } from '../../../engine/failure.ts';
 import { createLogger } from '../../../engine/log.ts';
 import type { TargetId, UserId } from '../../../engine/model/ids.ts';
@@ -30,13 +30,6 @@ const seenBy = (...users: UserId[]): object => {
   return { PlasmoSite: view, ToxoSite: view };
 };
 
-/** A dataset that is installed and shown on both targets. */
-async function installed(t: Test): Promise<{ readonly world: LaneWorld; readonly at: DatasetAddress }> {
-  const { world, at } = await installedWorld(t);
-  t.same(await world.control(at), { PlasmoSite: SHOWN, ToxoSite: SHOWN });
-  return { world, at };
-}
-
 /** What the site's readers of both databases know of the shares. */
 async function sharing(world: LaneWorld, at: DatasetAddress): Promise<readonly unknown[]> {
   const { shares, sync } = (await world.record(at)) as { shares?: unknown; sync: { shares?: unknown } };
@@ -44,7 +37,7 @@ async function sharing(world: LaneWorld, at: DatasetAddress): Promise<readonly u
 }
 
 t.test('a share that is offered and accepted shows the dataset to its recipient on every target', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const before = await world.record(at);
   await world.share(at, { recipient: ANN, ...GRANTED });
   t.same(await world.run('sharing'), { kind: 'done' });
@@ -59,7 +52,7 @@ t.test('a share that is offered and accepted shows the dataset to its recipient 
 });
 
 t.test('both words are needed, and each can be taken back', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const steps: readonly (readonly [Omit<ShareWords, 'recipient'>, string, UserId[]])[] = [
     [{ offer: 'grant' }, 'grant -', []],
     [{ receipt: 'accept' }, 'grant accept', [ANN]],
@@ -76,14 +69,14 @@ t.test('both words are needed, and each can be taken back', async (t) => {
 });
 
 t.test('a receipt without an offer shows nobody anything', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, receipt: 'accept' });
   await world.finish();
   t.same(await sharing(world, at), [{ [ANN]: '- accept' }, 'current', seenBy()]);
 });
 
 t.test('a document that is removed is no longer said', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const before = [await world.record(at), await world.control(at)];
   await world.share(at, { recipient: ANN, ...GRANTED });
   await world.share(at, { recipient: BOB, ...GRANTED });
@@ -99,7 +92,7 @@ t.test('a document that is removed is no longer said', async (t) => {
 });
 
 t.test('what is in sync is neither read nor written', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const other = await world.accept();
   await world.finish();
   await world.share(at, { recipient: ANN, ...GRANTED });
@@ -113,7 +106,7 @@ t.test('what is in sync is neither read nor written', async (t) => {
 });
 
 t.test('a target that is away is written when it is back, and holds up no other', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const away = failing(world, PLASMO, 'state', transient('PlasmoSite refused', { unreachable: true }));
   await world.share(at, { recipient: ANN, ...GRANTED });
   t.same(await world.run('sharing'), {
@@ -135,7 +128,7 @@ t.test('a target that is away is written when it is back, and holds up no other'
 });
 
 t.test('a target that answers with a failure uses up tries, and the job is given up with its reason', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   failing(world, PLASMO, 'writeVisibility', transient('deadlock'));
   await world.share(at, { recipient: ANN, ...GRANTED });
   t.match(await world.run('sharing'), { kind: 'retry', countTry: true });
@@ -162,7 +155,7 @@ t.test('of several failures the one counts that brings the job back', async (t) 
       [one, other],
       [other, one],
     ] as const) {
-      const { world, at } = await installed(t);
+      const { world, at } = await installedWorld(t);
       failing(world, PLASMO, 'state', plasmo);
       failing(world, TOXO, 'state', toxo);
       await world.share(at, { recipient: ANN, ...GRANTED });
@@ -191,7 +184,7 @@ t.test('first rows that are written after a share was accepted are shared', asyn
 });
 
 t.test('rows that an install writes anew are shared', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   await world.finish();
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
@@ -205,7 +198,7 @@ t.test('rows that an install writes anew are shared', async (t) => {
 });
 
 t.test('metadata and installs ask for no sharing where the targets reflect the shares', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   await world.finish();
   for (const lane of ['updateMeta', 'install'] as const) {
@@ -216,7 +209,7 @@ t.test('metadata and installs ask for no sharing where the targets reflect the s
 });
 
 t.test('a malformed document counts as not said, is told of once, and spoils no other', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const file = join(t.testdir(), 'log');
   world.settings.log = createLogger({ level: 'warn', to: { file } });
   const bad: readonly (readonly [string, string, string])[] = [
@@ -256,7 +249,7 @@ t.test('a malformed document counts as not said, is told of once, and spoils no 
 });
 
 t.test('a document that cannot be read now is not taken for one that says nothing', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   await world.finish();
   await world.share(at, { recipient: BOB, ...GRANTED });
@@ -273,7 +266,7 @@ t.test('a document that cannot be read now is not taken for one that says nothin
 
 t.test('nothing is shared of a dataset that is deleted', async (t) => {
   for (const state of ['deleting', 'deleted', 'pruning'] as const) {
-    const { world, at } = await installed(t);
+    const { world, at } = await installedWorld(t);
     world.catalog.datasets.set(at.dataset, { ...world.dataset(at), state });
     await world.share(at, { recipient: ANN, ...GRANTED });
     const gate = new FaultGate();
@@ -283,7 +276,7 @@ t.test('nothing is shared of a dataset that is deleted', async (t) => {
 });
 
 t.test('documents that go with their dataset make no work', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   await world.finish();
   await world.store.remove(
@@ -296,7 +289,7 @@ t.test('documents that go with their dataset make no work', async (t) => {
 });
 
 t.test('a superseded dataset is shared in the cache alone', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   world.catalog.datasets.set(at.dataset, { ...world.dataset(at), state: 'superseded' });
   await world.share(at, { recipient: ANN, ...GRANTED });
   t.same(await world.run('sharing'), { kind: 'done' });
@@ -309,7 +302,7 @@ t.test('a superseded dataset is shared in the cache alone', async (t) => {
 });
 
 t.test('a target that is disabled, or where the dataset is deleted, is passed over', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
   const toxo = world.targets.get(TOXO);
   await toxo?.setDeleted(at.dataset, 1, token, never);
@@ -321,7 +314,7 @@ t.test('a target that is disabled, or where the dataset is deleted, is passed ov
 });
 
 t.test('a revocation works without the plugin of the type', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   await world.finish();
   const known = world.dataset(at);
@@ -350,7 +343,7 @@ t.test('a dataset that the cache does not know is registered and shared, one wit
 });
 
 t.test('owners do not share with themselves', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: at.owner, ...GRANTED });
   await world.share(at, { recipient: at.owner, offer: 'revoke' });
   await world.finish();
@@ -359,7 +352,7 @@ t.test('owners do not share with themselves', async (t) => {
 });
 
 t.test('a dataset is shared with a thousand recipients', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   const users = Array.from({ length: 1_000 }, (_, i) => `${10_000 + i}` as UserId);
   for (const [i, recipient] of users.entries())
     await world.share(at, { recipient, offer: i % 10 === 0 ? 'revoke' : 'grant', receipt: 'accept' });
@@ -371,7 +364,7 @@ t.test('a dataset is shared with a thousand recipients', async (t) => {
 });
 
 t.test('words that change while they are read are shared by the next run', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   await world.share(at, { recipient: CAY, ...GRANTED });
   const get = world.store.get.bind(world.store);
@@ -388,7 +381,7 @@ t.test('words that change while they are read are shared by the next run', async
 });
 
 t.test('a run whose lease was taken over writes nothing more and is given back', async (t) => {
-  const { world, at } = await installed(t);
+  const { world, at } = await installedWorld(t);
   await world.share(at, { recipient: ANN, ...GRANTED });
   world.deliver();
   const { process, job } = await claimed(world, 'sharing');

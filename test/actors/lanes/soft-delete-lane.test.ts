@@ -1,11 +1,10 @@
 import t from 'tap';
 import { defect, rejected, transient } from '../../../engine/failure.ts';
 import { revisionOf, rootOf, targetId } from '../../../engine/model/ids.ts';
-import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import type { DatasetState } from '../../../engine/model/status.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
-import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
+import { historyOf, metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld, type Upload } from '../../support/lane-world.ts';
 import { targetAway } from '../../support/target-away.ts';
@@ -514,16 +513,6 @@ async function twoRevisions(
 ): Promise<{ readonly older: DatasetAddress; readonly at: DatasetAddress }> {
   const older = await installed(world);
   const at = { owner: older.owner, dataset: revisionOf(rootOf(older.dataset), 1) };
-  await installed(world, { metadata: { revisionHistory: historyOf(older, at) } }, at);
+  await installed(world, { metadata: { revisionHistory: historyOf(older.dataset, at.dataset) } }, at);
   return { older, at };
-}
-
-function historyOf(
-  ...revisions: readonly [DatasetAddress, ...DatasetAddress[]]
-): NonNullable<DatasetMetadata['revisionHistory']> {
-  const entry = { action: 'revise', timestamp: '2026-01-02T03:04:05.678Z', revisionNote: 'more' } as const;
-  return {
-    originalId: revisions[0].dataset,
-    revisions: revisions.map(({ dataset }) => ({ ...entry, revisionId: dataset })),
-  };
 }

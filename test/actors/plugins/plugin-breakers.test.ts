@@ -19,6 +19,10 @@ const never = new AbortController().signal;
 const refused = (): Failure =>
   fromWire(structuredClone(toWire(transient('connection refused', { unreachable: true, unanswered: true }))));
 
+const refuse = (): never => {
+  throw refused();
+};
+
 /** Two plugins; lanes whose jobs are one call of the plugin each. */
 function setup(t: Test) {
   const { clock, table, jobs, enqueue, rows } = twoPluginJobs();
@@ -77,9 +81,7 @@ function setup(t: Test) {
 
 t.test('five calls in a row that nobody answers stop the jobs of that plugin, until a probe is answered', async (t) => {
   const { clock, enqueue, rows, genes, reads, breakers, lane, gauge, health } = setup(t);
-  genes.decide = () => {
-    throw refused();
-  };
+  genes.decide = refuse;
   await lane('import');
   await lane('install');
   await enqueue('import', ...named('genes', 3));
@@ -121,9 +123,7 @@ t.test('five calls in a row that nobody answers stop the jobs of that plugin, un
 
 t.test('a probe that was taken on and goes on for long holds nobody up', async (t) => {
   const { clock, enqueue, rows, genes, lane, health } = setup(t);
-  genes.decide = () => {
-    throw refused();
-  };
+  genes.decide = refuse;
   await lane('install', 3);
   await enqueue('install', ...named('genes', 7));
   await clock.advance(29_000);
@@ -142,9 +142,7 @@ t.test('a probe that was taken on and goes on for long holds nobody up', async (
 
 t.test('a probe that nobody answers keeps it open for as long again', async (t) => {
   const { clock, enqueue, genes, lane, breakers } = setup(t);
-  genes.decide = () => {
-    throw refused();
-  };
+  genes.decide = refuse;
   await lane('install', 3);
   await enqueue('install', ...named('genes', 9));
   await clock.advance(5_000);
@@ -159,9 +157,7 @@ t.test('a probe that nobody answers keeps it open for as long again', async (t) 
 
 t.test('while open, calls fail at once, name the plugin and are told apart from an answer', async (t) => {
   const { genes, call } = setup(t);
-  genes.decide = () => {
-    throw refused();
-  };
+  genes.decide = refuse;
   for (const dataset of named('genes', 5)) await t.rejects(call(dataset), { message: 'connection refused' });
   await t.rejects(call('genes-6'), {
     kind: 'transient',

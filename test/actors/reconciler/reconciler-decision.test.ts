@@ -70,7 +70,7 @@ const message = (
 });
 const flags = (...more: DatasetObject[]): DatasetObject[] => [...INSTALLED_OBJECTS, ...more];
 
-t.test('what is in step needs nothing', (t) => {
+t.test('what is in step needs nothing', async (t) => {
   const properties = [infoOf(AT, 'datasetProperties/p.tsv')];
   const shares = [infoOf(AT, 'shares/7/share-offer.json')];
   t.equal(told({}), 'in-sync');
@@ -79,35 +79,31 @@ t.test('what is in step needs nothing', (t) => {
   t.equal(told({ stored: { properties } }), 'in-sync');
   const sync = { ...indexedOf(AT).sync, shares: controlOf(AT, {}, { properties: [], shares }).sync.shares ?? STALE };
   t.equal(told({ stored: { shares }, indexed: { sync } }), 'in-sync');
-  t.end();
 });
 
-t.test('what no database may delete by itself is absent only when no object is there', (t) => {
+t.test('what no database may delete by itself is absent only when no object is there', async (t) => {
   t.equal(told({ stored: 'absent' }), 'absent');
   t.equal(told({ stored: 'absent', indexed: 'unknown' }), 'absent', 'known to a target alone');
   t.equal(told({ stored: 'absent', indexed: { state: 'pruning' } }), 'in-sync', 'its removal is under way');
   t.equal(told({ stored: 'absent', indexed: { state: 'receiving' } }), 'in-sync', 'its objects are still to come');
-  t.end();
 });
 
-t.test('a dataset without metadata is malformed, or arriving while its objects are young', (t) => {
+t.test('a dataset without metadata is malformed, or arriving while its objects are young', async (t) => {
   for (const indexed of ['unknown', {}] as const) {
     t.equal(told({ objects: [], stored: { raw: [infoOf(AT, 'raw/x')] }, indexed }), 'malformed');
     t.equal(told({ objects: [], stored: { unknown: 1 }, indexed }), 'malformed');
     t.equal(told({ objects: ['delete-flag'], indexed, now: STORED_AT.getTime() + 59 * 60_000 }), 'arriving');
     t.equal(told({ objects: ['delete-flag'], indexed, now: STORED_AT.getTime() + 61 * 60_000 }), 'malformed');
   }
-  t.end();
 });
 
-t.test('a dataset that the cache does not know is reconciled, its metadata are new to us', (t) => {
+t.test('a dataset that the cache does not know is reconciled, its metadata are new to us', async (t) => {
   const reconcile = { kind: 'reconcile', reason: 'not in the cache', newMetadata: true };
   t.strictSame(verdict({ indexed: 'unknown' }), reconcile);
   t.strictSame(verdict({ indexed: 'unknown', objects: flags('delete-flag'), full: false }), reconcile);
-  t.end();
 });
 
-t.test('the cache says what the flags say, or is reconciled', (t) => {
+t.test('the cache says what the flags say, or is reconciled', async (t) => {
   const reasons = (objects: DatasetObject[]): object =>
     Object.fromEntries(DATASET_STATES.map((state) => [state, told({ objects, indexed: { state }, full: false })]));
   const same = { pruning: 'in-sync', receiving: 'in-sync' };
@@ -133,10 +129,9 @@ t.test('the cache says what the flags say, or is reconciled', (t) => {
       deleting: 'in-sync',
       deleted: 'in-sync',
     });
-  t.end();
 });
 
-t.test('a flagged dataset is reconciled until it is uninstalled everywhere', (t) => {
+t.test('a flagged dataset is reconciled until it is uninstalled everywhere', async (t) => {
   const deleted = { objects: flags('delete-flag'), indexed: { state: 'deleted' } } as const;
   t.equal(told({ ...deleted, control: {} }), 'not uninstalled from PlasmoSite');
   t.equal(told({ ...deleted, control: { deletedStatus: 2 } }), 'not uninstalled from PlasmoSite');
@@ -149,17 +144,15 @@ t.test('a flagged dataset is reconciled until it is uninstalled everywhere', (t)
   const shares = [infoOf(AT, 'shares/7/share-offer.json')];
   t.equal(told({ ...superseded, stored: { shares }, full: false }), 'its shares have changed');
   t.equal(told({ ...deleted, stored: { shares }, full: false }), 'in-sync', 'nobody sees it');
-  t.end();
 });
 
-t.test('a deletion that has not ended, as when a target is disabled, is gone on with by full runs', (t) => {
+t.test('a deletion that has not ended, as when a target is disabled, is gone on with by full runs', async (t) => {
   const deleting = { objects: flags('delete-flag'), indexed: { state: 'deleting', installTargets: [TOXO] } } as const;
   t.equal(told({ ...deleting, control: 'none' }), 'its deletion has not ended');
   t.equal(told({ ...deleting, full: false }), 'in-sync');
-  t.end();
 });
 
-t.test('metadata, shares and data of the cache have to be those of the store', (t) => {
+t.test('metadata, shares and data of the cache have to be those of the store', async (t) => {
   const { sync } = indexedOf(AT);
   const full = false;
   t.strictSame(verdict({ full, indexed: { sync: { ...sync, meta: STALE } } }), {
@@ -170,10 +163,9 @@ t.test('metadata, shares and data of the cache have to be those of the store', (
   t.equal(told({ full, indexed: { sync: { ...sync, data: STALE } } }), 'its data have changed');
   t.equal(told({ full, indexed: { sync: { ...sync, shares: STALE } } }), 'its shares have changed');
   t.equal(told({ full, stored: { shares: [infoOf(AT, 'shares/7/share-offer.json')] } }), 'its shares have changed');
-  t.end();
 });
 
-t.test('an import that is due, or whose end was not written down, is reconciled', (t) => {
+t.test('an import that is due, or whose end was not written down, is reconciled', async (t) => {
   const full = false;
   const without = (...absent: DatasetObject[]) => INSTALLED_OBJECTS.filter((object) => !absent.includes(object));
   t.equal(told({ full, objects: without('vdi-manifest.json') }), 'its import left too little');
@@ -188,10 +180,9 @@ t.test('an import that is due, or whose end was not written down, is reconciled'
   const sync = { meta: indexedOf(AT).sync.meta ?? STALE, data: STALE };
   t.equal(told({ full, objects: unpacked, indexed: { sync } }), 'its data have changed');
   t.equal(told({ full, objects: ['vdi-meta.json'] }), 'in-sync', 'nothing is left to import it from');
-  t.end();
 });
 
-t.test('an upload whose end was not written down is reconciled', (t) => {
+t.test('an upload whose end was not written down is reconciled', async (t) => {
   const full = false;
   const raw = [infoOf(AT, 'raw/genes.txt')];
   const meta = ['vdi-meta.json'] as const;
@@ -206,10 +197,9 @@ t.test('an upload whose end was not written down is reconciled', (t) => {
   t.equal(told({ full, objects: refused, indexed: { upload: 'rejected' } }), 'in-sync');
   t.equal(told({ full, stored: { raw } }), 'its raw upload is left over');
   t.equal(told({ full, objects: flags('upload-error.json') }), 'its upload error is left over');
-  t.end();
 });
 
-t.test('a target that lacks something of an imported dataset is reconciled', (t) => {
+t.test('a target that lacks something of an imported dataset is reconciled', async (t) => {
   const { sync } = controlOf(AT);
   t.equal(told({ control: 'none' }), 'not installed on PlasmoSite');
   t.equal(told({ control: { deletedStatus: 1 } }), 'still deleted on PlasmoSite');
@@ -221,17 +211,15 @@ t.test('a target that lacks something of an imported dataset is reconciled', (t)
   t.equal(told({ control: { messages: { data: message('complete') } } }), 'its metadata are due on PlasmoSite');
   t.equal(told({ control: { sync: { ...sync, meta: STALE } } }), 'its metadata are due on PlasmoSite');
   t.equal(told({ control: { sync: { ...sync, shares: STALE } } }), 'its shares are due on PlasmoSite');
-  t.end();
 });
 
-t.test('installed metadata are compared with metadata and properties together', (t) => {
+t.test('installed metadata are compared with metadata and properties together', async (t) => {
   const properties = [infoOf(AT, 'datasetProperties/p.tsv')];
   const { sync } = controlOf(AT);
   t.equal(told({ stored: { properties }, control: { sync } }), 'its metadata are due on PlasmoSite');
-  t.end();
 });
 
-t.test('targets are left alone until the import is complete, and where the dataset is not wanted', (t) => {
+t.test('targets are left alone until the import is complete, and where the dataset is not wanted', async (t) => {
   t.equal(told({ control: 'none', indexed: { installTargets: [TOXO] } }), 'in-sync');
   t.equal(told({ control: 'none', indexed: { import: 'failed' } }), 'in-sync');
   const type = { name: 'gone', version: '1' };
@@ -241,13 +229,11 @@ t.test('targets are left alone until the import is complete, and where the datas
     told({ control: { sync: { ...sync, shares: STALE } }, indexed: { type } }),
     'its shares are due on PlasmoSite',
   );
-  t.end();
 });
 
-t.test('a dependency that was missing is looked for again after a day', (t) => {
+t.test('a dependency that was missing is looked for again after a day', async (t) => {
   const updated = new Date(NOW - DAY);
   const missing = (at: Date): Case => ({ control: { messages: { data: message('missing-dependency', at) } } });
   t.equal(told(missing(updated)), 'a dependency was missing on PlasmoSite');
   t.equal(told(missing(new Date(updated.getTime() + 1))), 'in-sync');
-  t.end();
 });

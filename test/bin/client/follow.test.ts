@@ -28,15 +28,10 @@ function setup(answers: readonly (DatasetStatus | Error)[], errTerminal?: FakeTe
     },
   };
   const said = { out: '', err: '' };
-  const io = {
-    out: (text: string) => {
-      said.out += text;
-    },
-    err: (text: string) => {
-      said.err += text;
-    },
-    errTerminal,
+  const say = (where: 'out' | 'err') => (text: string) => {
+    said[where] += text;
   };
+  const io = { out: say('out'), err: say('err'), errTerminal };
   return { clock, client, io, said };
 }
 
@@ -70,39 +65,23 @@ t.test('a JSON document per change for machines, the ending in the last', async 
   t.equal(await run(world, { json: true }), 'failed');
   t.equal(world.said.err, '');
   const lines = world.said.out.trimEnd().split('\n');
-  const steps = (...statuses: readonly (readonly [string, string, readonly string[]])[]) =>
-    statuses.map(([step, status, messages]) => ({
-      ...{ step, ...(step === 'data' || step === 'meta' ? { installTarget: 'AlphaDB' } : {}), status, messages },
-    }));
+  const begun = { upload: ['success', []], data: ['waiting', []], meta: ['waiting', []] } as const;
+  const steps = (statuses: Readonly<Record<string, readonly [status: string, messages: readonly string[]]>>) =>
+    ['upload', 'import', 'data', 'meta'].map((step) => {
+      const [status, messages] = statuses[step] ?? [];
+      return { step, ...(/data|meta/.test(step) ? { installTarget: 'AlphaDB' } : {}), status, messages };
+    });
   t.strictSame(
     lines.map((line) => JSON.parse(line) as unknown),
     [
-      {
-        ...{ datasetId: ID, of: 4, done: 1 },
-        steps: steps(
-          ...([
-            ['upload', 'success', []],
-            ['import', 'queued', []],
-          ] as const),
-          ...([
-            ['data', 'waiting', []],
-            ['meta', 'waiting', []],
-          ] as const),
-        ),
-      },
+      { datasetId: ID, of: 4, done: 1, steps: steps({ ...begun, import: ['queued', []] }) },
       { datasetId: ID, unreachable: 'http://x: refused' },
       {
         ...{ datasetId: ID, of: 4, done: 3, ending: 'failed' },
-        steps: steps(
-          ...([
-            ['upload', 'success', []],
-            ['import', 'complete', ['two genes\u001b[2J are unknown']],
-          ] as const),
-          ...([
-            ['data', 'failed-validation', ['wrong']],
-            ['meta', 'complete', []],
-          ] as const),
-        ),
+        steps: steps({
+          ...{ ...begun, import: ['complete', ['two genes\u001b[2J are unknown']] },
+          ...{ data: ['failed-validation', ['wrong']], meta: ['complete', []] },
+        }),
       },
     ],
   );

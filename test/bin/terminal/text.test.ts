@@ -6,29 +6,32 @@ import { oneLine, plainLines } from '../../../bin/terminal/plain-text.ts';
 import { terminalOf } from '../../../bin/terminal/terminal.ts';
 
 t.test('nothing that a terminal would obey is left of text', async (t) => {
-  t.equal(oneLine('a\n\tb  c'), 'a b c');
-  t.equal(oneLine('\u001b[31mred\u001b[0m \u001b]0;title\u0007x'), 'red x');
-  t.equal(oneLine('a\u009b2Jb\u0007c\u0000'), 'ab c ');
-  t.equal(oneLine('txt.\u202Egpj.exe\u2066'), 'txt.gpj.exe');
-  t.equal(oneLine('\ud800'), '\ufffd');
-  t.equal(oneLine('naïve 世界 👩‍🔬'), 'naïve 世界 👩‍🔬');
+  const lines = {
+    'a\n\tb  c': 'a b c',
+    '\u001b[31mred\u001b[0m \u001b]0;title\u0007x': 'red x',
+    'a\u009b2Jb\u0007c\u0000': 'ab c ',
+    'txt.\u202Egpj.exe\u2066': 'txt.gpj.exe',
+    '\ud800': '\ufffd',
+    'naïve 世界 👩‍🔬': 'naïve 世界 👩‍🔬',
+  };
+  for (const [text, left] of Object.entries(lines)) t.equal(oneLine(text), left);
   t.equal(plainLines('a\u001b[2J\n  b\r\n'), 'a\n  b \n');
 });
 
 t.test('widths are those of a terminal', async (t) => {
-  for (const [text, width] of [
-    ['', 0],
-    ['genes', 5],
-    ['naïve', 5],
-    ['nai\u0308ve', 5],
-    ['世界', 4],
-    ['한글', 4],
-    ['👩‍🔬', 2],
-    ['a\u200bb', 2],
-    ['｢', 1],
-    ['Ａ', 2],
-  ] as const)
-    t.equal(displayWidth(text), width, text);
+  const widths = {
+    '': 0,
+    genes: 5,
+    naïve: 5,
+    'nai\u0308ve': 5,
+    世界: 4,
+    한글: 4,
+    '👩‍🔬': 2,
+    'a\u200bb': 2,
+    '｢': 1,
+    Ａ: 2,
+  };
+  for (const [text, width] of Object.entries(widths)) t.equal(displayWidth(text), width, text);
 });
 
 t.test('what is too long ends with an ellipsis, and nothing is cut in two', async (t) => {

@@ -54,11 +54,9 @@ t.test('reads the Prometheus text format', async (t) => {
   const samples = new MetricSamples(
     '# HELP a x\n# TYPE a gauge\na{l="1",m="x"} 1.5\na{l="2",m="x,\\"y\\"}"} 2 1395066363000\nb -Inf\nc +Inf\n\nnonsense\n',
   );
-  t.equal(samples.value('a'), 3.5);
-  t.equal(samples.value('a', { l: '2' }), 2);
-  t.equal(samples.value('a', { l: '3' }), undefined);
-  t.equal(samples.value('b'), Number.NEGATIVE_INFINITY);
-  t.equal(samples.value('c'), Number.POSITIVE_INFINITY);
+  const values = [samples.value('a'), samples.value('a', { l: '2' }), samples.value('a', { l: '3' })];
+  t.strictSame(values, [3.5, 2, undefined]);
+  t.strictSame([samples.value('b'), samples.value('c')], [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]);
   t.strictSame(samples.values('a', 'm'), ['x', 'x,"y"}']);
   t.strictSame(samples.values('nonsense', 'm'), []);
 });
@@ -66,16 +64,8 @@ t.test('reads the Prometheus text format', async (t) => {
 t.test('two looks make rates; one look, and one after a restart, has none', async (t) => {
   const before = reading(metrics(100), AT - 2_000);
   const lane = (overview: ReturnType<typeof overviewOf>) => overview.lanes[0];
-  const counted = {
-    lane: 'import',
-    busy: 3,
-    workers: 10,
-    claimed: 2,
-    queued: 7,
-    delayed: 0,
-    dead: 1,
-    oldestSeconds: 90,
-  };
+  const states = { queued: 7, delayed: 0, dead: 1 };
+  const counted = { lane: 'import', busy: 3, workers: 10, claimed: 2, ...states, oldestSeconds: 90 };
   t.strictSame(lane(overviewOf('http://x', before, reading(metrics(150)))), {
     ...counted,
     ...{ donePerSecond: 25, failedPerSecond: 2.5 },
@@ -156,13 +146,12 @@ t.test('one frame, and one document, without a terminal', async (t) => {
 
 t.test('what cannot be shown is said', async (t) => {
   const url = await setup(t);
-  const refused = (args: readonly string[], error: Error) => t.rejects(run(top, args), error, args.join(' '));
-  await refused(['--server', url], new UsageError('standard output is no terminal: --once or --json is needed'));
-  await refused(['--server', url, 'x'], new UsageError("'x': top takes options only"));
-  await refused(
-    ['--server', url, '--interval', '0'],
-    new UsageError("--interval '0': seconds from 0.1 to 3600 are needed"),
-  );
+  const refusals: readonly (readonly [args: readonly string[], message: string])[] = [
+    [['--server', url], 'standard output is no terminal: --once or --json is needed'],
+    [['--server', url, 'x'], "'x': top takes options only"],
+    [['--server', url, '--interval', '0'], "--interval '0': seconds from 0.1 to 3600 are needed"],
+  ];
+  for (const [args, message] of refusals) await t.rejects(run(top, args), new UsageError(message));
   const nowhere = `http://127.0.0.1:${await freePort()}`;
   await t.rejects(run(top, ['--server', nowhere, '--once']), {
     kind: 'transient',

@@ -35,59 +35,31 @@ t.test('a sparse table says the same as a dense one', async (t) => {
 t.test('a table that contradicts itself is refused with the place', async (t) => {
   const sample = await sampleRun(t, 'biom', db);
   const good = JSON.parse(biomTable({ rows: 2, columns: 2, nonZero: 3, form: 'dense' }));
-  const refused = async (text: string) => {
-    const { exit, said } = await sample.import([{ name: 'a.biom', text }]);
-    t.equal(exit, 99, said.join());
-    return said;
-  };
-  const changed = (change: object) => refused(JSON.stringify({ ...good, ...change }));
-  t.match(await refused('{"id":'), [/^the file is not JSON/]);
-  t.same(await refused('[]'), ['the file is JSON but no object; a BIOM 1.0 file is needed']);
-  t.same(await refused('{}'), ["'format' is missing; it must be 'Biological Observation Matrix 1.0.0'"]);
-  t.same(await changed({ shape: [2] }), [
-    "'shape' is '[2]'; it must be the numbers of rows and columns, each at least 1",
-  ]);
-  t.same(await changed({ shape: [3, 2] }), ["'rows' has 2 entries; 'shape' says 3"]);
-  t.same(await changed({ data: [[1, 2], [3]] }), ["'data[1]' has 1 cells; 'shape' says 2"]);
-  t.same(
-    await changed({
-      data: [
-        [1, 2],
-        [3, 'x'],
-      ],
-    }),
-    ["'data[1][1]' is '\"x\"'; it must be a whole number"],
-  );
-  t.same(
-    await changed({
-      data: [
-        [1, 2],
-        [3, 0.5],
-      ],
-    }),
-    ["'data[1][1]' is '0.5'; it must be a whole number"],
-  );
-  t.same(
-    await changed({
-      matrix_type: 'sparse',
-      data: [
-        [0, 0, 1],
-        [0, 2, 1],
-        [0, 0, 2],
-      ],
-    }),
+  const grid = (...data: readonly unknown[]) => ({ data });
+  const WHOLE = 'it must be a whole number';
+  const ID = 'it must be text of 1 to 1000 characters without tabs or line ends';
+  const refusals: readonly (readonly [what: string | object, ...said: readonly string[]])[] = [
+    ['[]', 'the file is JSON but no object; a BIOM 1.0 file is needed'],
+    ['{}', "'format' is missing; it must be 'Biological Observation Matrix 1.0.0'"],
+    [{ shape: [2] }, "'shape' is '[2]'; it must be the numbers of rows and columns, each at least 1"],
+    [{ shape: [3, 2] }, "'rows' has 2 entries; 'shape' says 3"],
+    [grid([1, 2], [3]), "'data[1]' has 1 cells; 'shape' says 2"],
+    [grid([1, 2], [3, 'x']), `'data[1][1]' is '"x"'; ${WHOLE}`],
+    [grid([1, 2], [3, 0.5]), `'data[1][1]' is '0.5'; ${WHOLE}`],
     [
+      { matrix_type: 'sparse', ...grid([0, 0, 1], [0, 2, 1], [0, 0, 2]) },
       "'data[1]' is '[0,2,1]'; it must be [row below 2, column below 2, value]",
       "'data[2]': the cell 0, 0 stands twice",
     ],
-  );
-  t.same(await changed({ matrix_type: 'other' }), ["'matrix_type' is '\"other\"'; it must be 'dense' or 'sparse'"]);
-  t.same(await changed({ matrix_element_type: 'unicode' }), [
-    "'matrix_element_type' is '\"unicode\"'; it must be 'int' or 'float'",
-  ]);
-  t.same(await changed({ columns: [{ id: 'S1' }, { id: 'S1' }] }), ["'columns[1].id' 'S1' stands twice"]);
-  t.same(await changed({ rows: [null, { id: 'a\tb' }] }), [
-    "'rows[0].id' is missing; it must be text of 1 to 1000 characters without tabs or line ends",
-    "'rows[1].id' is '\"a\\tb\"'; it must be text of 1 to 1000 characters without tabs or line ends",
-  ]);
+    [{ matrix_type: 'other' }, "'matrix_type' is '\"other\"'; it must be 'dense' or 'sparse'"],
+    [{ matrix_element_type: 'unicode' }, "'matrix_element_type' is '\"unicode\"'; it must be 'int' or 'float'"],
+    [{ columns: [{ id: 'S1' }, { id: 'S1' }] }, "'columns[1].id' 'S1' stands twice"],
+    [{ rows: [null, { id: 'a\tb' }] }, `'rows[0].id' is missing; ${ID}`, `'rows[1].id' is '"a\\tb"'; ${ID}`],
+  ];
+  for (const [what, ...said] of refusals)
+    await sample.refuses(
+      [{ name: 'a.biom', text: typeof what === 'string' ? what : JSON.stringify({ ...good, ...what }) }],
+      said,
+    );
+  await sample.refuses([{ name: 'a.biom', text: '{"id":' }], [/^the file is not JSON/]);
 });

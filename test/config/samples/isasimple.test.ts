@@ -12,23 +12,13 @@ t.test('a study table of 1,000 rows is installed row by row', async (t) => {
     t.same(await sample.run('install-data', ['study', sample.dataDir]), { exit: 0, said: [] });
   const [count] = await db.query<{ n: number }>("select count(*)::int as n from isasimple where dataset_id = 'study'");
   t.equal(count?.n, 1_000);
-  t.same(await db.query("select row_number, cells from isasimple where dataset_id = 'study' and row_number = 2"), [
-    {
-      row_number: 2,
-      cells: {
-        SID: '2',
-        age: '18',
-        town: 'Town D',
-        date: '2022-02-02',
-        education: 'Secondary',
-        occupation: 'Farmer',
-        sex_rad: '1',
-        temperature_fu: '36.7',
-        blood_smear_fu_rad: 'Positive',
-        flu_rad: 'Positive',
-      },
-    },
-  ]);
+  const [row] = await db.query<{ cells: object }>(
+    "select cells from isasimple where dataset_id = 'study' and row_number = 2",
+  );
+  t.same(row?.cells, {
+    ...{ SID: '2', age: '18', town: 'Town D', date: '2022-02-02', education: 'Secondary', occupation: 'Farmer' },
+    ...{ sex_rad: '1', temperature_fu: '36.7', blood_smear_fu_rad: 'Positive', flu_rad: 'Positive' },
+  });
   t.same(await sample.run('uninstall', ['study']), { exit: 0, said: [] });
   t.same(await db.query('select * from isasimple'), []);
 });
@@ -46,37 +36,28 @@ t.test('tabs and quotes are read as they are meant', async (t) => {
 
 t.test('a table that does not hold together is refused with file, line and reason', async (t) => {
   const sample = await sampleRun(t, 'isasimple', db);
-  const refused = async (name: string, text: string) => {
-    const { exit, said } = await sample.import([{ name, text }]);
-    t.equal(exit, 99, said.join());
-    return said;
-  };
-  t.same(await refused('a.csv', 'a,b\n1,2,3\n4\n5,6\n'), [
-    "'a.csv', line 2: 3 cells; the header has 2",
-    "'a.csv', line 3: 1 cells; the header has 2",
-  ]);
-  t.same(await refused('a.csv', 'a,b\n'), ["'a.csv' has a header but no data row"]);
-  t.same(await refused('a.csv', '\n\n'), ["'a.csv' is empty; it must begin with a header line"]);
-  t.match(await refused('a.tsv', 'a,b\n1,2\n'), [/^'a\.tsv': the header has 1 column; 2 to 999 are needed/]);
-  t.same(await refused('a.csv', 'a,,a\n1,2,3\n'), [
-    "'a.csv': column 2 has no name",
-    "'a.csv': two columns are named 'a'",
-  ]);
-  t.same(await refused('a.csv', 'a,b\n1,"open\n2,3\n'), ["'a.csv', line 2: a quoted cell is not closed"]);
-  t.same(await refused('a.csv', 'a,b\n1,"x"y\n'), [
-    "'a.csv', line 2: 'y' after a closing quote; a comma or a line end must follow",
-  ]);
-  t.same(await refused('a.csv', `a,b\n1,${'x'.repeat(1_001)}\n`), [
-    "'a.csv', line 2: a cell is longer than 1000 characters",
-  ]);
-  t.same(await refused('a.csv', `${'x,'.repeat(999)}x\n`), ["'a.csv', line 1: more than 999 columns"]);
-  t.same(await refused('a.xlsx', 'PK'), ["'a.xlsx': a study table must end with .csv, .tsv or .txt"]);
+  const refusals: readonly (readonly [name: string, text: string, ...said: readonly (string | RegExp)[]])[] = [
+    [
+      ...(['a.csv', 'a,b\n1,2,3\n4\n5,6\n'] as const),
+      ...["'a.csv', line 2: 3 cells; the header has 2", "'a.csv', line 3: 1 cells; the header has 2"],
+    ],
+    ['a.csv', 'a,b\n', "'a.csv' has a header but no data row"],
+    ['a.csv', '\n\n', "'a.csv' is empty; it must begin with a header line"],
+    ['a.tsv', 'a,b\n1,2\n', /^'a\.tsv': the header has 1 column; 2 to 999 are needed/],
+    ['a.csv', 'a,,a\n1,2,3\n', "'a.csv': column 2 has no name", "'a.csv': two columns are named 'a'"],
+    ['a.csv', 'a,b\n1,"open\n2,3\n', "'a.csv', line 2: a quoted cell is not closed"],
+    ['a.csv', 'a,b\n1,"x"y\n', "'a.csv', line 2: 'y' after a closing quote; a comma or a line end must follow"],
+    ['a.csv', `a,b\n1,${'x'.repeat(1_001)}\n`, "'a.csv', line 2: a cell is longer than 1000 characters"],
+    ['a.csv', `${'x,'.repeat(999)}x\n`, "'a.csv', line 1: more than 999 columns"],
+    ['a.xlsx', 'PK', "'a.xlsx': a study table must end with .csv, .tsv or .txt"],
+  ];
+  for (const [name, text, ...said] of refusals) await sample.refuses([{ name, text }], said);
 });
 
 t.test('a cell of exactly 1,000 characters and a row of 999 columns pass', async (t) => {
   const sample = await sampleRun(t, 'isasimple', db);
-  const header = Array.from({ length: 999 }, (_, i) => `c${i}`).join(',');
-  const row = Array.from({ length: 999 }, () => 'x').join(',');
-  t.equal((await sample.import([{ name: 'a.csv', text: `${header}\r\n${row}\r\n` }])).exit, 0);
+  const line = (cell: (i: number) => string) => Array.from({ length: 999 }, (_, i) => cell(i)).join(',');
+  const text = `${line((i) => `c${i}`)}\r\n${line(() => 'x')}\r\n`;
+  t.equal((await sample.import([{ name: 'a.csv', text }])).exit, 0);
   t.equal((await sample.import([{ name: 'a.csv', text: `a,b\r\n1,${'x'.repeat(1_000)}\r\n` }])).exit, 0);
 });

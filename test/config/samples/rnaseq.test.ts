@@ -45,23 +45,16 @@ t.test('files may be named by base name, by path, or from the folder of the mani
 
 t.test('without manifest the upload is refused, with what to add', async (t) => {
   const sample = await sampleRun(t, 'rnaseq', db);
-  const { exit, said } = await sample.import(rnaSeqTables({ genes: 3, folder: FOLDER }));
-  t.same(
-    { exit, said },
-    {
-      exit: 99,
-      said: [
-        'manifest.txt is missing: add a text file named manifest.txt to the upload with one line per sample',
-        'each line of manifest.txt must be: SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE',
-        'for example: F1<TAB>F1.tabular<TAB>unstranded',
-      ],
-    },
-  );
+  await sample.refuses(rnaSeqTables({ genes: 3, folder: FOLDER }), [
+    'manifest.txt is missing: add a text file named manifest.txt to the upload with one line per sample',
+    'each line of manifest.txt must be: SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE',
+    'for example: F1<TAB>F1.tabular<TAB>unstranded',
+  ]);
 });
 
 t.test('a manifest that does not fit the files is refused line by line', async (t) => {
   const sample = await sampleRun(t, 'rnaseq', db);
-  const { exit, said } = await sample.import([
+  const files = [
     {
       name: 'manifest.txt',
       text: 'A a.txt sense\nA\tnone.txt\tsense\nA\ta.txt\tboth\nB\ta.txt\tsense\nC\tc.txt\tsense\tc.bw\n',
@@ -70,49 +63,45 @@ t.test('a manifest that does not fit the files is refused line by line', async (
     { name: 'extra.txt', text: 'x' },
     { name: 'x/c.txt', text: 'x' },
     { name: 'y/c.txt', text: 'x' },
+  ];
+  await sample.refuses(files, [
+    "manifest.txt, line 1: 'A a.txt sense' is not of the form SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE",
+    "manifest.txt, line 2: file 'none.txt' is not in the upload",
+    "manifest.txt, line 3: strand 'both' must be one of unstranded, sense, antisense",
+    "manifest.txt, line 3: sample 'A' stands twice",
+    "manifest.txt, line 4: file 'a.txt' is listed twice",
+    "manifest.txt, line 5: file 'c.txt' is not in the upload",
+    "manifest.txt, line 5: file 'c.bw' is not in the upload",
+    "file 'extra.txt' is not listed in manifest.txt",
+    "file 'x/c.txt' is not listed in manifest.txt",
+    "file 'y/c.txt' is not listed in manifest.txt",
   ]);
-  t.same(
-    { exit, said },
-    {
-      exit: 99,
-      said: [
-        "manifest.txt, line 1: 'A a.txt sense' is not of the form SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE",
-        "manifest.txt, line 2: file 'none.txt' is not in the upload",
-        "manifest.txt, line 3: strand 'both' must be one of unstranded, sense, antisense",
-        "manifest.txt, line 3: sample 'A' stands twice",
-        "manifest.txt, line 4: file 'a.txt' is listed twice",
-        "manifest.txt, line 5: file 'c.txt' is not in the upload",
-        "manifest.txt, line 5: file 'c.bw' is not in the upload",
-        "file 'extra.txt' is not listed in manifest.txt",
-        "file 'x/c.txt' is not listed in manifest.txt",
-        "file 'y/c.txt' is not listed in manifest.txt",
-      ],
-    },
-  );
 });
 
 t.test('a table that is none is refused with file, line and reason', async (t) => {
   const sample = await sampleRun(t, 'rnaseq', db);
-  const refused = async (text: string) => {
-    const { exit, said } = await sample.import([
-      { name: 'manifest.txt', text: 'A\ta.txt\tsense\n' },
-      { name: 'a.txt', text },
-    ]);
-    t.equal(exit, 99, said.join());
-    return said;
-  };
-  t.same(await refused('gene\tcount\ng\t1\n'), [
+  const refuses = (text: string, ...said: readonly string[]) =>
+    sample.refuses(
+      [
+        { name: 'manifest.txt', text: 'A\ta.txt\tsense\n' },
+        { name: 'a.txt', text },
+      ],
+      said,
+    );
+  await refuses(
+    'gene\tcount\ng\t1\n',
     "'a.txt': header 'gene count' must be gene_id<TAB>TPM, gene_id<TAB>FPKM or the 13 columns of Cufflinks",
-  ]);
-  t.same(await refused('gene_id\tTPM\ng\t1\ng\t-1\n\tNaN\n'), [
+  );
+  await refuses(
+    'gene_id\tTPM\ng\t1\ng\t-1\n\tNaN\n',
     "'a.txt', line 3: gene 'g' stands twice",
     "'a.txt', line 3: '-1' is not a number of 0 or more",
     "'a.txt', line 4: no gene id",
     "'a.txt', line 4: 'NaN' is not a number of 0 or more",
-  ]);
-  t.same(await refused('gene_id\tTPM\ng\t1\t2\n'), ["'a.txt', line 2: 3 columns; the header has 2"]);
-  t.same(await refused('gene_id\tTPM\n'), ["'a.txt' has a header but no gene"]);
-  t.same(await refused(''), ["'a.txt' is empty"]);
+  );
+  await refuses('gene_id\tTPM\ng\t1\t2\n', "'a.txt', line 2: 3 columns; the header has 2");
+  await refuses('gene_id\tTPM\n', "'a.txt' has a header but no gene");
+  await refuses('', "'a.txt' is empty");
 });
 
 t.test('RNA-Seq data belong to exactly one genome', async (t) => {

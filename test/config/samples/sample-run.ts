@@ -17,9 +17,10 @@ export interface SampleOutcome {
 }
 
 export interface SampleRun {
-  readonly dataFiles: string;
   /** Imports the files and returns what was written, by relative path. */
   import(files: readonly TextFile[]): Promise<SampleOutcome & { readonly output: Readonly<Record<string, string>> }>;
+  /** Imports the files and is told what is wrong with them. */
+  refuses(files: readonly TextFile[], said: readonly (string | RegExp)[]): Promise<void>;
   /** Any other kind, on the files of the last import. */
   run(kind: ScriptKind, args: readonly string[], stdin?: string): Promise<SampleOutcome>;
   /** Argument for the second parameter of install-data: the last import's output with its metadata. */
@@ -64,8 +65,7 @@ export async function sampleRun(t: Test, name: SampleName, db: Postgres): Promis
     });
     return { exit, said };
   };
-  return {
-    dataFiles: place('site'),
+  const sample: SampleRun = {
     dataDir: place('output'),
     metaFile: place('vdi-meta.json'),
     propertiesDir: place('properties'),
@@ -85,8 +85,13 @@ export async function sampleRun(t: Test, name: SampleName, db: Postgres): Promis
       await writeFile(join(dir, 'output', 'vdi-meta.json'), meta);
       return { ...outcome, output };
     },
+    async refuses(files, expected) {
+      const { exit, said } = await sample.import(files);
+      t.match({ exit, said, many: said.length }, { exit: 99, said: expected, many: expected.length });
+    },
     installed: () => readTree(place('site')),
   };
+  return sample;
 }
 
 async function readTree(dir: string): Promise<Record<string, string>> {
