@@ -19,7 +19,14 @@ t.test('what a dead process was receiving goes, with its reservation; all else s
     await world.store.put(fileKey(orphan, 'raw', `f${i}.txt`), Buffer.from('x'), {}, never);
   t.equal(await sweepUploads(world, silentLogger(), never), 0, 'its process lives');
   world.uploads.alive = false;
+  const batches: number[] = [];
+  const remove = world.store.remove.bind(world.store);
+  world.store.remove = (keys, signal) => {
+    batches.push(keys.length);
+    return remove(keys, signal);
+  };
   t.equal(await sweepUploads(world, silentLogger(), never), 1);
+  t.same(batches, [500, 500, 1]);
   t.same([world.keys(orphan), world.keys(accepted)], [[], ['raw/genes.txt', 'vdi-meta.json']]);
   t.equal(await world.uploads.usage(owner, never), 14);
   t.equal(await sweepUploads(world, silentLogger(), never), 0);
