@@ -12,6 +12,8 @@ export interface StoreOrderSetup {
   readonly remove: (at: DatasetAddress) => Promise<void>;
 }
 
+const signal = new AbortController().signal;
+
 const address = (text: string): DatasetAddress => {
   const [owner, dataset] = text.split('/');
   return { owner: owner as UserId, dataset: dataset as DatasetId };
@@ -41,18 +43,19 @@ const ORDERED = [
   '9223372036854775807/0e',
 ].map(address);
 
-export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<StoreOrderSetup>): void {
-  const signal = new AbortController().signal;
-
-  async function paged(index: StoreOrdered<DatasetAddress>, limit: number) {
-    const pages: DatasetAddress[][] = [];
-    for (let after: DatasetAddress | undefined; ; ) {
-      const page = await index.page(after, limit, signal);
-      pages.push(Array.from(page, ({ owner, dataset }) => ({ owner, dataset })));
-      if (page.length < limit) return pages;
-      after = page.at(-1);
-    }
+/** All pages of this size, the last of them not full. */
+export async function paged<Row extends DatasetAddress>(index: StoreOrdered<Row>, limit: number): Promise<Row[][]> {
+  const pages: Row[][] = [];
+  for (;;) {
+    const page = [...(await index.page(pages.at(-1)?.at(-1), limit, signal))];
+    pages.push(page);
+    if (page.length < limit) return pages;
   }
+}
+
+export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<StoreOrderSetup>): void {
+  const addresses = async (index: StoreOrdered<DatasetAddress>, limit: number) =>
+    (await paged(index, limit)).map((page) => page.map(({ owner, dataset }) => ({ owner, dataset })));
 
   const filled = async (t: Test) => {
     const { index, add, remove } = await setup(t);
@@ -64,12 +67,12 @@ export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<Store
 
   t.test('an empty index has one empty page', async (t) => {
     const { index } = await setup(t);
-    t.strictSame(await paged(index, 10), [[]]);
+    t.strictSame(await addresses(index, 10), [[]]);
   });
 
   t.test('pages are in the order of the bytes of the keys', async (t) => {
     const { index } = await filled(t);
-    t.strictSame(await paged(index, 1_000), [ORDERED]);
+    t.strictSame(await addresses(index, 1_000), [ORDERED]);
   });
 
   t.test('a page knows its length and its rows, from both ends', async (t) => {
@@ -89,7 +92,7 @@ export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<Store
   t.test('pages of any size make the same whole', async (t) => {
     const { index } = await filled(t);
     for (const limit of [1, 2, 3, ORDERED.length]) {
-      const pages = await paged(index, limit);
+      const pages = await addresses(index, limit);
       t.strictSame(pages.flat(), ORDERED, `pages of ${limit}`);
       t.ok(pages.slice(0, -1).every((page) => page.length === limit));
     }

@@ -58,11 +58,16 @@ function setup(t: Test, options: Partial<SupervisorOptions> = {}) {
     t.teardown(() => tree.kill());
     return tree;
   };
+  const started = async (...children: ChildSpec[]): Promise<Supervisor> => {
+    const tree = supervisor(...children);
+    await tree.start(never);
+    return tree;
+  };
   const crash = async (name: string, error: Error = defect('a bug')): Promise<void> => {
     breakers.get(name)?.(error);
     await clock.settle();
   };
-  return { clock, history, child, supervisor, crash };
+  return { clock, history, child, supervisor, started, crash };
 }
 
 t.test('starts in order, each ready before the next', async (t) => {
@@ -75,9 +80,8 @@ t.test('starts in order, each ready before the next', async (t) => {
 });
 
 t.test('stops in reverse, all quiet first, time left for those below', async (t) => {
-  const { clock, history, child, supervisor } = setup(t);
-  const tree = supervisor(child('database'), child('lanes', { stopMs: 60_000 }), child('http'));
-  await tree.start(never);
+  const { clock, history, child, started } = setup(t);
+  const tree = await started(child('database'), child('lanes', { stopMs: 60_000 }), child('http'));
   history.length = 0;
   const stopping = tree.stop(30_000);
   await clock.advance(30_000);
@@ -90,9 +94,8 @@ t.test('stops in reverse, all quiet first, time left for those below', async (t)
 });
 
 t.test('children that do not need each other stop together', async (t) => {
-  const { clock, history, child, supervisor } = setup(t, { stopTogether: true });
-  const tree = supervisor(child('import', { stopMs: 100 }), child('install', { stopMs: 100 }));
-  await tree.start(never);
+  const { clock, history, child, started } = setup(t, { stopTogether: true });
+  const tree = await started(child('import', { stopMs: 100 }), child('install', { stopMs: 100 }));
   const stopping = tree.stop(30_000);
   await clock.advance(100);
   await stopping;
@@ -103,9 +106,8 @@ t.test('children that do not need each other stop together', async (t) => {
 });
 
 t.test('restarts the child that broke, and that one only', async (t) => {
-  const { clock, history, child, supervisor, crash } = setup(t);
-  const tree = supervisor(child('a'), child('b'));
-  await tree.start(never);
+  const { clock, history, child, started, crash } = setup(t);
+  const tree = await started(child('a'), child('b'));
   history.length = 0;
   await crash('a');
   t.match(tree.statuses(), [
@@ -118,9 +120,8 @@ t.test('restarts the child that broke, and that one only', async (t) => {
 });
 
 t.test('breaks itself, all stopped, when children break too often', async (t) => {
-  const { clock, history, child, supervisor, crash } = setup(t);
-  const tree = supervisor(child('a'), child('b'));
-  await tree.start(never);
+  const { clock, history, child, started, crash } = setup(t);
+  const tree = await started(child('a'), child('b'));
   const broken = t.rejects(tree.broken, { kind: 'defect', message: /'tree' gives up: .* 3 times in 10 s, last 'a'/ });
   for (const name of ['a', 'b', 'a']) {
     await crash(name);
@@ -133,9 +134,8 @@ t.test('breaks itself, all stopped, when children break too often', async (t) =>
 });
 
 t.test('breaks far apart are restarted for ever', async (t) => {
-  const { clock, child, supervisor, crash } = setup(t);
-  const tree = supervisor(child('a'));
-  await tree.start(never);
+  const { clock, child, started, crash } = setup(t);
+  const tree = await started(child('a'));
   for (let i = 0; i < 10; i++) {
     await crash('a');
     await clock.advance(10_000);
@@ -144,9 +144,8 @@ t.test('breaks far apart are restarted for ever', async (t) => {
 });
 
 t.test('a dependency that is away is waited for, however long', async (t) => {
-  const { clock, child, supervisor, crash } = setup(t);
-  const tree = supervisor(child('consumer'));
-  await tree.start(never);
+  const { clock, child, started, crash } = setup(t);
+  const tree = await started(child('consumer'));
   for (let i = 0; i < 50; i++) {
     await crash('consumer', transient('broker is away'));
     await clock.advance(100);
@@ -155,12 +154,11 @@ t.test('a dependency that is away is waited for, however long', async (t) => {
 });
 
 t.test('a transient failure at the start is tried on while the others start', async (t) => {
-  const { clock, history, child, supervisor } = setup(t);
+  const { clock, history, child, started } = setup(t);
   const start = async (instance: number): Promise<void> => {
     if (instance < 4) throw transient('broker is away');
   };
-  const tree = supervisor(child('consumer', { start }), child('http'));
-  await tree.start(never);
+  const tree = await started(child('consumer', { start }), child('http'));
   t.match(tree.statuses(), [{ state: 'down' }, { state: 'running' }]);
   await clock.advance(1000);
   t.match(tree.statuses(), [{ state: 'running', restarts: 3 }, { state: 'running' }]);
@@ -178,12 +176,11 @@ t.test('any other failure at the start ends it, those started stopped', async (t
 });
 
 t.test('a restart that fails counts like a break', async (t) => {
-  const { clock, child, supervisor, crash } = setup(t);
+  const { clock, child, started, crash } = setup(t);
   const start = async (instance: number): Promise<void> => {
     if (instance > 1) throw defect('still broken');
   };
-  const tree = supervisor(child('a', { start }));
-  await tree.start(never);
+  const tree = await started(child('a', { start }));
   const broken = t.rejects(tree.broken, { message: /3 times in 10 s, last 'a': still broken/ });
   await crash('a');
   await clock.advance(1000);
@@ -202,9 +199,8 @@ t.test('a stop during a start ends the start and stops what was started', async 
 });
 
 t.test('nothing is restarted once it is quiet', async (t) => {
-  const { clock, history, child, supervisor, crash } = setup(t);
-  const tree = supervisor(child('a'));
-  await tree.start(never);
+  const { clock, history, child, started, crash } = setup(t);
+  const tree = await started(child('a'));
   await crash('a');
   tree.quiet();
   await clock.advance(60_000);
@@ -212,9 +208,8 @@ t.test('nothing is restarted once it is quiet', async (t) => {
 });
 
 t.test('a child that never stops holds nobody up beyond the deadline', async (t) => {
-  const { clock, history, child, supervisor } = setup(t);
-  const tree = supervisor(child('a'), child('hangs', { stopMs: Number.POSITIVE_INFINITY }));
-  await tree.start(never);
+  const { clock, history, child, started } = setup(t);
+  const tree = await started(child('a'), child('hangs', { stopMs: Number.POSITIVE_INFINITY }));
   const stopping = tree.stop(10_000);
   await clock.advance(10_000);
   await stopping;
@@ -223,9 +218,8 @@ t.test('a child that never stops holds nobody up beyond the deadline', async (t)
 });
 
 t.test('kill reaches every child at once', async (t) => {
-  const { history, child, supervisor } = setup(t);
-  const tree = supervisor(child('a', { stopMs: 60_000 }), child('b', { stopMs: 60_000 }));
-  await tree.start(never);
+  const { history, child, started } = setup(t);
+  const tree = await started(child('a', { stopMs: 60_000 }), child('b', { stopMs: 60_000 }));
   history.length = 0;
   tree.kill();
   t.strictSame(history, ['quiet a', 'quiet b', 'kill a', 'kill b']);
@@ -233,10 +227,9 @@ t.test('kill reaches every child at once', async (t) => {
 });
 
 t.test('supervisors nest: one that gives up is restarted by the one above', async (t) => {
-  const { clock, child, supervisor, crash } = setup(t);
+  const { clock, child, supervisor, started, crash } = setup(t);
   const inner = (): Supervisor => supervisor(child('worker'));
-  const tree = supervisor({ name: 'inner', create: inner });
-  await tree.start(never);
+  const tree = await started({ name: 'inner', create: inner });
   for (let i = 0; i < 3; i++) {
     await crash('worker');
     await clock.advance(100);

@@ -9,6 +9,9 @@ import { aliveAfter, Forgetful } from '../support/live-objects.ts';
 
 const never = new AbortController().signal;
 
+/** A lead that ends when the signal says so, and is given up at once. */
+const leadUntil = (lost?: AbortSignal): Lead => ({ ...(lost && { lost }), async [Symbol.asyncDispose]() {} });
+
 async function setup(t: Test, options: Partial<TimerOptions<string>> = {}) {
   const clock = new VirtualClock(0);
   const metrics = new Metrics();
@@ -58,32 +61,31 @@ t.test('a run that outlasts its period is not overlapped, and what was missed is
   t.strictSame(begun, [60_000, 270_000, 480_000]);
 });
 
-t.test('a run that fails does not keep the next from coming', async (t) => {
+/** One that fails at its n-th run. */
+const failingAt = (failing: number) => {
   let n = 0;
-  const { clock, metrics } = await setup(t, {
-    runOnce: async () => {
-      n++;
-      if (n === 1) throw transient('the store is away');
-      return 'fine';
-    },
-  });
+  return async (): Promise<string> => {
+    if (++n === failing) throw transient('the store is away');
+    return 'fine';
+  };
+};
+
+t.test('a run that fails does not keep the next from coming', async (t) => {
+  const { clock, metrics } = await setup(t, { runOnce: failingAt(1) });
   await clock.advance(120_000);
   const text = await metrics.text();
-  t.match(text, 'longshore_daemon_runs_total{daemon="pruner",result="failed"} 1');
-  t.match(text, 'longshore_daemon_runs_total{daemon="pruner",result="done"} 1');
-  t.match(text, 'longshore_daemon_run_seconds_count{daemon="pruner"} 2');
-  t.match(text, 'longshore_daemon_last_success_timestamp_seconds{daemon="pruner"} 120');
+  for (const line of [
+    'longshore_daemon_runs_total{daemon="pruner",result="failed"} 1',
+    'longshore_daemon_runs_total{daemon="pruner",result="done"} 1',
+    'longshore_daemon_run_seconds_count{daemon="pruner"} 2',
+    'longshore_daemon_run_seconds_sum{daemon="pruner"} 0',
+    'longshore_daemon_last_success_timestamp_seconds{daemon="pruner"} 120',
+  ])
+    t.match(text, line);
 });
 
 t.test('tells the end of its last run and of its last good one, and counts from zero', async (t) => {
-  let n = 0;
-  const { clock, metrics } = await setup(t, {
-    runOnce: async () => {
-      n++;
-      if (n === 2) throw transient('the store is away');
-      return 'fine';
-    },
-  });
+  const { clock, metrics } = await setup(t, { runOnce: failingAt(2) });
   const told = async (): Promise<string[]> =>
     (await metrics.text()).match(/^longshore_daemon_(runs_total|last_\w+|leader){.*$/gm) ?? [];
   const runs = (done: number, failed: number): string[] => [
@@ -105,7 +107,7 @@ t.test('tells the end of its last run and of its last good one, and counts from 
 t.test('a lead that is lost between two runs is not told of as ours', async (t) => {
   const lost = new AbortController();
   const { clock, metrics, timer } = await setup(t, {
-    lead: async () => ({ lost: lost.signal, async [Symbol.asyncDispose]() {} }),
+    lead: async () => leadUntil(lost.signal),
   });
   const leads = async (): Promise<string> => /^longshore_daemon_leader.* (\d)$/m.exec(await metrics.text())?.[1] ?? '';
   t.equal(await leads(), '0', 'nobody has asked yet');
@@ -182,7 +184,7 @@ t.test('a lost lead aborts the run', async (t) => {
   const lost = new AbortController();
   const seen: unknown[] = [];
   const { clock } = await setup(t, {
-    lead: async () => ({ lost: lost.signal, async [Symbol.asyncDispose]() {} }),
+    lead: async () => leadUntil(lost.signal),
     runOnce: async (signal) => {
       await clock.sleep(1_000_000, signal).catch((error: unknown) => seen.push(error));
       return 'given up';
@@ -244,7 +246,7 @@ t.test('what a run leaves listening to its signal goes with the run', async (t) 
   const lost = new AbortController();
   let runs = 0;
   const { clock, timer } = await setup(t, {
-    lead: async () => ({ lost: lost.signal, async [Symbol.asyncDispose]() {} }),
+    lead: async () => leadUntil(lost.signal),
     runOnce: async (signal) => {
       Forgetful.listenTo(signal);
       return `run ${++runs}`;
@@ -261,7 +263,7 @@ t.test('a lead that cannot be asked for is asked for again', async (t) => {
     lead: async () => {
       asked++;
       if (asked < 3) throw transient('the database is away');
-      return { async [Symbol.asyncDispose]() {} };
+      return leadUntil();
     },
   });
   await clock.advance(120_000);
@@ -308,7 +310,7 @@ t.test('a period that has been over for long when it is set ends at once', async
 
 t.test('a new period does not put off a run that waits for the lead, nor the first one', async (t) => {
   let leads = false;
-  const lead = async (): Promise<Lead | undefined> => (leads ? { async [Symbol.asyncDispose]() {} } : undefined);
+  const lead = async (): Promise<Lead | undefined> => (leads ? leadUntil() : undefined);
   const periodMs = new Tunable(60_000);
   const { clock, runs } = await setup(t, { periodMs, lead, firstMs: 1_000 });
   periodMs.set(600_000);

@@ -37,20 +37,9 @@ export class FakeHandlerJobs implements HandlerJobs {
       if (before.expires === undefined || before.expires > job.created) before.expires = job.created;
     }
     const { expires, ...rest } = job;
-    this.#table.rows.set(job.id, {
-      job: {
-        ...rest,
-        state: 'awaiting',
-        started: undefined,
-        ended: undefined,
-        size: 0,
-        result: undefined,
-        message: undefined,
-      },
-      replaced: false,
-      holder: undefined,
-      expires,
-    });
+    const nothing = { started: undefined, ended: undefined, size: 0, result: undefined, message: undefined };
+    const row: Row = { job: { ...rest, ...nothing, state: 'awaiting' }, replaced: false, holder: undefined, expires };
+    this.#table.rows.set(job.id, row);
     return true;
   };
 
@@ -107,31 +96,14 @@ export class FakeHandlerJobs implements HandlerJobs {
   };
 }
 
-function apply(row: Row, move: HandlerMove): void {
-  row.expires = 'expires' in move ? move.expires : undefined;
-  const state = move.to;
-  switch (move.to) {
-    case 'uploading':
-      row.job = { ...row.job, state, started: move.started, message: undefined };
-      break;
-    case 'awaiting':
-      row.job = { ...row.job, state, started: undefined, size: 0, message: move.message };
-      break;
-    case 'unpacking':
-      row.job = { ...row.job, state, size: move.size };
-      break;
-    case 'processing':
-      row.job = { ...row.job, state };
-      break;
-    case 'completed':
-      row.job = { ...row.job, state, ended: move.ended, result: move.result };
-      break;
-    case 'failed':
-      row.job = { ...row.job, state, ended: move.ended, message: move.message };
-      break;
-    default:
-      move satisfies never;
-  }
+function apply(row: Row, { to: state, ...change }: HandlerMove): void {
+  const { expires, ...told } = { expires: undefined, ...change };
+  const cleared = {
+    ...(state === 'uploading' ? { message: undefined } : {}),
+    ...(state === 'awaiting' ? { started: undefined, size: 0 } : {}),
+  };
+  row.expires = expires;
+  row.job = { ...row.job, ...cleared, ...told, state };
 }
 
 export class FakeHandlerStatistics implements HandlerStatistics {

@@ -48,26 +48,8 @@ export class FakeJobAdmin implements JobAdmin {
   };
 }
 
-const entryOf = ({
-  id,
-  lane,
-  dataset,
-  owner,
-  state,
-  tries,
-  eventId,
-  failure,
-  runAt,
-  created,
-}: FakeJobRow): JobEntry => ({
-  id,
-  lane,
-  dataset,
-  owner,
-  state,
-  tries,
-  eventId,
-  message: failure?.message,
-  runAt: state === 'dead' ? undefined : new Date(runAt),
-  created: new Date(created),
-});
+const entryOf = ({ failure, runAt, created, ...row }: FakeJobRow): JobEntry => {
+  const { id, lane, dataset, owner, state, tries, eventId } = row;
+  const known = { id, lane, dataset, owner, state, tries, eventId, message: failure?.message };
+  return { ...known, runAt: state === 'dead' ? undefined : new Date(runAt), created: new Date(created) };
+};

@@ -136,7 +136,14 @@ t.test(`after ${CHANGES} random changes, ${AT_ONCE} at a time, counts are what t
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  for (const outcome of ['create true', 'create false', 'change given up', 'remove true', 'removeProvider true'])
+  for (const outcome of [
+    'create true',
+    'create false',
+    'change given up',
+    'remove true',
+    'removeProvider true',
+    'removeProvider false',
+  ])
     t.ok(done[outcome], `some ended so: ${outcome}`);
   t.ok(done['redeem n'] && done['removeStaff changed'] && done['addStaff n']);
   const rows = await kept(db);

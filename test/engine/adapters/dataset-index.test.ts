@@ -5,6 +5,7 @@ import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
 import { datasetIndexConformance } from '../../conformance/dataset-index.ts';
+import { paged } from '../../conformance/store-order.ts';
 import { FakeCatalog } from '../../fakes/fake-catalog.ts';
 import { FakeDatasetIndex } from '../../fakes/fake-dataset-index.ts';
 import { FakeLeaseTable } from '../../fakes/fake-lease-table.ts';
@@ -53,14 +54,8 @@ t.test('datasets whose line is too long for the index stand in their places', as
   const long = all.filter((_, n) => n % 3 === 0).map(({ dataset }) => dataset);
   const targets = Array.from({ length: 40 }, (_, n) => `Target-with-a-long-name-${n}`).sort();
   await db.query('update dataset set install_targets = $2 where dataset_id = any ($1)', [long, targets]);
-  const seen: DatasetAddress[] = [];
-  for (let after: DatasetAddress | undefined; ; after = seen.at(-1)) {
-    const page = [...(await index.page(after, 7, signal))];
-    for (const { dataset, installTargets } of page)
-      t.equal(installTargets.length, long.includes(dataset) ? targets.length : 2);
-    seen.push(...page);
-    if (page.length < 7) break;
-  }
+  const seen = (await paged(index, 7)).flat();
+  t.ok(seen.every(({ dataset, installTargets: of }) => of.length === (long.includes(dataset) ? targets.length : 2)));
   t.strictSame(seen.map(datasetPrefix), all.map(datasetPrefix).sort());
 });
 
@@ -83,15 +78,9 @@ t.test('of ten thousand datasets', async (t) => {
 
   t.test('each page is one statement, and together they are all of them', async (t) => {
     recording.statements.length = 0;
-    const seen: string[] = [];
-    for (let after: DatasetAddress | undefined; ; ) {
-      const page = [...(await index.page(after, 1_000, signal))];
-      seen.push(...page.map(datasetPrefix));
-      t.ok(page.every(({ installTargets, sync }) => installTargets.length === 2 && Object.keys(sync).length === 3));
-      after = page.at(-1);
-      if (page.length < 1_000) break;
-    }
-    t.strictSame(seen, expected);
+    const seen = (await paged(index, 1_000)).flat();
+    t.strictSame(seen.map(datasetPrefix), expected);
+    t.ok(seen.every(({ installTargets, sync }) => installTargets.length === 2 && Object.keys(sync).length === 3));
     t.equal(recording.statements.length, 11);
   });
 

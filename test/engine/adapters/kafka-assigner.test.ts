@@ -4,7 +4,8 @@ import { shares } from '../../../engine/adapters/kafka-assigner.ts';
 const member = (memberId: string, ...topics: string[]) => ({ memberId, topics: new Set(topics) });
 const topic = (name: string, partitions: number) => ({
   topic: name,
-  ids: Array.from({ length: partitions }, (_, id) => id),
+  // As brokers may list them: in no order.
+  ids: Array.from({ length: partitions }, (_, n) => partitions - 1 - n),
 });
 const plain = (given: ReadonlyMap<string, object>): object => Object.fromEntries(given);
 

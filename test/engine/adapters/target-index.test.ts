@@ -6,6 +6,7 @@ import { PostgresTargetIndex } from '../../../engine/adapters/target-index-postg
 import type { UserId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
 import { systemClock } from '../../../engine/time.ts';
+import { paged } from '../../conformance/store-order.ts';
 import { targetIndexConformance } from '../../conformance/target-index.ts';
 import { FakeTargetIndex } from '../../fakes/fake-dataset-index.ts';
 import { FakeControlSchema, FakeInstallTarget } from '../../fakes/fake-install-target.ts';
@@ -64,17 +65,11 @@ t.test("of ten thousand datasets, half of them another target's", async (t) => {
 
   t.test('each page is one statement, and together they are all of ours', async (t) => {
     recording.statements.length = 0;
-    const seen: string[] = [];
-    for (let after: DatasetAddress | undefined; ; ) {
-      const page = [...(await index.page(after, 1_000, signal))];
-      seen.push(...page.map(datasetPrefix));
-      t.ok(
-        page.every(({ control }) => control.messages.data?.status === 'complete' && control.sync.data?.etag === 'e'),
-      );
-      after = page.at(-1);
-      if (page.length < 1_000) break;
-    }
-    t.strictSame(seen, ours.map(datasetPrefix).sort());
+    const seen = (await paged(index, 1_000)).flat();
+    t.strictSame(seen.map(datasetPrefix), ours.map(datasetPrefix).sort());
+    t.ok(
+      seen.every(({ control: { messages, sync } }) => messages.data?.status === 'complete' && sync.data?.etag === 'e'),
+    );
     t.equal(recording.statements.length, 6);
   });
 
