@@ -29,6 +29,7 @@ export interface CatalogSetup {
 
 export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogSetup>): void {
   const signal = new AbortController().signal;
+  const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc-1' };
 
   /** A registered dataset under our lease. */
   const open = async (t: Test, metadataFor: typeof fullMetadataOf = (owner) => metadataOf(owner)) => {
@@ -66,7 +67,6 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
 
   t.test('writes many changes at once', async (t) => {
     const { at, record, write, found } = await open(t);
-    const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc-1' };
     const metadata = fullMetadataOf(at.owner, at.dataset);
     await write(
       { set: 'metadata', metadata },
@@ -109,29 +109,28 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
 
   t.test('a later value replaces the earlier, also within one write', async (t) => {
     const { record, write, found } = await open(t);
-    const version = (etag: string) => ({ modified: new Date('2026-03-04T05:06:07.089Z'), etag });
+    const later = { ...version, etag: 'two' };
     await write(
       { set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: [] },
       { set: 'install', target: PLASMO, kind: 'data', status: 'failed-installation', messages: ['try 1'] },
-      { set: 'sync', part: 'shares', version: version('one') },
+      { set: 'sync', part: 'shares', version },
       { set: 'import', status: 'in-progress', messages: [] },
       { set: 'import', status: 'complete', messages: [] },
     );
     await write(
       { set: 'install', target: PLASMO, kind: 'data', status: 'complete', messages: [] },
-      { set: 'sync', part: 'shares', version: version('two') },
+      { set: 'sync', part: 'shares', version: later },
     );
     t.strictSame(await found(), {
       ...record,
       import: { status: 'complete', messages: [] },
       installs: [{ target: PLASMO, kind: 'data', status: 'complete', messages: [] }],
-      sync: { shares: version('two') },
+      sync: { shares: later },
     });
   });
 
   t.test('what is trimmed has no installs and no version of data any more, and keeps the rest', async (t) => {
     const { record, write, found, kept } = await open(t);
-    const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc-1' };
     await write(
       { set: 'state', state: 'superseded' },
       { set: 'installFiles', files: [{ name: 'c/d', size: 6 }] },

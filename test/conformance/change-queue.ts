@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import type { ChangeJournal, JournalEntry } from '../../engine/adapters/change-journal.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+import { Batches } from './batches.ts';
 
 export interface ChangeQueueUnderTest {
   readonly first: ChangeQueue;
@@ -29,16 +30,10 @@ const created = (key: string): JournalEntry => ({ change: made(key), etag: `etag
 const removed = (key: string): JournalEntry => ({ change: { kind: 'removed', key }, etag: undefined });
 const keys = (changes: readonly ObjectChange[]): readonly string[] => changes.map(({ key }) => key).sort();
 
-/** Consumes until `count` changes have come; then the consumer has resolved, too. */
-async function take(queue: ChangeQueue, count: number): Promise<readonly ObjectChange[]> {
-  const stop = new AbortController();
-  const seen: ObjectChange[] = [];
-  await queue.consume(async (changes) => {
-    seen.push(...changes);
-    if (seen.length >= count) stop.abort();
-  }, stop.signal);
-  return seen;
-}
+const batches = new Batches((queue: ChangeQueue, handle: (changes: readonly ObjectChange[]) => Promise<void>, until) =>
+  queue.consume(handle, until),
+);
+const take = (queue: ChangeQueue, count: number) => batches.take(queue, count);
 
 export const noteAndRelease = async (journal: ChangeJournal, changes: readonly ObjectChange[]): Promise<void> => {
   const entries = changes.map((change) => ({ change, etag: change.kind === 'created' ? 'etag' : undefined }));
@@ -71,30 +66,13 @@ export function changeQueueConformance(name: string, open: (t: Test) => Promise<
 
   fact('batches hold 1 to 500 changes', async (t, { first, announce }) => {
     await announce(Array.from({ length: 1_200 }, (_, i) => made(`k${i}`)));
-    const stop = new AbortController();
-    const sizes: number[] = [];
-    await first.consume(async (changes) => {
-      sizes.push(changes.length);
-      if (sizes.reduce((a, b) => a + b) === 1_200) stop.abort();
-    }, stop.signal);
+    const sizes = (await batches.taken([first], 1_200)).map(({ length }) => length);
     t.ok(Math.max(...sizes) <= 500 && Math.min(...sizes) >= 1, sizes.join());
   });
 
   fact('a refused batch comes again', async (t, { first, announce, hurry }) => {
     await announce([made('a')]);
-    const stop = new AbortController();
-    const refused = Promise.withResolvers<void>();
-    const seen: (readonly string[])[] = [];
-    const consuming = first.consume(async (changes) => {
-      seen.push(keys(changes));
-      if (seen.length === 2) return stop.abort();
-      refused.resolve();
-      throw new Error('not now');
-    }, stop.signal);
-    await refused.promise;
-    await hurry();
-    await consuming;
-    t.same(seen, [['a'], ['a']]);
+    t.same((await batches.refusedOnce(first, hurry)).map(keys), [['a'], ['a']]);
   });
 
   fact('what was handled does not come again', async (t, { first, second, announce }) => {
@@ -107,31 +85,12 @@ export function changeQueueConformance(name: string, open: (t: Test) => Promise<
   fact('two processes share the changes', async (t, { first, second, announce }) => {
     const names = Array.from({ length: 2_000 }, (_, i) => `k${i}`);
     await announce(names.map(made));
-    const stop = new AbortController();
-    const seen: ObjectChange[] = [];
-    const handle = async (changes: readonly ObjectChange[]): Promise<void> => {
-      seen.push(...changes);
-      if (seen.length >= names.length) stop.abort();
-    };
-    await Promise.all([first, second].map((queue) => queue.consume(handle, stop.signal)));
-    t.same(keys(seen), names.sort());
+    t.same(keys((await batches.taken([first, second], names.length)).flat()), names.sort());
   });
 
   fact('the batch of a process that died comes again elsewhere', async (t, { first, second, announce, killSecond }) => {
     await announce([made('a')]);
-    const stop = new AbortController();
-    const given = Promise.withResolvers<void>();
-    const never = Promise.withResolvers<void>();
-    const consuming = second.consume(async () => {
-      given.resolve();
-      await never.promise;
-    }, stop.signal);
-    await given.promise;
-    await killSecond();
-    t.same(keys(await take(first, 1)), ['a']);
-    stop.abort();
-    never.resolve();
-    await consuming;
+    t.same(keys(await batches.killed(second, killSecond, () => take(first, 1))), ['a']);
   });
 
   fact('a consumer that waits ends when told to', async (t, { first }) => {

@@ -303,31 +303,13 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     await add(newAddress(at.owner), { projectName: 'Q', programName: 'P' });
     await add(newAddress(at.owner), mine, { set: 'state', state: 'deleted' });
     await add(newAddress(), { ...mine, visibility: 'public' });
-    const relative = { type: { name: 'genelist', version: '1.0' }, summary: 'Some genes' };
+    const type = { name: 'genelist', version: '1.0' };
+    const first = { type, dataset: both, name: 'Both', summary: 'A summary', created: day(3) };
+    const second = { type, dataset: project, name: 'Same project', summary: 'Some genes', created: day(2) };
     t.strictSame(await related(at.dataset, metadata, at.owner), [
-      {
-        ...relative,
-        dataset: both,
-        name: 'Both',
-        summary: 'A summary',
-        created: day(3),
-        relation: { by: 'program-name', identifier: 'Q' },
-      },
-      {
-        ...relative,
-        dataset: both,
-        name: 'Both',
-        summary: 'A summary',
-        created: day(3),
-        relation: { by: 'project-name', identifier: 'P' },
-      },
-      {
-        ...relative,
-        dataset: project,
-        name: 'Same project',
-        created: day(2),
-        relation: { by: 'project-name', identifier: 'P' },
-      },
+      { ...first, relation: { by: 'program-name', identifier: 'Q' } },
+      { ...first, relation: { by: 'project-name', identifier: 'P' } },
+      { ...second, relation: { by: 'project-name', identifier: 'P' } },
     ]);
   });
 

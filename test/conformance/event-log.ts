@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { ChannelFilter, EventLog, EventRecord } from '../../engine/ports/event-log.ts';
+import { Batches } from './batches.ts';
 
 export interface EventLogUnderTest {
   readonly first: EventLog;
@@ -41,20 +42,10 @@ export function eventLogConformance(name: string, open: (t: Test) => Promise<Eve
     t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
   };
 
-  /** Consumes until `count` records have come; then the consumer has resolved, too. */
-  async function take(log: EventLog, count: number, wanted = WANTED): Promise<readonly EventRecord[]> {
-    const stop = new AbortController();
-    const seen: EventRecord[] = [];
-    await log.consume(
-      wanted,
-      async (records) => {
-        seen.push(...records);
-        if (seen.length >= count) stop.abort();
-      },
-      stop.signal,
-    );
-    return seen;
-  }
+  const batches = new Batches((log: EventLog, handle: (records: readonly EventRecord[]) => Promise<void>, until) =>
+    log.consume(WANTED, handle, until),
+  );
+  const take = (log: EventLog, count: number) => batches.take(log, count);
 
   fact('what was published is handed over as it was', async (t, { first, second }) => {
     const records = [record(1), record(2, 'shared', 'share'), record(3)];
@@ -93,7 +84,10 @@ export function eventLogConformance(name: string, open: (t: Test) => Promise<Eve
     // Both channels are read as far as their dropped ones: each keeps its own order, there is none between them.
     t.same(ids(await take(first, 2)), [4, 5]);
     t.equal(dropped(), 2);
-    t.same(ids(await take(first, 1, [{ channel: 'elsewhere', key: 'install-key' }])), [1]);
+    const elsewhere = new Batches((log: EventLog, handle: (records: readonly EventRecord[]) => Promise<void>, until) =>
+      log.consume([{ channel: 'elsewhere', key: 'install-key' }], handle, until),
+    );
+    t.same(ids(await elsewhere.take(first, 1)), [1]);
   });
 
   fact('batches hold 1 to 500 records', async (t, { first }) => {
@@ -101,38 +95,15 @@ export function eventLogConformance(name: string, open: (t: Test) => Promise<Eve
       Array.from({ length: 1_200 }, (_, i) => record(i + 1)),
       signal,
     );
-    const stop = new AbortController();
-    const sizes: number[] = [];
-    await first.consume(
-      WANTED,
-      async (records) => {
-        sizes.push(records.length);
-        if (sizes.reduce((a, b) => a + b) === 1_200) stop.abort();
-      },
-      stop.signal,
+    t.same(
+      (await batches.taken([first], 1_200)).map(ids).map(({ length }) => length),
+      [500, 500, 200],
     );
-    t.same(sizes, [500, 500, 200]);
   });
 
   fact('a refused batch comes again', async (t, { first, hurry }) => {
     await first.publish([record(1), record(2)], signal);
-    const stop = new AbortController();
-    const refused = Promise.withResolvers<void>();
-    const seen: (readonly number[])[] = [];
-    const consuming = first.consume(
-      WANTED,
-      async (records) => {
-        seen.push(ids(records));
-        if (seen.length === 2) return stop.abort();
-        refused.resolve();
-        throw new Error('not now');
-      },
-      stop.signal,
-    );
-    await refused.promise;
-    await hurry();
-    await consuming;
-    t.same(seen, [
+    t.same((await batches.refusedOnce(first, hurry)).map(ids), [
       [1, 2],
       [1, 2],
     ]);
@@ -155,35 +126,12 @@ export function eventLogConformance(name: string, open: (t: Test) => Promise<Eve
   fact('two processes and two consumers in one share the records', async (t, { first, second }) => {
     const all = Array.from({ length: 3_000 }, (_, i) => record(i + 1));
     await first.publish(all, signal);
-    const stop = new AbortController();
-    const seen: EventRecord[] = [];
-    const handle = async (records: readonly EventRecord[]): Promise<void> => {
-      seen.push(...records);
-      if (seen.length >= all.length) stop.abort();
-    };
-    await Promise.all([first, first, second].map((log) => log.consume(WANTED, handle, stop.signal)));
-    t.same(ids(seen), ids(all));
+    t.same(ids((await batches.taken([first, first, second], all.length)).flat()), ids(all));
   });
 
   fact('the batch of a process that died comes again elsewhere', async (t, { first, second, killSecond }) => {
     await first.publish([record(1)], signal);
-    const stop = new AbortController();
-    const given = Promise.withResolvers<void>();
-    const never = Promise.withResolvers<void>();
-    const consuming = second.consume(
-      WANTED,
-      async () => {
-        given.resolve();
-        await never.promise;
-      },
-      stop.signal,
-    );
-    await given.promise;
-    await killSecond();
-    t.same(ids(await take(first, 1)), [1]);
-    stop.abort();
-    never.resolve();
-    await consuming;
+    t.same(ids(await batches.killed(second, killSecond, () => take(first, 1))), [1]);
   });
 
   fact('an aborted consumer resolves and takes nothing', async (t, { first, second }) => {

@@ -241,7 +241,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
   });
 
   fact('of two processes that race for a dataset one gets it', async (t, { first, second }) => {
-    for (let round = 0; round < 15; round++) {
+    for (let round = 0; round < 5; round++) {
       const dataset = `d${round}`;
       await first.jobs.enqueue([request('import', dataset), request('sharing', dataset)], signal);
       const found = await Promise.all([
@@ -357,7 +357,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
   });
 
   fact('a lane is woken when the job before its own is over', async (t, { first, second }) => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       await first.jobs.enqueue([request('import', `d${round}`), request('install', `d${round}`)], signal);
       const job = await claimOne(first.jobs, 'import');
       const found = claimWhenWoken(second.jobs, 'install');

@@ -288,7 +288,7 @@ t.test('every job ends once, whatever fails and whenever', async (t) => {
       while (table.asked.length > 0) await answer();
       await stopped;
     }),
-    { numRuns: 300, seed: 42 },
+    { numRuns: 150, seed: 42 },
   );
-  t.ok(twice > 100, 'often with two under way');
+  t.ok(twice > 50, 'often with two under way');
 });

@@ -169,7 +169,7 @@ for (const [name, make] of Object.entries(makers)) {
         const fault = await play(make, steps);
         if (fault) throw new Error(fault);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
     t.pass('for any sequence');
   });

@@ -53,7 +53,7 @@ async function isRead(t: Test, read: (zip: string, tree: Tree) => Promise<unknow
       await writeZip(zip, await sources(dir, tree, local), { level, forceZip64: zip64 }, signal);
       await read(zip, tree);
     }),
-    { numRuns: 12 },
+    { numRuns: 8 },
   );
 }
 
@@ -69,7 +69,7 @@ t.test('a tar.gz is read by tar', async (t) => {
       t.ok(same(await readTree(out), tree));
       await rm(out, { recursive: true });
     }),
-    { numRuns: 12 },
+    { numRuns: 8 },
   );
 });
 

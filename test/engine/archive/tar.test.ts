@@ -50,12 +50,10 @@ t.test('reads several gzip members as one, and a tar without its end records', a
 });
 
 t.test('refuses entries, naming them', async (t) => {
+  // Of paths one of each form in which they come; every rule of them is in entry-path.test.ts.
   const refused: readonly [readonly RawTarEntry[], RegExp][] = [
     [[{ name: '../evil' }], /entry '\.\.\/evil' has '\.\.' in its path/],
-    [[{ name: 'folder/../../evil' }], /has '\.\.'/],
     [[{ name: '/etc/passwd' }], /entry '\/etc\/passwd' has an absolute path/],
-    [[{ name: 'a\\b' }], /has a backslash/],
-    [[{ name: 'C:/a' }], /has a drive letter/],
     [[{ name: 'x/'.repeat(600) }], /longer than 1024 bytes/],
     [[{ name: 'x', pax: { path: 'a\0b' } }], /has a NUL character/],
     [[{ name: 'link', type: 'symlink', linkname: '/etc/passwd' }], /entry 'link' is a link/],

@@ -57,14 +57,11 @@ t.test('names are UTF-8 whether marked so or not, else CP437', async (t) => {
 });
 
 t.test('refuses entries, naming them', async (t) => {
+  // Of paths one of each form in which they come; every rule of them is in entry-path.test.ts.
   const refused: readonly [readonly RawZipEntry[], RegExp][] = [
     [[{ name: '../evil' }], /entry '\.\.\/evil' has '\.\.' in its path/],
     [[{ name: '/etc/passwd' }], /entry '\/etc\/passwd' has an absolute path/],
     [[{ name: 'a\\b' }], /entry 'a\\\\b' has a backslash/],
-    [[{ name: 'C:\\a' }], /has a backslash/],
-    [[{ name: 'C:/a' }], /has a drive letter/],
-    [[{ name: 'a\0.txt' }], /has a NUL character/],
-    [[{ name: 'x'.repeat(1025) }], /longer than 1024 bytes/],
     [[{ name: '' }], /has an empty name/],
     [[{ name: '../folder/', content: '', mode: 0o040755 }], /has '\.\.' in its path/],
     [[{ name: 'folder/', content: 'x' }], /entry 'folder\/' is a folder but has content/],
