@@ -19,7 +19,7 @@ import { PostgresUserStudies } from '../engine/adapters/user-studies-postgres.ts
 import type { ChildSpec } from '../engine/child.ts';
 import type { Scope } from '../engine/scope.ts';
 import { redeeming } from '../http/access/redeem.ts';
-import { accessRoutes, TOKEN_HEADERS } from '../http/access/routes.ts';
+import { accessRoutes } from '../http/access/routes.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { accessConnection, migrateAccess } from './access-database.ts';
@@ -79,7 +79,6 @@ export async function accessService(
       port: containerCore.ports.access,
       auth: {
         ...auth,
-        tokenHeaders: TOKEN_HEADERS,
         remember: redeeming(auth, invitations, clock, log.child({ actor: 'access' })),
       },
       // Its own /health answers in the form of contract 3.

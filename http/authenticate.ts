@@ -14,11 +14,15 @@ export interface AuthSettings {
   readonly verify: TokenVerifier | undefined;
   /** `access_token` in the query of routes that allow it. */
   readonly queryToken: boolean;
-  /** Headers beside Authorization that may carry the token, in lower case. Two tokens that differ are refused. */
-  readonly tokenHeaders?: readonly string[];
   /** Told of every verified user, so that names can be shown to others (profile-memory.ts); does not reject. */
   readonly remember: (caller: Caller) => Promise<void>;
 }
+
+/**
+ * Headers beside Authorization that may carry the token, with or without `Bearer`, in every service: deployed front ends
+ * send them. Both spellings, since proxies drop names with `_`. Two tokens that differ are refused.
+ */
+const TOKEN_HEADERS = ['auth_key', 'auth-key'];
 
 const TAKES_ADMIN: ReadonlySet<Access> = new Set(['admin', 'user-or-admin', 'anyone-known']);
 
@@ -65,7 +69,7 @@ function tokenOf(
 ): string | undefined {
   const tokens = new Set<string>();
   if (headers.authorization !== undefined) tokens.add(bearer(headers.authorization, true));
-  for (const name of settings.tokenHeaders ?? []) {
+  for (const name of TOKEN_HEADERS) {
     const value = headers[name];
     if (value !== undefined) tokens.add(bearer(String(value), false));
   }

@@ -47,18 +47,25 @@ export const ACCESS_WORDS: Readonly<Record<Access, string>> = {
 };
 
 const BEARER = { bearer: [] };
+const AUTH_KEY = { authKey: [] };
 const ADMIN = { adminToken: [] };
 const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   open: [],
-  user: [BEARER],
-  'user-or-guest': [BEARER],
-  'user-or-admin': [BEARER, ADMIN],
-  'anyone-known': [BEARER, ADMIN],
+  user: [BEARER, AUTH_KEY],
+  'user-or-guest': [BEARER, AUTH_KEY],
+  'user-or-admin': [BEARER, AUTH_KEY, ADMIN],
+  'anyone-known': [BEARER, AUTH_KEY, ADMIN],
   admin: [ADMIN],
 };
 
 const SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of the configured issuer' },
+  authKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Auth-Key',
+    description: 'The same token, with or without `Bearer`; `Auth_Key` does as well',
+  },
   adminToken: { type: 'apiKey', in: 'header', name: 'Admin-Token', description: "The service's administrator token" },
 } as const;
 

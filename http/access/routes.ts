@@ -22,9 +22,6 @@ export interface AccessOptions
   readonly catalogue: ProvidersOptions['catalogue'] & PermissionsOptions['catalogue'];
 }
 
-/** Headers beside Authorization that carry the token (contract 3, Authentication): proxies drop names with `_`. */
-export const TOKEN_HEADERS = ['auth_key', 'auth-key'];
-
 const AUTH_KEY: Readonly<Record<string, RouteParameter>> = {
   Auth_Key: {
     description: 'The token, with or without `Bearer`; `Auth-Key` and `Authorization` do as well',

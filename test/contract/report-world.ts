@@ -41,6 +41,7 @@ export interface QuerySpec {
 }
 
 export interface ReportWorld {
+  readonly as: (headers: Readonly<Record<string, string>>) => ContractClient;
   readonly dir: string;
   readonly recorder: Recorder;
   readonly admin: ContractClient;
@@ -115,7 +116,7 @@ export async function reportWorld(t: Test): Promise<ReportWorld> {
   const databases = new BlastDatabaseFiles({ searchPath: [blastDb] });
 
   const world: ReportWorld = {
-    ...{ dir, recorder, admin },
+    ...{ dir, recorder, admin, as },
     nobody: as({}),
     async person(guest = false) {
       const id = ++people;

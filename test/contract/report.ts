@@ -106,6 +106,8 @@ export const REPORT_ROWS = {
 
   // Authentication
   'report/authentication/every endpoint': 'a valid user, otherwise 401; guests are users here',
+  'report/authentication/Auth-Key':
+    'a token in Auth-Key or Auth_Key counts as one in Authorization; two that differ are 400',
   'report/authentication/administrators': 'Admin-Token: maintenance, and reading a job',
 
   // Error bodies: status* and message*, and no more but what is named here

@@ -6,6 +6,7 @@ export const RULE_ROWS = {
   'lifecycle/files before import': 'import not yet done: unchanged, upload zipSize is -1',
 
   'authentication/user': '401 unauthorized without a login; owner-only actions are 403 for others',
+  'authentication/Auth-Key': 'a token in Auth-Key or Auth_Key counts as one in Authorization; two that differ are 400',
   'authentication/administrator': 'header Admin-Token; proxy upload also needs User-ID',
 
   'errors/body': 'status* of the enum and message*',

@@ -188,6 +188,15 @@ row('authentication/administrator', async (t) => {
     t.equal((await proxy({ 'user-id': '22' }, who)).status, code);
   }
 });
+row('authentication/Auth-Key', async (t) => {
+  const [mine, other] = [await at.token(OWNER), await at.token('22')];
+  const get = async (headers: Record<string, string>) => (await at.as(headers).get('/datasets')).status;
+  for (const name of ['auth-key', 'auth_key'])
+    for (const value of [mine, `Bearer ${mine}`]) t.equal(await get({ [name]: value }), 200, name);
+  t.equal(await get({ 'auth-key': mine, authorization: `Bearer ${mine}` }), 200, 'the same twice');
+  t.equal(await get({ 'auth-key': mine, authorization: `Bearer ${other}` }), 400);
+  t.equal(await get({ 'auth-key': '42' }), 401);
+});
 row('authentication/user', async (t) => {
   const tokens = {
     expired: await at.token(OWNER, { lifetimeSeconds: -3_600 }),

@@ -201,6 +201,14 @@ row('report/authentication/every endpoint', async (t) => {
   problem('unauthorized', await nobody.send('POST', '/statuses', []), t, 401);
   problem('unauthorized', await nobody.send('POST', '/link-guest', {}), t, 401);
 });
+row('report/authentication/Auth-Key', async (t) => {
+  const [me, other] = [await at.person(), await at.person()];
+  const get = async (headers: Record<string, string>) => (await at.as(headers).get('/jobs')).status;
+  for (const name of ['auth-key', 'auth_key'])
+    for (const value of [me.token, `Bearer ${me.token}`]) t.equal(await get({ [name]: value }), 200, name);
+  t.equal(await get({ 'auth-key': me.token, authorization: `Bearer ${other.token}` }), 400);
+  t.equal(await get({ 'auth-key': '42' }), 401);
+});
 row('report/authentication/administrators', async (t) => {
   t.equal((await admin.get(`/jobs/${done}`)).status, 200);
   for (const [method, path] of [

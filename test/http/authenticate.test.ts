@@ -9,7 +9,7 @@ import { ADMIN, bearer, httpApp, route } from './http-app.ts';
 t.test('a token in the query is taken only where the route allows it, and never beside another', async (t) => {
   const handler = route('/file', 'user', async (context) => context.json(200, 1)).handler;
   const routes = [route('/file', 'user', handler, { queryToken: true }), route('/other', 'user', handler)];
-  const app = await httpApp(t, routes, { auth: { tokenHeaders: ['auth-key', 'auth_key'] } });
+  const app = await httpApp(t, routes);
   const [mine, another] = [await bearer(), await bearer({}, { subject: '7' })];
   const status = async (path: string, headers: Record<string, string> = {}) =>
     (await fetch(app.url + path, { headers })).status;

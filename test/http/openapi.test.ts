@@ -33,7 +33,7 @@ t.test('a route is described by what it says of itself', async (t) => {
   t.match(operation, {
     operationId: 'listParts',
     description: 'Users and administrators may call.',
-    security: [{ bearer: [] }, { adminToken: [] }],
+    security: [{ bearer: [] }, { authKey: [] }, { adminToken: [] }],
     requestBody: { description: 'A word', content: { 'application/json': { schema: { type: 'string' } } } },
     responses: {
       200: { description: 'Parts', content: { 'application/json': { schema: { type: 'array' } } } },

@@ -22,7 +22,7 @@ import { parseCuratedId } from '../../../engine/model/access-request.ts';
 import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
 import type { CuratedDataset } from '../../../engine/ports/access-catalogue.ts';
 import { redeeming } from '../../../http/access/redeem.ts';
-import { type AccessOptions, accessRoutes, TOKEN_HEADERS } from '../../../http/access/routes.ts';
+import { type AccessOptions, accessRoutes } from '../../../http/access/routes.ts';
 import { apiDocs } from '../../../http/api-docs.ts';
 import type { Route } from '../../../http/route.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
@@ -127,7 +127,7 @@ export async function serveAccess(
   );
   const docs = apiDocs(routes, { title: 'Longshore access', version: '1', basePath: '' });
   const { url } = await httpApp(t, [...routes, ...docs], {
-    auth: { verify, queryToken: false, tokenHeaders: TOKEN_HEADERS, remember },
+    auth: { verify, queryToken: false, remember },
     url: { basePath: '' },
   });
   const promised = new PromisedAnswers(routes);
