@@ -23,7 +23,17 @@ const stack = (...names: readonly string[]): string => `${INSTALL} && ${some('st
 export const SLOW_SUITES: readonly SlowSuite[] = [
   {
     name: 'e2e start',
-    run: e2e('demo', 'doctor', 'late-dependencies', 'ports-in-use', 'readme', 'reload', 'secrets', 'serve', 'up'),
+    run: e2e(
+      'command-line',
+      'demo',
+      'doctor',
+      'late-dependencies',
+      'ports-in-use',
+      'readme',
+      'reload',
+      'secrets',
+      'serve',
+    ),
     seconds: 145,
     touchedBy: ['bin/commands/', 'bin/compose', 'config/', 'engine/adapters/embedded-postgres', 'engine/log'],
   },
@@ -35,7 +45,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'e2e crash',
-    run: e2e('api-clear-failed', 'crash', 'hung-plugin', 'install-retry', 'rebuild'),
+    run: e2e('api-clear-failed', 'hung-plugin', 'install-retry', 'rebuild'),
     seconds: 100,
     touchedBy: ['actors/lanes/', 'actors/reconcil', 'actors/plugins/', 'actors/jobs/', 'engine/adapters/jobs'],
   },

@@ -4,8 +4,8 @@
 //          either --signal aborts--> continued, told to end, killed when it does not
 //
 // Stopped are the program's process group, all its descendants, and what once was a descendant and outlived its parent.
-// The group alone was tried: PostgreSQL and the servers of the stack make groups of their own, so they went on, and their
-// clients found every answer waiting. Statements in flight, locks, leases and heartbeats never saw the stall.
+// The group alone is not enough: PostgreSQL and the servers of the stack make groups of their own. They would go on, and
+// statements in flight, locks, leases and heartbeats would never see the stall.
 // Whatever a test itself had stopped stays stopped.
 
 import { spawn } from 'node:child_process';
