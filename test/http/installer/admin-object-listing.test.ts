@@ -34,20 +34,16 @@ t.test('every object is a line: key, size, time', async (t) => {
   ]);
 });
 
-t.test('an empty store is an empty text', async (t) => {
-  const { get } = await setup(t, async function* () {});
-  const response = await get();
-  t.strictSame([response.status, await response.text()], [200, '']);
-});
-
-t.test('a store that does not answer is no listing', async (t) => {
+t.test('an empty store is an empty text, and one that does not answer is no listing', async (t) => {
+  const empty = await (await setup(t, async function* () {})).get();
+  t.strictSame([empty.status, await empty.text()], [200, '']);
   // biome-ignore lint/correctness/useYield: it fails before the first.
   const { get } = await setup(t, async function* () {
     throw transient('the store is away');
   });
-  const response = await get();
-  t.equal(response.status, 503);
-  t.match(await response.json(), { status: 'server-error' });
+  const away = await get();
+  t.equal(away.status, 503);
+  t.match(await away.json(), { status: 'server-error' });
 });
 
 t.test('a listing that fails in the middle does not look complete', async (t) => {

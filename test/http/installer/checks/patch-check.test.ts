@@ -1,5 +1,5 @@
 import t from 'tap';
-import { targetId, type UserId } from '../../../../engine/model/ids.ts';
+import { targetId } from '../../../../engine/model/ids.ts';
 import { type DatasetMetadata, parseMetadata, serialiseMetadata } from '../../../../engine/model/metadata.ts';
 import type { ApiVersion } from '../../../../http/context.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
@@ -57,13 +57,10 @@ t.test('what is absent stays, null and blank text clear, lists are replaced whol
   );
 });
 
-t.test('an empty patch changes nothing', async (t) => {
-  t.strictSame(patched(plain(), {}), plain());
-});
-
 t.test('every field can be given as it is, and the document stays the same', async (t) => {
   const stored = { ...fullMetadataOf(OWNER, DATASET), contacts: [primary] };
   const document = stored as unknown as Record<string, Record<string, unknown>>;
+  t.strictSame(patched(stored, {}), stored);
   for (const field of PATCHABLE_FIELDS) {
     const given = ['datasetCharacteristics', 'externalIdentifiers'].includes(field)
       ? Object.fromEntries(Object.entries(document[field] ?? {}).map(([member, of]) => [member, value(of)]))
@@ -86,28 +83,25 @@ t.test('values are stored as a create request would have them stored', async (t)
   });
 });
 
-t.test('faults stand where the caller wrote the value', async (t) => {
-  t.strictSame(
-    patched(plain(), {
-      contacts: value([{ email: 'x' }, primary, primary]),
-      datasetCharacteristics: { countries: value(['Peru', 'x']), years: value({ start: 2000, end: 1999 }) },
-      externalIdentifiers: { dois: value([{ doi: 'x' }]) },
-      publications: value([{ identifier: 'words' }]),
-    }),
-    {
-      'contacts.value': ['holds the same item at 1 and 2; each item may stand once'],
-      'contacts.value[0].email': ['has 1 character; text of 5 to 4000 characters is required'],
-      'datasetCharacteristics.countries.value[1]': ['has 1 character; text of 3 to 128 characters is required'],
-      'externalIdentifiers.dois.value[0].doi': ['has 1 character; text of 6 to 128 characters is required'],
-      'publications.value[0].identifier': ["is 'words'; a PubMed id is digits only"],
-    },
-  );
-  t.strictSame(patched(plain(), { datasetCharacteristics: { years: value({ start: 2000, end: 1999 }) } }), {
-    'datasetCharacteristics.years.value.end': ['is 1999, before the start 2000; it must not be earlier'],
-  });
-  t.strictSame(patched(plain(), { name: value('a\u0000b') }), {
-    'name.value': ['holds the character U+0000, which cannot be stored'],
-  });
+t.test('faults across fields stand where the caller wrote the value', async (t) => {
+  for (const [body, faults] of [
+    [
+      {
+        datasetCharacteristics: { countries: value(['Peru', 'x']), years: value({ start: 2000, end: 1999 }) },
+        publications: value([{ identifier: 'words' }]),
+      },
+      {
+        'datasetCharacteristics.countries.value[1]': ['has 1 character; text of 3 to 128 characters is required'],
+        'publications.value[0].identifier': ["is 'words'; a PubMed id is digits only"],
+      },
+    ],
+    [
+      { datasetCharacteristics: { years: value({ start: 2000, end: 1999 }) } },
+      { 'datasetCharacteristics.years.value.end': ['is 1999, before the start 2000; it must not be earlier'] },
+    ],
+    [{ name: value('a\u0000b') }, { 'name.value': ['holds the character U+0000, which cannot be stored'] }],
+  ] as const)
+    t.strictSame(patched(plain(), body), faults);
 });
 
 t.test('wrappers are asked for, and nothing else', async (t) => {
@@ -226,21 +220,21 @@ t.test('controlled is protected with 0 days for approval', async (t) => {
     return [made.visibility, made.daysForApproval];
   };
   const controlled = { visibility: 'protected', daysForApproval: 0 } as const;
-  t.strictSame(days({ daysForApproval: 30 }, { visibility: value('controlled') }), ['protected', 0]);
-  t.strictSame(days({}, { visibility: value('controlled'), daysForApproval: value(-1) }), ['protected', 0]);
-  t.strictSame(days({}, { visibility: value('controlled'), daysForApproval: value(0) }), ['protected', 0]);
-  t.strictSame(days(controlled, { visibility: value('protected') }), ['protected', -1]);
-  t.strictSame(days(controlled, { visibility: value('protected'), daysForApproval: value(0) }), ['protected', 0]);
-  t.strictSame(days(controlled, { daysForApproval: value(30) }), ['protected', 30]);
-  t.strictSame(days(controlled, { daysForApproval: value(null) }), ['protected', -1]);
-  t.strictSame(days(controlled, { name: value('Other') }), ['protected', 0]);
-  t.strictSame(days(controlled, { visibility: value('public') }), ['public', 0]);
-  t.strictSame(days({ visibility: 'protected', daysForApproval: 30 }, { visibility: value('protected') }), [
-    'protected',
-    30,
-  ]);
-  t.strictSame(days({ visibility: 'public' }, { visibility: value(null) }), ['private', -1]);
-  t.strictSame(days({ visibility: 'controlled' as never }, { daysForApproval: value(5) }), ['protected', 5]);
+  for (const [stored, body, expected] of [
+    [{ daysForApproval: 30 }, { visibility: value('controlled') }, ['protected', 0]],
+    [{}, { visibility: value('controlled'), daysForApproval: value(-1) }, ['protected', 0]],
+    [{}, { visibility: value('controlled'), daysForApproval: value(0) }, ['protected', 0]],
+    [controlled, { visibility: value('protected') }, ['protected', -1]],
+    [controlled, { visibility: value('protected'), daysForApproval: value(0) }, ['protected', 0]],
+    [controlled, { daysForApproval: value(30) }, ['protected', 30]],
+    [controlled, { daysForApproval: value(null) }, ['protected', -1]],
+    [controlled, { name: value('Other') }, ['protected', 0]],
+    [controlled, { visibility: value('public') }, ['public', 0]],
+    [{ visibility: 'protected', daysForApproval: 30 }, { visibility: value('protected') }, ['protected', 30]],
+    [{ visibility: 'public' }, { visibility: value(null) }, ['private', -1]],
+    [{ visibility: 'controlled' as never }, { daysForApproval: value(5) }, ['protected', 5]],
+  ] as const)
+    t.strictSame(days(stored, body), expected, JSON.stringify([stored, body]));
   t.strictSame(
     patched(plain(), { visibility: value('controlled'), daysForApproval: value(7), contacts: value([primary]) }),
     {
@@ -319,14 +313,6 @@ t.test('a target’s own schema judges what changes, and last', async (t) => {
     'name.value': by('is \'B name\'; it must match pattern "^A"'),
   });
   t.match(patched(stored, { name: value('B') }, '1.8.0', patches), { 'name.value': [/^has 1 character; .+required$/] });
-});
-
-t.test('user ids beyond 2^53 survive', async (t) => {
-  const stored = plain({ owner: '9223372036854775807' as UserId });
-  t.match(
-    serialiseMetadata(patched(stored, { name: value('Other') }) as DatasetMetadata),
-    '"owner": 9223372036854775807',
-  );
 });
 
 t.test('patches cannot make a document larger than plugins take', async (t) => {
