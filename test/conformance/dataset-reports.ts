@@ -16,9 +16,9 @@ import {
 import type { Lease } from '../../engine/ports/leases.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
 
-export interface DatasetReportsSetup {
+export interface DatasetReportsSetup<Reports extends Pick<DatasetReports, 'stuckInstalls'> = DatasetReports> {
   /** Knows no dataset yet. */
-  readonly reports: DatasetReports;
+  readonly reports: Reports;
   readonly catalog: Catalog;
   /** The lease of that name, taken from its holder if it has one. */
   readonly grant: (name: string) => Promise<Lease>;
@@ -34,18 +34,91 @@ const PAGES: readonly ReportPage[] = [0, 1, 3, 150, undefined].flatMap((limit) =
 const cut = <Item>(items: readonly Item[], { offset, limit }: ReportPage): readonly Item[] =>
   items.slice(offset, limit === undefined ? undefined : offset + limit);
 
-export function datasetReportsConformance(t: Test, setup: (t: Test) => Promise<DatasetReportsSetup>): void {
-  const signal = new AbortController().signal;
+const signal = new AbortController().signal;
 
+const adding =
+  ({ catalog, grant }: Omit<DatasetReportsSetup, 'reports'>) =>
+  async (at: DatasetAddress, more: Partial<DatasetMetadata> = {}, ...changes: CatalogChange[]): Promise<void> =>
+    catalog.register(at, metadataOf(at.owner, more), changes, await grant(at.dataset), signal);
+
+export function stuckInstallsConformance(
+  t: Test,
+  setup: (t: Test) => Promise<DatasetReportsSetup<Pick<DatasetReports, 'stuckInstalls'>>>,
+): void {
+  const open = async (t: Test) => {
+    const opened = await setup(t);
+    return { ...opened, add: adding(opened) };
+  };
+
+  t.test('stuck installs: each live dataset once, with the first of its targets', async (t) => {
+    const { reports, add } = await open(t);
+    const install = (
+      target: typeof PLASMO,
+      kind: InstallRecord['kind'],
+      status: InstallRecord['status'] = 'failed-installation',
+    ): CatalogChange => ({ set: 'install', target, kind, status, messages: ['why'] });
+    const made: readonly (readonly [string, readonly CatalogChange[]])[] = [
+      ['a', [install(TOXO, 'data')]],
+      ['b', [install(PLASMO, 'meta')]],
+      ['c', [install(TOXO, 'meta'), install(PLASMO, 'meta'), install(PLASMO, 'data'), install(TOXO, 'data')]],
+      ['d', [install(PLASMO, 'data', 'missing-dependency'), install(TOXO, 'meta')]],
+      ...INSTALL_STATUSES.map((status) => [status, [install(PLASMO, 'data', status)]] as const),
+      ...DATASET_STATES.filter((state) => state !== 'live').map(
+        (state) => [state, [install(PLASMO, 'data'), { set: 'state', state }]] as const,
+      ),
+    ];
+    for (const [dataset, changes] of made)
+      await add({ owner: newUser(), dataset: dataset as DatasetId }, {}, ...changes);
+    t.strictSame(await ids(reports.stuckInstalls('failed-installation', signal)), [
+      'b',
+      'c',
+      'failed-installation',
+      'a',
+      'd',
+    ]);
+    const missing = [];
+    for await (const record of reports.stuckInstalls('missing-dependency', signal)) missing.push(record);
+    t.strictSame(
+      missing.map(({ dataset }) => dataset),
+      ['d', 'missing-dependency'],
+    );
+    t.strictSame(missing[0]?.installs, [
+      { target: PLASMO, kind: 'data', status: 'missing-dependency', messages: ['why'] },
+      { target: TOXO, kind: 'meta', status: 'failed-installation', messages: ['why'] },
+    ]);
+  });
+
+  t.test('stuck installs may be mended while they are listed', async (t) => {
+    const { reports, catalog, grant, add } = await open(t);
+    const all = Array.from({ length: 230 }, (_, n) => `d${String(n).padStart(3, '0')}` as DatasetId);
+    const stuck = {
+      set: 'install',
+      target: PLASMO,
+      kind: 'data',
+      status: 'failed-installation',
+      messages: [],
+    } as const;
+    for (const dataset of all) await add({ owner: newUser(), dataset }, {}, stuck);
+    const seen: DatasetId[] = [];
+    for await (const { dataset } of reports.stuckInstalls('failed-installation', signal)) {
+      seen.push(dataset);
+      await catalog.write(dataset, await grant(dataset), [{ ...stuck, status: 'ready-for-reinstall' }], signal);
+    }
+    t.strictSame(seen, all);
+  });
+}
+
+export function datasetReportsConformance(t: Test, setup: (t: Test) => Promise<DatasetReportsSetup>): void {
   const open = async (t: Test) => {
     const { reports, catalog, grant } = await setup(t);
-    const add = async (at: DatasetAddress, more: Partial<DatasetMetadata> = {}, ...changes: CatalogChange[]) =>
-      catalog.register(at, metadataOf(at.owner, more), changes, await grant(at.dataset), signal);
+    const add = adding({ catalog, grant });
     const all = (filter: ReportFilter, page = ALL) => ids(reports.all(filter, page, signal));
     const failed = (filter: Partial<FailedImportFilter>, page = ALL) =>
       ids(reports.failedImports({ order: 'asc', ...filter }, page, signal));
     return { reports, catalog, grant, add, all, failed };
   };
+
+  stuckInstallsConformance(t, setup);
 
   t.test('all datasets come in the order of creation, then of ids, whatever page is asked for', async (t) => {
     const { reports, add, all } = await open(t);
@@ -182,63 +255,6 @@ export function datasetReportsConformance(t: Test, setup: (t: Test) => Promise<D
       'd025',
     ]);
     t.strictSame(await failed({ after: later, before: noon }), []);
-  });
-
-  t.test('stuck installs: each live dataset once, with the first of its targets', async (t) => {
-    const { reports, add } = await open(t);
-    const install = (
-      target: typeof PLASMO,
-      kind: InstallRecord['kind'],
-      status: InstallRecord['status'] = 'failed-installation',
-    ): CatalogChange => ({ set: 'install', target, kind, status, messages: ['why'] });
-    const made: readonly (readonly [string, readonly CatalogChange[]])[] = [
-      ['a', [install(TOXO, 'data')]],
-      ['b', [install(PLASMO, 'meta')]],
-      ['c', [install(TOXO, 'meta'), install(PLASMO, 'meta'), install(PLASMO, 'data'), install(TOXO, 'data')]],
-      ['d', [install(PLASMO, 'data', 'missing-dependency'), install(TOXO, 'meta')]],
-      ...INSTALL_STATUSES.map((status) => [status, [install(PLASMO, 'data', status)]] as const),
-      ...DATASET_STATES.filter((state) => state !== 'live').map(
-        (state) => [state, [install(PLASMO, 'data'), { set: 'state', state }]] as const,
-      ),
-    ];
-    for (const [dataset, changes] of made)
-      await add({ owner: newUser(), dataset: dataset as DatasetId }, {}, ...changes);
-    t.strictSame(await ids(reports.stuckInstalls('failed-installation', signal)), [
-      'b',
-      'c',
-      'failed-installation',
-      'a',
-      'd',
-    ]);
-    const missing = [];
-    for await (const record of reports.stuckInstalls('missing-dependency', signal)) missing.push(record);
-    t.strictSame(
-      missing.map(({ dataset }) => dataset),
-      ['d', 'missing-dependency'],
-    );
-    t.strictSame(missing[0]?.installs, [
-      { target: PLASMO, kind: 'data', status: 'missing-dependency', messages: ['why'] },
-      { target: TOXO, kind: 'meta', status: 'failed-installation', messages: ['why'] },
-    ]);
-  });
-
-  t.test('stuck installs may be mended while they are listed', async (t) => {
-    const { reports, catalog, grant, add } = await open(t);
-    const all = Array.from({ length: 230 }, (_, n) => `d${String(n).padStart(3, '0')}` as DatasetId);
-    const stuck = {
-      set: 'install',
-      target: PLASMO,
-      kind: 'data',
-      status: 'failed-installation',
-      messages: [],
-    } as const;
-    for (const dataset of all) await add({ owner: newUser(), dataset }, {}, stuck);
-    const seen: DatasetId[] = [];
-    for await (const { dataset } of reports.stuckInstalls('failed-installation', signal)) {
-      seen.push(dataset);
-      await catalog.write(dataset, await grant(dataset), [{ ...stuck, status: 'ready-for-reinstall' }], signal);
-    }
-    t.strictSame(seen, all);
   });
 
   t.test('every dataset is counted once: by its upload, then by its import, then by what ended it', async (t) => {

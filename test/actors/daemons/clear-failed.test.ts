@@ -317,7 +317,7 @@ t.test('one run at a time, and what it has found so far can be read', async (t) 
   const at = await installed(world, dataFails);
   const gate = Promise.withResolvers<void>();
   const here = Promise.withResolvers<void>();
-  const real = new FakeDatasetReports(world.catalog, new Date(0));
+  const real = new FakeDatasetReports(world.catalog);
   const { failed, clear } = open(t, world, {
     reports: {
       stuckInstalls: async function* (status, signal) {
@@ -341,7 +341,7 @@ t.test('one run at a time, and what it has found so far can be read', async (t) 
 t.test('a cache that fails ends the run, and the next one goes on', async (t) => {
   const world = new LaneWorld(t.testdir());
   await installed(world, dataFails);
-  const real = new FakeDatasetReports(world.catalog, new Date(0));
+  const real = new FakeDatasetReports(world.catalog);
   let away = true;
   const { clear } = open(t, world, {
     reports: {
@@ -411,7 +411,7 @@ t.test('a process that starts or stops takes no order, and a run under way ends'
   await serving;
   t.throws(() => idle.clear(ALL), { kind: 'transient', message: /starts or stops/ });
   const end = new AbortController();
-  const real = new FakeDatasetReports(world.catalog, new Date(0));
+  const real = new FakeDatasetReports(world.catalog);
   const halted = new ClearFailed({
     ...portsOf(world),
     reports: {
@@ -440,6 +440,6 @@ function portsOf(world: LaneWorld) {
     targets: world.targets,
     clock: world.clock,
     log: silentLogger(),
-    reports: new FakeDatasetReports(world.catalog, new Date(0)),
+    reports: new FakeDatasetReports(world.catalog),
   };
 }

@@ -3,7 +3,7 @@ import { PostgresCatalog } from '../../../engine/adapters/catalog-postgres.ts';
 import { PostgresDatasetReports } from '../../../engine/adapters/dataset-reports-postgres.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { ReportPage } from '../../../engine/ports/dataset-reports.ts';
-import { datasetReportsConformance } from '../../conformance/dataset-reports.ts';
+import { datasetReportsConformance, stuckInstallsConformance } from '../../conformance/dataset-reports.ts';
 import { FakeCatalog } from '../../fakes/fake-catalog.ts';
 import { FakeDatasetReports } from '../../fakes/fake-dataset-reports.ts';
 import { FakeLeaseTable } from '../../fakes/fake-lease-table.ts';
@@ -24,10 +24,10 @@ t.test('PostgreSQL', async (t) => {
 });
 
 t.test('fake', async (t) => {
-  datasetReportsConformance(t, async () => {
+  stuckInstallsConformance(t, async () => {
     const { grant, holds } = new FakeLeaseTable();
     const catalog = new FakeCatalog(holds);
-    return { reports: new FakeDatasetReports(catalog, new Date(0)), catalog, grant };
+    return { reports: new FakeDatasetReports(catalog), catalog, grant };
   });
 });
 

@@ -158,8 +158,9 @@ t.test('enforces the limits on what comes out', async (t) => {
 
 t.test('100,000 entries pass and 100,001 do not', async (t) => {
   const thread = new URL('../../fixtures/many-entries-thread.ts', import.meta.url);
+  const dir = t.testdir();
   const results = [100_000, 100_001].map(async (count) => {
-    const worker = new Worker(thread, { workerData: { file: join(t.testdir(), 'archive'), count }, execArgv: [] });
+    const worker = new Worker(thread, { workerData: { file: join(dir, `${count}`), count }, execArgv: [] });
     t.teardown(() => worker.terminate());
     return (await once(worker, 'message'))[0];
   });
