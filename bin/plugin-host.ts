@@ -67,6 +67,7 @@ export async function pluginHost(
       targets: installer.installTargets.map((target) => hostedTarget(target, directory)),
       siteBuild: installer.siteBuild,
       workDir: join(workspace, 'work'),
+      marksDir: join(workspace, 'clear', installer.siteBuild),
       environment: settings.env,
       archiveLimits: {
         maxTotalBytes: Number.MAX_SAFE_INTEGER,

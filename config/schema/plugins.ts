@@ -84,8 +84,10 @@ const plugin = section('A plugin server. Its key names it in logs, metrics and `
     idle: duration('For a body that stands still.', '60s', TIMEOUT),
   }),
   staging: flag(
-    'Install into a sibling directory and rename; false for scripts that store the final path in their database.',
-    true,
+    'Install into a sibling directory and rename: sites never see half of an install. It costs what a failed or ' +
+      'killed install left in `DATA_FILES`, so do not use it for plugins whose uninstall reads something there, or ' +
+      'which store the path in their database.',
+    false,
   ),
   limits: filled('Of every script run.', {
     cpu: optional(integer('Seconds of processor time.', { minimum: 1, maximum: 31_536_000 })),

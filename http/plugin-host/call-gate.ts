@@ -45,6 +45,11 @@ export class CallGate {
     return this.#scripts.taken;
   }
 
+  /** Somebody has the key's turn, or waits for it. */
+  isTaken(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
   /** A place in the house, before the body is read. */
   admit(): Disposable {
     if (this.#calls >= this.#limits.maxCalls) throw new Busy(`${this.#calls} calls are being served already`, 5);

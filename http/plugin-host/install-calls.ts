@@ -6,6 +6,7 @@ import { rejected } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Archives } from './archives.ts';
+import type { ClearMark } from './clear-mark.ts';
 import { done, type HostReply, invalid, missingDependency, scriptFailure, serverError, valid } from './host-reply.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
 import type { InstallFolder } from './install-folder.ts';
@@ -21,6 +22,7 @@ export interface InstallCall {
   readonly dataset: DatasetId;
   readonly workspace: Workspace;
   readonly folder: InstallFolder;
+  readonly clear: ClearMark;
   /** The environment for files at this path. */
   readonly env: (dataFiles: string) => ScriptEnvironment;
   readonly log: Logger;
@@ -33,9 +35,12 @@ export async function runInstallData(
   archives: Archives,
   signal: AbortSignal,
 ): Promise<HostReply> {
-  const { workspace, folder, plugin } = call;
+  const { workspace, folder, plugin, clear } = call;
   if (!plugin.staging && (await folder.installed()))
     return serverError(`${folder.final} is there already; uninstall dataset ${call.dataset} first`);
+  // Whoever asks has uninstalled before what may have been there (actors/lanes/install-lane.ts). Not heeded where there are
+  // files, so it may have been set as soon as the call came in (`expectInstall`).
+  await clear.set();
   const zip = workspace.path('install-ready.zip');
   const dataDir = await workspace.folder('install');
   const files = await archives.unpack(zip, dataDir, call.limits, signal);
@@ -49,8 +54,10 @@ export async function runInstallData(
     const failure = await incompatibility(call, env, scripts, signal);
     if (failure) return failure;
     const args = [call.dataset, dataDir];
+    await clear.remove();
     const outcome = await scripts.run({ kind: 'install_data', ...call, env, args, cwd: workspace.dir }, signal);
     if (outcome.kind === 'refused') return invalid(outcome.lines);
+    if (outcome.kind === 'failed' && !outcome.started) await clear.set();
     if (outcome.kind !== 'ok') return scriptFailure(outcome);
     if (plugin.staging) await folder.commit();
     return valid(outcome.lines);
@@ -74,15 +81,22 @@ export async function runInstallMeta(
   return outcome.kind === 'ok' ? done : scriptFailure(outcome);
 }
 
-/** What is not installed is uninstalled already. */
+/** What is not installed is uninstalled already, also when the script fails for want of it. */
 export async function runUninstall(call: InstallCall, scripts: Scripts, signal: AbortSignal): Promise<HostReply> {
-  const { workspace, folder, plugin } = call;
+  const { workspace, folder, plugin, clear } = call;
   const env = call.env(folder.final);
   const args = [call.dataset];
   const outcome = await scripts.run({ kind: 'uninstall', ...call, env, args, cwd: workspace.dir }, signal);
+  const ended = outcome.kind === 'ok' || outcome.kind === 'refused' || outcome.kind === 'error';
+  if (outcome.kind !== 'ok' && ended && (await clear.isSet()) && !(await folder.installed())) {
+    call.log.info('the uninstall script failed where nothing is installed');
+    return done;
+  }
   // To take away there is no data that could be refused.
   if (outcome.kind === 'refused') return scriptFailure(exitError(plugin.scripts.uninstall, 99));
   if (outcome.kind !== 'ok') return scriptFailure(outcome);
+  // First: with its folder gone, the script may fail when it is asked again.
+  await clear.set();
   await folder.remove();
   await folder.discard();
   return done;

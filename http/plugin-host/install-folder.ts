@@ -1,9 +1,11 @@
-// Where a dataset's files stand for the sites, and how they change there: whole or not at all.
+// Where a dataset's files stand for the sites, and how they change there. By default the script works in the final folder,
+// and what a failed or cut-off install left there stays until `uninstall` of that dataset has run: plugins keep in it what
+// their uninstall needs. With `staging` a site sees files whole or not at all, and nothing of a failed install is left:
 //
 //   install:    (nothing) -> .staging-{id} --script ended well--> .ready-{id} --swap--> {id}
 //   swap:       {id}, if any -> deleting-{id}-{time}; .ready-{id} -> {id}; deleting-* removed
 //   uninstall:  {id} -> deleting-{id}-{time}, removed
-// From before the script until after the swap .owner-{id} names the plugin: hosts of several plugins may share a folder.
+// From before the script until after the install .owner-{id} names the plugin: hosts of several plugins may share a folder.
 // After a kill a start finishes each swap (.ready-*) of its own plugins and removes the rest (install-sweep.ts).
 
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';

@@ -6,10 +6,12 @@ import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { Failure } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { Metrics } from '../../engine/metrics.ts';
+import type { DatasetId } from '../../engine/model/ids.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
 import type { Clock } from '../../engine/time.ts';
 import type { Archives } from './archives.ts';
 import { CallGate, type CallGateLimits } from './call-gate.ts';
+import { ClearMark, sweepClearMarks } from './clear-mark.ts';
 import type { HostReply } from './host-reply.ts';
 import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
 import { runImport } from './import-call.ts';
@@ -37,6 +39,8 @@ export interface PluginHostOptions {
   readonly siteBuild: string;
   /** Scratch space of this host alone. */
   readonly workDir: string;
+  /** What it knows of datasets, to be found again after a kill (clear-mark.ts). */
+  readonly marksDir: string;
   /** The process's own environment; scripts get the few variables of it that the protocol names. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Of the archives that are sent here. */
@@ -79,6 +83,7 @@ export class PluginHost {
       for (const target of this.#options.targets) folders.add(datasetsFolder(plugin, target, this.#options.siteBuild));
     }
     for (const folder of folders) await sweepDatasets(folder, names, this.#parts.clock, this.#parts.log);
+    await sweepClearMarks(this.#options.marksDir, this.#parts.clock);
   }
 
   get load(): { readonly calls: number; readonly scripts: number } {
@@ -120,6 +125,15 @@ export class PluginHost {
     return await runImport(call, this.#scripts, this.#parts.archives, signal);
   }
 
+  /** Called with the details of an install-data before its data are there: nothing of it has begun yet. */
+  async expectInstall(text: string): Promise<void> {
+    const { target: id, dataset } = parseInstallDetails(text);
+    const target = this.#hosted.target(id);
+    // Another call for the dataset knows better.
+    if (this.#gate.isTaken(turnOf(target, dataset))) return;
+    await new ClearMark(this.#options.marksDir, target.id, dataset).set();
+  }
+
   /** The workspace holds `install-ready.zip`. */
   async installData(
     request: { details: string; meta: string; manifest: string },
@@ -154,7 +168,7 @@ export class PluginHost {
   }
 
   #turn(ids: CallIds, target: HostedTarget, signal: AbortSignal): Promise<Disposable> {
-    return this.#gate.enter(`install ${target.id} ${ids.dataset}`, signal);
+    return this.#gate.enter(turnOf(target, ids.dataset), signal);
   }
 
   async #installCall(
@@ -172,11 +186,14 @@ export class PluginHost {
       workspace,
       dataset: ids.dataset,
       folder: new InstallFolder(parent, ids.dataset, this.#parts.clock, log),
+      clear: new ClearMark(this.#options.marksDir, target.id, ids.dataset),
       env: (dataFiles) => ({ ...base, ...installEnvironment(ids.dataset, target.id, dataFiles, db) }),
       log,
     };
   }
 }
+
+const turnOf = (target: HostedTarget, dataset: DatasetId): string => `install ${target.id} ${dataset}`;
 
 const logOf = (workspace: Workspace, ids: CallIds, plugin: HostedPlugin, target?: HostedTarget): Logger =>
   workspace.log.child({

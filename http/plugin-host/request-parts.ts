@@ -19,6 +19,8 @@ export interface PartsWanted<Name extends string> {
   readonly documents: readonly Name[];
   /** Documents may be sent as file parts too; the import call never allowed it, and refuses files it does not know. */
   readonly strict: boolean;
+  /** Hears of each document as soon as it is there, before the parts that follow. */
+  readonly onDocument?: (name: Name, text: string) => Promise<void>;
   /** Where `payload` goes; it must come exactly once. */
   readonly payloadFile?: string;
   readonly maxPayloadBytes: number;
@@ -40,7 +42,9 @@ export async function readParts<const Name extends string>(
     if ((wanted.documents as readonly string[]).includes(name)) {
       if (documents.has(name)) throw badRequest(`part '${name}' comes twice`);
       if (wanted.strict && part.fileName !== undefined) throw badRequest(`part '${name}' must be a field, not a file`);
-      documents.set(name, (await readBytes(part.body, DOCUMENT_BYTES)).toString('utf8'));
+      const text = (await readBytes(part.body, DOCUMENT_BYTES)).toString('utf8');
+      documents.set(name, text);
+      await wanted.onDocument?.(name as Name, text);
     } else if (name === 'payload' && wanted.payloadFile !== undefined) {
       if (payload) throw badRequest("part 'payload' comes twice");
       if (wanted.strict && part.fileName === undefined) throw badRequest("part 'payload' must be a file");

@@ -87,7 +87,11 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
       async ({ request }, workspace, signal) => {
         const payloadFile = workspace.path('install-ready.zip');
         const documents = ['details', 'meta', 'manifest'] as const;
-        const parts = { documents, strict: false, payloadFile, maxPayloadBytes };
+        const onDocument = async (name: string, text: string): Promise<void> => {
+          // The data may take long, and a kill may come meanwhile.
+          if (name === 'details') await host.expectInstall(text);
+        };
+        const parts = { documents, strict: false, payloadFile, maxPayloadBytes, onDocument };
         return host.installData(await readParts(request, parts, signal), workspace, signal);
       },
     ),

@@ -27,7 +27,7 @@ export type ScriptOutcome =
   | { readonly kind: 'refused'; readonly lines: readonly string[] }
   | ScriptError
   /** It was not run to its end. */
-  | { readonly kind: 'failed'; readonly message: string };
+  | { readonly kind: 'failed'; readonly message: string; readonly started: boolean };
 
 /** Another exit code, or an end that breaks the rules: the script is at fault. */
 export interface ScriptError {
@@ -114,15 +114,17 @@ function outcomeOf(end: ScriptEnd, script: HostedScript, lines: readonly string[
       return scriptError(script, 128 + number, `script ${script.path} was killed by ${end.signal}`);
     }
     case 'timed-out':
-      return { kind: 'failed', message: `script ${script.path} took longer than its ${end.afterMs / 1000} s` };
+      return failed(`script ${script.path} took longer than its ${end.afterMs / 1000} s`, true);
     case 'not-found':
-      return { kind: 'failed', message: `script ${script.path} (or its interpreter) does not exist` };
+      return failed(`script ${script.path} (or its interpreter) does not exist`, false);
     case 'not-executable':
-      return { kind: 'failed', message: `script ${script.path} is not executable` };
+      return failed(`script ${script.path} is not executable`, false);
     default:
       return end satisfies never;
   }
 }
+
+const failed = (message: string, started: boolean): ScriptOutcome => ({ kind: 'failed', message, started });
 
 export const scriptError = (script: HostedScript, exitCode: number, message: string): ScriptError => ({
   kind: 'error',

@@ -9,6 +9,7 @@ import t from 'tap';
 import { revisionOf, type UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
+import type { FakeOutcome, FakePluginCall } from '../fakes/fake-plugin-client.ts';
 import { historyOf, newAddress, PLASMO } from '../support/dataset-samples.ts';
 import { type Fault, FaultGate } from '../support/fault-gate.ts';
 import { LaneWorld, type Upload } from '../support/lane-world.ts';
@@ -26,10 +27,12 @@ interface Story {
   readonly decide?: LaneWorld['plugin']['decide'];
   /** Nothing of the dataset is left in the end. */
   readonly gone?: true;
+  /** What failed installs may leave; nothing by default. */
+  readonly left?: (at: DatasetAddress) => readonly string[];
 }
 
 /** How a story ends for a dataset of which nothing is left. */
-const GONE = { record: undefined, control: {}, keys: [], bytes: 0, jobs: [], installed: [] };
+const GONE = { record: undefined, control: {}, keys: [], bytes: 0, jobs: [], installed: [], left: [] };
 
 const [ANN, BOB] = ['71', '72'] as [UserId, UserId];
 const GRANTED = { offer: 'grant', receipt: 'accept' } as const;
@@ -63,6 +66,31 @@ const stories: Readonly<Record<string, Story>> = {
       return target === PLASMO
         ? { kind: 'missing-dependency', messages: ['build 68 is\nmissing'] }
         : { kind: 'success', validation: { basic: ['one row is odd', 'so is\nanother'], community: [] } };
+    },
+  },
+  'an install that fails after its first commit': {
+    upload: ONE_TARGET,
+    left: ({ dataset }) => [`${PLASMO}/${dataset}`],
+    decide: failingInstall,
+  },
+  'an install that failed after its first commit and is tried again': {
+    upload: ONE_TARGET,
+    begin: async (world, at) => {
+      const { decide } = world.plugin;
+      world.plugin.decide = failingInstall;
+      await world.finish();
+      world.plugin.decide = decide;
+      const token = world.schema.rows.get(at.dataset)?.token ?? 0;
+      await world.targets.get(PLASMO)?.writeMessage(at.dataset, 'data', REINSTALL, token, never);
+      world.event('install', at);
+    },
+  },
+  'the deletion of a dataset whose install failed after its first commit': {
+    upload: ONE_TARGET,
+    decide: failingInstall,
+    begin: async (world, at) => {
+      await world.finish();
+      await flag(world, at, 'delete-flag');
     },
   },
   'metadata that change after the install': {
@@ -172,6 +200,10 @@ const stories: Readonly<Record<string, Story>> = {
   },
 };
 
+function failingInstall({ kind }: FakePluginCall): FakeOutcome | undefined {
+  return kind === 'installData' ? { kind: 'script-error', message: 'exit code 1' } : undefined;
+}
+
 async function flag(world: LaneWorld, at: DatasetAddress, name: 'delete-flag' | 'revised-flag'): Promise<void> {
   await world.store.put(objectKey(at, name), new Uint8Array(), {}, never);
 }
@@ -209,8 +241,12 @@ for (const [name, story] of Object.entries(stories)) {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     t.equal(same, runs.length);
-    const { record, control, keys, bytes, jobs, installed } = undisturbed.end;
-    if (story.gone) t.strictSame({ record, control, keys, bytes, jobs, installed }, GONE);
+    const { record, control, keys, bytes, jobs, installed, left } = undisturbed.end;
+    if (story.gone) t.strictSame({ record, control, keys, bytes, jobs, installed, left }, GONE);
+    t.strictSame(
+      { left: undisturbed.end.left, doubled: undisturbed.end.doubled },
+      { left: story.left?.(at) ?? [], doubled: [] },
+    );
     t.ok(all.length > 10);
   });
 }
@@ -222,7 +258,8 @@ async function tell(story: Story, fault: Fault, number: number) {
   const doubled: string[] = [];
   world.plugin.decide = (call, signal) => {
     const place = `${call.target}/${call.dataset}`;
-    if (call.kind === 'installData' && world.plugin.installed.has(place)) doubled.push(place);
+    const { installed, left } = world.plugin;
+    if (call.kind === 'installData' && (installed.has(place) || left.has(place))) doubled.push(place);
     return story.decide?.(call, signal);
   };
   await world.accept(story.upload, at);
@@ -244,6 +281,7 @@ async function tell(story: Story, fault: Fault, number: number) {
     leases: world.leases.held(),
     attempts: await world.attempts(at),
     installed: [...world.plugin.installed].sort(([a], [b]) => (a < b ? -1 : 1)),
+    left: [...world.plugin.left].sort(),
     doubled,
     scratch: await readdir(scratch),
   };

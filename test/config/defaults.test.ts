@@ -232,7 +232,7 @@ const DEFAULTS = {
           uninstall: script,
         },
         timeouts: { connectMs: 10 * SECOND, replyMs: MINUTE, idleMs: MINUTE },
-        staging: true,
+        staging: false,
         limits: {},
       },
     },

@@ -51,6 +51,8 @@ export class FakePluginClient implements PluginClient {
   readonly calls: FakePluginCall[] = [];
   /** By `{target}/{dataset}`. */
   readonly installed = new Map<string, FakeInstallation>();
+  /** What failed installs left, by `{target}/{dataset}`: only an uninstall takes it away. */
+  readonly left = new Set<string>();
   /** Decides each call; may throw, or wait for the signal. Success when undefined. */
   decide: (call: FakePluginCall, signal: AbortSignal) => Promise<FakeOutcome | undefined> | FakeOutcome | undefined;
 
@@ -89,6 +91,7 @@ export class FakePluginClient implements PluginClient {
     await writeFile(payload, await readAll(call.payload, signal));
     for (const file of call.properties) await readAll(file, signal);
     const outcome = await this.#begin({ kind: 'installData', eventId, dataset, target }, signal);
+    if (outcome.kind === 'script-error' || outcome.kind === 'invalid') this.left.add(`${target}/${dataset}`);
     if (outcome.kind !== 'success') return outcome;
     const files = await listZip(payload, signal);
     this.installed.set(`${target}/${dataset}`, { metadata: call.metadata, files, properties: [] });
@@ -113,6 +116,7 @@ export class FakePluginClient implements PluginClient {
       throw defect(`an uninstall cannot end with ${outcome.kind}`);
     if (outcome.kind !== 'success') return outcome;
     this.installed.delete(`${target}/${dataset}`);
+    this.left.delete(`${target}/${dataset}`);
     return { kind: 'success' };
   };
 

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import { transient } from '../../engine/failure.ts';
-import type { DatasetId } from '../../engine/model/ids.ts';
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { inPages } from '../fakes/fake-object-store.ts';
 import type { Call, Nature } from './scheduler.ts';
@@ -87,6 +87,9 @@ export class Gate {
               return { kind: 'success' } as never;
             return act();
           },
+          ...(name === 'installData' && target
+            ? { actPartly: async () => plugin.beginInstall(dataset, target as TargetId) }
+            : {}),
         }),
     };
   }

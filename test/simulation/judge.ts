@@ -64,6 +64,7 @@ function judgeAbsent(world: World, { dataset, ...at }: DatasetPlan, expect: Expe
   expect(`${dataset}: keys`, keysOf(world, { ...at, dataset }), []);
   expect(`${dataset}: control rows`, world.schema.rows.has(dataset), false);
   expect(`${dataset}: installed`, installedOf(world, dataset), {});
+  expect(`${dataset}: left by failed installs`, leftOf(world, dataset), []);
 }
 
 async function judgeDataset(world: World, clients: Clients, plan: DatasetPlan, expect: Expect): Promise<void> {
@@ -90,6 +91,8 @@ async function judgeDataset(world: World, clients: Clients, plan: DatasetPlan, e
   const installations = imported ? expectedInstallations(plan, metadata, properties) : {};
   const found = installedOf(world, dataset);
   expect(`${dataset}: installed on`, Object.keys(found).sort(), Object.keys(installations).sort());
+  const half = leftOf(world, dataset).filter((target) => target in found);
+  expect(`${dataset}: installed over what failed installs left`, half, []);
   for (const [target, expected] of Object.entries(installations)) {
     // What lies there after metadata were refused is the plugin's business.
     const { content, ...rest } = found[target] ?? {};
@@ -121,6 +124,7 @@ function judgeDeleted(world: World, plan: DatasetPlan, expect: Expect): void {
 
 function judgeUninstalled(world: World, { dataset }: DatasetPlan, expect: Expect): void {
   expect(`${dataset}: installed`, installedOf(world, dataset), {});
+  expect(`${dataset}: left by failed installs`, leftOf(world, dataset), []);
   const rows = [...(world.schema.rows.get(dataset)?.targets ?? [])];
   const shown = rows.filter(([, { state }]) => state.deletedStatus !== 1).map(([target]) => target);
   expect(`${dataset}: not uninstalled from`, shown, []);
@@ -156,6 +160,10 @@ function installedOf(world: World, dataset: string): Record<string, object & { r
   const entries = [...world.plugin.installed].filter(([place]) => place.endsWith(`/${dataset}`));
   return Object.fromEntries(entries.map(([place, installation]) => [place.split('/')[0], installation]));
 }
+
+/** Targets on which a failed install left something. */
+const leftOf = (world: World, dataset: string): readonly string[] =>
+  [...world.plugin.left].flatMap((place) => (place.endsWith(`/${dataset}`) ? [place.split('/')[0] ?? ''] : []));
 
 const propertiesOf = (world: World, plan: DatasetPlan): readonly string[] =>
   ['p.tsv', 'q.tsv'].flatMap((name) => {

@@ -52,7 +52,7 @@ const FATES: Readonly<Record<Nature, readonly Fault[]>> = {
   write: ['slow', 'failed', 'unreachable', 'answer lost', 'cut short', 'crash before a call', 'crash after a call'],
   plugin: [
     ...['slow', 'plugin refused', 'plugin reset', 'plugin error', 'plugin time-out'],
-    ...['crash before a call', 'crash after a call'],
+    ...['cut short', 'crash before a call', 'crash after a call'],
   ] as readonly Fault[],
   task: ['slow', 'thread death'],
   deliver: ['slow', 'crash before a call'],
@@ -203,7 +203,7 @@ export class Scheduler {
         this.#options.crash(caller);
         return;
       case 'crash after a call':
-        this.#actQuietly(waiting, this.random.chance(this.weather['change untold']));
+        this.#actQuietly(this.#perhapsInTheMiddle(waiting), this.random.chance(this.weather['change untold']));
         this.#options.crash(caller);
         return;
       case 'batch repeated':
@@ -235,6 +235,12 @@ export class Scheduler {
       if (waiting.caller.alive) waiting.answer?.[how](value);
     };
     waiting.act().then(heard('resolve'), heard('reject'));
+  }
+
+  /** A plugin's script is ended with the process that hosts it. */
+  #perhapsInTheMiddle(waiting: Waiting): Waiting {
+    const { nature, actPartly } = waiting;
+    return nature === 'plugin' && actPartly && this.random.chance(0.5) ? { ...waiting, act: actPartly } : waiting;
   }
 
   /** What it answers is nobody's business. */

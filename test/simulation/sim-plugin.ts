@@ -1,5 +1,6 @@
 // The plugin of a simulation: what it says about each dataset is settled beforehand, what it has installed is kept.
-// A second installation over the first would double its rows; metadata without data would have nowhere to go.
+// A second installation over the first would double its rows, and so would one over what a script that failed after its
+// first commit has left; metadata without data would have nowhere to go.
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
@@ -35,6 +36,8 @@ const validationOf = (basic: readonly string[]): Validation => ({ basic, communi
 export class SimPlugin {
   /** By `{target}/{dataset}`. */
   readonly installed = new Map<string, Installation>();
+  /** What failed installs left, by `{target}/{dataset}`: only an uninstall takes it away. */
+  readonly left = new Set<string>();
   /** Calls that took effect. */
   calls = 0;
   readonly #verdicts = new Map<DatasetId, Verdicts>();
@@ -71,9 +74,20 @@ export class SimPlugin {
     this.calls++;
     const place = `${target}/${dataset}`;
     if (this.installed.has(place)) this.#violate(`${dataset} is installed twice on ${target}`);
+    if (this.left.has(place)) this.#violate(`${dataset} is installed on ${target} over what a failed install left`);
     const reply = replyOf(this.#verdictOf(dataset).data.get(target));
+    // Dependencies are checked before the script begins.
+    if (reply.kind === 'script-error' || reply.kind === 'invalid') this.left.add(place);
     if (reply.kind === 'success') this.installed.set(place, { ...installation, properties: [] });
     return reply;
+  }
+
+  /** The script is killed after its first commit. */
+  beginInstall(dataset: DatasetId, target: TargetId): void {
+    this.calls++;
+    const place = `${target}/${dataset}`;
+    if (this.installed.has(place) || this.left.has(place)) this.#violate(`${dataset} is installed twice on ${target}`);
+    this.left.add(place);
   }
 
   installMeta(dataset: DatasetId, target: TargetId, update: Omit<Installation, 'content'>): InstallReply {
@@ -89,6 +103,7 @@ export class SimPlugin {
   uninstall(dataset: DatasetId, target: TargetId): UninstallReply {
     this.calls++;
     this.installed.delete(`${target}/${dataset}`);
+    this.left.delete(`${target}/${dataset}`);
     return { kind: 'success' };
   }
 

@@ -14,7 +14,7 @@ import { stringifyJson } from '../../../engine/model/json.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { archivesHere } from '../../../http/plugin-host/archives.ts';
 import type { HostedPlugin, HostedTarget } from '../../../http/plugin-host/hosted-plugins.ts';
-import { PluginHost, type PluginHostOptions } from '../../../http/plugin-host/plugin-host.ts';
+import { PluginHost, type PluginHostOptions, type PluginHostParts } from '../../../http/plugin-host/plugin-host.ts';
 import { pluginMetadata } from '../../conformance/plugin-client.ts';
 
 const SCRIPTS = join(import.meta.dirname, '..', '..', 'fixtures', 'scripts', 'plugin');
@@ -26,6 +26,8 @@ export interface HostSetup {
   readonly options: PluginHostOptions;
   readonly host: PluginHost;
   readonly metrics: Metrics;
+  /** For another host in the place of this one. */
+  readonly parts: PluginHostParts;
   /** `{installRoot}/build-1/AlphaDB`. */
   readonly site: string;
   readonly workDir: string;
@@ -93,6 +95,7 @@ export async function setupHost(
     targets: [hostedTarget('AlphaDB'), hostedTarget('BetaDB')],
     siteBuild: 'build-1',
     workDir,
+    marksDir: join(dir, 'clear'),
     environment: { PATH: '/usr/bin:/bin', SECRET_OF_HOST: 'x', LANG: 'C.UTF-8' },
     archiveLimits: LIMITS,
     gate: { maxScripts: 4, maxCalls: 8, maxWaitMs: 10_000 },
@@ -107,7 +110,7 @@ export async function setupHost(
   const parts = { runner, archives: archivesHere, metrics, clock: systemClock, log: silentLogger() };
   const host = new PluginHost(options, parts);
   await host.prepare();
-  return { options, host, metrics, site: join(installRoot, 'build-1', 'AlphaDB'), workDir };
+  return { options, host, parts, metrics, site: join(installRoot, 'build-1', 'AlphaDB'), workDir };
 }
 
 export const details = (dataset: string, more: object = {}): string =>
