@@ -51,8 +51,11 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
   };
   const day = (n: number): string => `2026-01-${String(n).padStart(2, '0')}T00:00:00.000Z`;
 
-  t.test('lists a whole dataset with its children', async (t) => {
-    const { queries, catalog, add, share } = await open(t);
+  const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof open>>) => Promise<void>): void => {
+    t.test(what, async (t) => check(t, await open(t)));
+  };
+
+  fact('lists a whole dataset with its children', async (t, { queries, catalog, add, share }) => {
     const at = newAddress();
     const metadata = fullMetadataOf(at.owner, at.dataset);
     const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc' };
@@ -92,8 +95,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     ]);
   });
 
-  t.test('the newest comes first, then the lower id', async (t) => {
-    const { add, list } = await open(t);
+  fact('the newest comes first, then the lower id', async (t, { add, list }) => {
     const viewer = newUser();
     const old = await add(newAddress(viewer), { created: day(1) });
     const newest = await add(newAddress(viewer), { created: day(3) });
@@ -108,8 +110,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     t.same(await list({ viewer, ownership: 'any', limit: 0 }), []);
   });
 
-  t.test('lists live datasets only', async (t) => {
-    const { add, list } = await open(t);
+  fact('lists live datasets only', async (t, { add, list }) => {
     const viewer = newUser();
     const live = await add(newAddress(viewer));
     for (const state of ['superseded', 'deleting', 'deleted', 'pruning'] as const)
@@ -137,8 +138,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     t.same(await list({ viewer, ownership: 'any' }), [own, accepted]);
   });
 
-  t.test('a target filters owned and shared datasets', async (t) => {
-    const { catalog, grant, add, list, share } = await open(t);
+  fact('a target filters owned and shared datasets', async (t, { catalog, grant, add, list, share }) => {
     const viewer = newUser();
     const own = newAddress(viewer);
     await add(own, { created: day(3), installTargets: [PLASMO, TOXO] });
@@ -205,8 +205,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     t.strictSame(await family(revision(2)), [10, undefined]);
   });
 
-  t.test('the newest is the highest live revision of the root, when it is another', async (t) => {
-    const { queries, add } = await open(t);
+  fact('the newest is the highest live revision of the root, when it is another', async (t, { queries, add }) => {
     const root = newAddress();
     const revision = (n: number) => ({ ...root, dataset: `${root.dataset}_${n}` as DatasetId });
     await add(root, {}, { set: 'state', state: 'superseded' });
@@ -222,8 +221,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     t.equal(await newest(revision(11).dataset), revision(10).dataset);
   });
 
-  t.test('revisions of compatible systems are linked by their history', async (t) => {
-    const { queries, add } = await open(t);
+  fact('revisions of compatible systems are linked by their history', async (t, { queries, add }) => {
     const [first, second] = [newAddress(), newAddress()];
     const owner = first.owner;
     const note = { timestamp: day(1), revisionNote: 'a longer note' };
@@ -345,8 +343,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     );
   });
 
-  t.test('a stranger does not learn of private datasets of the same project', async (t) => {
-    const { add, related } = await open(t);
+  fact('a stranger does not learn of private datasets of the same project', async (t, { add, related }) => {
     const at = newAddress();
     const metadata = metadataOf(at.owner, { projectName: 'P', visibility: 'public' });
     await add(at, metadata);
@@ -359,8 +356,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     );
   });
 
-  t.test('the community is everything that is live and not private, newest first', async (t) => {
-    const { add, list } = await open(t);
+  fact('the community is everything that is live and not private, newest first', async (t, { add, list }) => {
     const viewer = newUser();
     const old = await add(newAddress(), { visibility: 'public', created: day(1) });
     const young = await add(newAddress(viewer), { visibility: 'protected', created: day(2), installTargets: [TOXO] });
@@ -371,8 +367,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     t.strictSame(mine(await list({ viewer, ownership: 'community', target: TOXO })), [young]);
   });
 
-  t.test('offers that stand are listed to their recipient by what was answered', async (t) => {
-    const { queries, add, share } = await open(t);
+  fact('offers that stand are listed to their recipient by what was answered', async (t, { queries, add, share }) => {
     const [recipient, other] = [newUser(), newUser()];
     const names = ['open', 'accepted', 'rejected', 'revoked', 'deleted', 'unsaid'] as const;
     const at = Object.fromEntries(names.map((name) => [name, newAddress()])) as Record<

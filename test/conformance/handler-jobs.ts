@@ -56,8 +56,11 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
   const UNPACKING: HandlerMove = { to: 'unpacking', size: 2 ** 40 };
   const PROCESSING: HandlerMove = { to: 'processing' };
 
-  t.test('a registered job is found under any id until it expires', async (t) => {
-    const { first, second } = await setup(t);
+  const fact = (what: string, check: (t: Test, world: HandlerJobsWorld) => Promise<void>): void => {
+    t.test(what, async (t) => check(t, await setup(t)));
+  };
+
+  fact('a registered job is found under any id until it expires', async (t, { first, second }) => {
     for (const jobId of ['a', '../../etc/passwd', "x'; drop table job --", '💩 ☃', 'A']) {
       const job = newJob(jobId);
       t.equal(await first.register(job, signal), true);
@@ -69,8 +72,7 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
     t.equal(await first.find('b', at(0), signal), undefined);
   });
 
-  t.test('a job goes through its states, and every state is told', async (t) => {
-    const { first, second } = await setup(t);
+  fact('a job goes through its states, and every state is told', async (t, { first, second }) => {
     const job = await reach(first, 'walk', [UPLOADING]);
     t.match(await second.find('walk', at(10 ** 9), signal), { state: 'uploading', started: at(10), size: 0 });
     t.equal(await first.move(job.id, UNPACKING, signal), true);
@@ -87,8 +89,7 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
     t.equal(await second.find('walk', at(300), signal), undefined);
   });
 
-  t.test('moves that the states do not allow change nothing', async (t) => {
-    const { first } = await setup(t);
+  fact('moves that the states do not allow change nothing', async (t, { first }) => {
     const job = await reach(first, 'no', []);
     for (const move of [UNPACKING, PROCESSING, COMPLETED, FAILED] as const)
       t.equal(await first.move(job.id, move, signal), false, move.to);
@@ -101,8 +102,7 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
     t.match(await first.find('no', at(31), signal), { state: 'failed', message: 'it broke', ended: at(30) });
   });
 
-  t.test('a refused upload leaves the job as it was, with the reason', async (t) => {
-    const { first } = await setup(t);
+  fact('a refused upload leaves the job as it was, with the reason', async (t, { first }) => {
     const refused: HandlerMove = { to: 'awaiting', message: 'no zip \0', expires: at(500) };
     const job = await reach(first, 'refused', [UPLOADING, UNPACKING, refused]);
     t.match(await first.find('refused', at(499), signal), { state: 'awaiting', size: 0, started: undefined });
@@ -112,15 +112,13 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
     t.equal((await first.find('refused', at(499), signal))?.message, undefined);
   });
 
-  t.test('of two uploads at once one wins', async (t) => {
-    const { first, second } = await setup(t);
+  fact('of two uploads at once one wins', async (t, { first, second }) => {
     const job = await reach(first, 'race', []);
     const won = await Promise.all([first, second, first, second].map((jobs) => jobs.move(job.id, UPLOADING, signal)));
     t.equal(won.filter(Boolean).length, 1);
   });
 
-  t.test('a registration takes the place of any job that does not run', async (t) => {
-    const { first, second } = await setup(t);
+  fact('a registration takes the place of any job that does not run', async (t, { first, second }) => {
     const ends: readonly (readonly HandlerMove[])[] = [
       [],
       [UPLOADING, FAILED],
@@ -143,16 +141,14 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
     }
   });
 
-  t.test('of two registrations at once the last counts, and neither fails', async (t) => {
-    const { first, second } = await setup(t);
+  fact('of two registrations at once the last counts, and neither fails', async (t, { first, second }) => {
     const jobs = Array.from({ length: 6 }, () => newJob('busy'));
     const done = await Promise.all(jobs.map((job, i) => (i % 2 ? first : second).register(job, signal)));
     t.strictSame(done, [true, true, true, true, true, true]);
     t.equal((await first.due(at(0), 10, signal)).length, 5);
   });
 
-  t.test('what is due comes in the order of its time, and is forgotten by part', async (t) => {
-    const { first } = await setup(t);
+  fact('what is due comes in the order of its time, and is forgotten by part', async (t, { first }) => {
     const waiting = await reach(first, 'waiting', []);
     const done = await reach(first, 'done', [UPLOADING, UNPACKING, PROCESSING, COMPLETED]);
     const failed = await reach(first, 'failed', [UPLOADING, { ...FAILED, expires: at(90) }]);
@@ -174,8 +170,7 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
     ]);
   });
 
-  t.test('jobs of a dead process fail, those of living ones go on', async (t) => {
-    const { first, second, killSecond } = await setup(t);
+  fact('jobs of a dead process fail, those of living ones go on', async (t, { first, second, killSecond }) => {
     const ours = await reach(first, 'ours', [UPLOADING]);
     const theirs = await reach(second, 'theirs', [UPLOADING, UNPACKING]);
     t.equal(await first.move(theirs.id, PROCESSING, signal), false, "another process's");
@@ -188,8 +183,7 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
     t.match(await first.find('ours', at(31), signal), { id: ours.id, state: 'uploading' });
   });
 
-  t.test('an aborted signal is heeded', async (t) => {
-    const { first } = await setup(t);
+  fact('an aborted signal is heeded', async (t, { first }) => {
     await t.rejects(first.find('a', at(0), AbortSignal.abort(new Error('over'))), { message: 'over' });
   });
 }

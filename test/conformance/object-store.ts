@@ -20,8 +20,11 @@ const signal = new AbortController().signal;
 
 export function objectStoreConformance(name: string, open: (t: Test) => Promise<StoreUnderTest>): void {
   t.test(`${name} is an object store`, async (t) => {
-    t.test('gives back what was put, from bytes, a stream and a file', async (t) => {
-      const { store } = await open(t);
+    const fact = (what: string, check: (t: Test, world: StoreUnderTest) => Promise<void>): void => {
+      t.test(what, async (t) => check(t, await open(t)));
+    };
+
+    fact('gives back what was put, from bytes, a stream and a file', async (t, { store }) => {
       const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
       t.teardown(() => rm(dir, { recursive: true }));
       await writeFile(join(dir, 'source'), 'from a file');
@@ -37,8 +40,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       });
     });
 
-    t.test('gives back what was put from chunks that are its own', async (t) => {
-      const { store } = await open(t);
+    fact('gives back what was put from chunks that are its own', async (t, { store }) => {
       // More than a part, in pieces that are a memory each, between pieces that are not.
       const letters = Array.from({ length: 26 }, (_, n) => Buffer.alloc(400_000, 97 + n));
       const shared = Buffer.alloc(20, 'AB').subarray(3, 9);
@@ -51,8 +53,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.equal(shared.toString(), 'BABABA', 'what others may use is left alone');
     });
 
-    t.test('tells the same of an object by put, head, get and list', async (t) => {
-      const { store } = await open(t);
+    fact('tells the same of an object by put, head, get and list', async (t, { store }) => {
       const put = await store.put('1/a/x', Buffer.from('hello'), {}, signal);
       t.match(put, { key: '1/a/x', size: 5, etag: /^[A-Za-z0-9-]+$/, modified: Date });
       t.strictSame(await store.head('1/a/x', signal), put);
@@ -62,8 +63,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await Array.fromAsync(store.list('', {}, signal)), [put]);
     });
 
-    t.test('has another etag for other content, wherever and whenever it was put', async (t) => {
-      const { store } = await open(t);
+    fact('has another etag for other content, wherever and whenever it was put', async (t, { store }) => {
       const etags = new Set<string>();
       for (let i = 0; i < 8; i++) {
         const content = Buffer.from(`${i} of 8`);
@@ -74,8 +74,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.equal(etags.size, 8);
     });
 
-    t.test('tells the same of objects put one after the other, whatever the second', async (t) => {
-      const { store } = await open(t);
+    fact('tells the same of objects put one after the other, whatever the second', async (t, { store }) => {
       const put: ObjectInfo[] = [];
       // Longer than a second in all, so that some are put where one ends.
       for (const begun = Date.now(); Date.now() - begun < 1_500; ) {
@@ -88,8 +87,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await paged(store, { after }), put.slice(1));
     });
 
-    t.test('replaces an object while its old content is being read', async (t) => {
-      const { store } = await open(t);
+    fact('replaces an object while its old content is being read', async (t, { store }) => {
       await store.put('1/a/x', Buffer.alloc(300_000, 'o'), {}, signal);
       const old = await store.get('1/a/x', undefined, signal);
       await store.put('1/a/x', Buffer.from('new'), {}, signal);
@@ -97,8 +95,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await contents(store), { '1/a/x': 'new' });
     });
 
-    t.test('reads ranges, both ends included', async (t) => {
-      const { store } = await open(t);
+    fact('reads ranges, both ends included', async (t, { store }) => {
       await store.put('1/a/x', Buffer.from('0123456789'), {}, signal);
       const read = async (range: { from: number; to?: number }): Promise<string> =>
         text((await store.get('1/a/x', range, signal))?.body ?? Readable.from(['absent']));
@@ -107,8 +104,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.equal(await read({ from: 8 }), '89');
     });
 
-    t.test('has no object where none was put', async (t) => {
-      const { store } = await open(t);
+    fact('has no object where none was put', async (t, { store }) => {
       await store.put('1/a/x', Buffer.from('x'), {}, signal);
       for (const key of ['1/a', '1/a/y', '1/a/x/z', '2/a/x']) {
         t.equal(await store.head(key, signal), undefined, key);
@@ -117,8 +113,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await keysOf(store, '2/'), []);
     });
 
-    t.test('stores nothing of a stream that is longer or shorter than announced', async (t) => {
-      const { store, changes } = await open(t);
+    fact('stores nothing of a stream that is longer or shorter than announced', async (t, { store, changes }) => {
       for (const size of [2, 4]) {
         const source = Readable.from([Buffer.from('abc')]);
         await t.rejects(store.put('1/a/x', source, { size }, signal), { kind: 'rejected', message: /1\/a\/x/ });
@@ -148,8 +143,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       if (changes) t.strictSame(changes(), [{ kind: 'created', key: '1/a/x' }]);
     });
 
-    t.test('stores nothing of a put that is aborted', async (t) => {
-      const { store, changes } = await open(t);
+    fact('stores nothing of a put that is aborted', async (t, { store, changes }) => {
       const stop = new AbortController();
       const endless = new Readable({ read: () => {} });
       endless.push(Buffer.from('half'));
@@ -162,8 +156,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       if (changes) t.strictSame(changes(), []);
     });
 
-    t.test('ends a body whose signal aborts, while it is read or before', async (t) => {
-      const { store } = await open(t);
+    fact('ends a body whose signal aborts, while it is read or before', async (t, { store }) => {
       await store.put('1/a/x', Buffer.alloc(3_000_000), {}, signal);
       const stop = new AbortController();
       const reading = await store.get('1/a/x', undefined, stop.signal);
@@ -176,8 +169,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       await t.rejects(buffer(unread?.body ?? Readable.from([])));
     });
 
-    t.test('lists in byte order of keys', async (t) => {
-      const { store } = await open(t);
+    fact('lists in byte order of keys', async (t, { store }) => {
       // Between `-` and `0` stands the slash; UTF-16 would put the last two the other way round.
       const keys = [
         'a!/x',
@@ -200,8 +192,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await keysOf(store, '', 'a/b0'), ['a/bb/c', ...keys.slice(6)]);
     });
 
-    t.test('lists what is below a prefix, which may end inside a name', async (t) => {
-      const { store } = await open(t);
+    fact('lists what is below a prefix, which may end inside a name', async (t, { store }) => {
       const keys = ['1/ab/x', '1/abc/raw/y', '1/abc/x', '1/b/x', '10/abc/x'];
       for (const key of keys) await store.put(key, Buffer.from(''), {}, signal);
       t.strictSame(await keysOf(store, '1/'), keys.slice(0, 4));
@@ -214,8 +205,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await keysOf(store, '../'), []);
     });
 
-    t.test('removes objects, absent ones too, in the order given', async (t) => {
-      const { store, changes } = await open(t);
+    fact('removes objects, absent ones too, in the order given', async (t, { store, changes }) => {
       for (const key of ['1/a/x', '1/a/raw/y', '1/b/z']) await store.put(key, Buffer.from(key), {}, signal);
       await store.remove(['1/a/raw/y', '1/a/none', '1/a/x', '9/9/9'], signal);
       await store.remove([], signal);
@@ -227,8 +217,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       ]);
     });
 
-    t.test('puts into a folder that is being emptied', async (t) => {
-      const { store } = await open(t);
+    fact('puts into a folder that is being emptied', async (t, { store }) => {
       await Promise.all(
         Array.from({ length: 20 }, async (_, i) => {
           await store.put(`1/a/raw/${i}`, Buffer.from('x'), {}, signal);
@@ -239,8 +228,7 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await keysOf(store, ''), odd.sort());
     });
 
-    t.test('answers a probe', async (t) => {
-      const { store } = await open(t);
+    fact('answers a probe', async (t, { store }) => {
       await t.resolves(store.probe(signal));
     });
   });

@@ -27,8 +27,11 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
   const statusOf = async ({ first }: ReportWorld, n: number, seconds = 0) =>
     (await first.jobs.read(idOf(n), undefined, at(seconds), signal))?.job.status;
 
-  t.test('a submitted job is there with all that it is made of', async (t) => {
-    const { first, second } = await setup(t);
+  const fact = (what: string, check: (t: Test, world: ReportWorld) => Promise<void>): void => {
+    t.test(what, async (t) => check(t, await setup(t)));
+  };
+
+  fact('a submitted job is there with all that it is made of', async (t, { first, second }) => {
     await submit(first, 1, 5);
     t.strictSame(await second.jobs.read(idOf(1), undefined, at(6), signal), {
       job: {
@@ -46,8 +49,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.equal(await first.jobs.read(idOf(2), undefined, at(6), signal), undefined);
   });
 
-  t.test('fifty submissions of one job at once are one job', async (t) => {
-    const { first, second } = await setup(t);
+  fact('fifty submissions of one job at once are one job', async (t, { first, second }) => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => {
         const link = { user: userOf(i + 1), meta: {} };
@@ -60,8 +62,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.equal(claims.flat().length, 1);
   });
 
-  t.test('a job that waits, runs or is complete stays as it is when it is submitted again', async (t) => {
-    const { first } = await setup(t);
+  fact('a job that waits, runs or is complete stays as it is when it is submitted again', async (t, { first }) => {
     const again = (seconds: number) => first.jobs.submit(requestOf(1), undefined, rulesAt(seconds), signal);
     await submit(first, 1);
     t.equal(await again(1), 'known');
@@ -136,8 +137,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.match(await claim(first, 501), [{ id: idOf(3) }, { id: idOf(1), attempt: 2 }, { id: idOf(2), attempt: 2 }]);
   });
 
-  t.test('accesses are noted to the minute', async (t) => {
-    const { first } = await setup(t);
+  fact('accesses are noted to the minute', async (t, { first }) => {
     await submit(first, 1);
     const accessed = async (seconds: number) =>
       (await first.jobs.read(idOf(1), undefined, at(seconds), signal))?.job.accessed;
@@ -149,8 +149,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.strictSame(await accessed(61), at(61), 'a late reader does not turn time back');
   });
 
-  t.test('the files of a complete job are told one by one, those of others not', async (t) => {
-    const { first, second } = await setup(t);
+  fact('the files of a complete job are told one by one, those of others not', async (t, { first, second }) => {
     t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);
     await run(first, 1, complete(1), 0);
     await run(first, 2, failed(1), 1);
@@ -165,15 +164,13 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.equal(await second.jobs.file(idOf(1), 'report.zip', signal), undefined);
   });
 
-  t.test('thousands of files keep their order', async (t) => {
-    const { first } = await setup(t);
+  fact('thousands of files keep their order', async (t, { first }) => {
     const files = Array.from({ length: 2_500 }, (_, n) => ({ name: `report_${2_500 - n}.json`, size: n }));
     await run(first, 1, complete(1, files));
     t.strictSame(await all(first.jobs.files(idOf(1), signal)), files);
   });
 
-  t.test('what the formatter said is kept until the job expires', async (t) => {
-    const { first } = await setup(t);
+  fact('what the formatter said is kept until the job expires', async (t, { first }) => {
     t.equal(await first.jobs.stderr(idOf(1), signal), undefined);
     await run(first, 1, complete(0));
     await run(first, 2, failed(0));
@@ -183,8 +180,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     for (const n of [1, 2]) t.equal(await first.jobs.stderr(idOf(n), signal), undefined);
   });
 
-  t.test('the statuses of many jobs are told at once, of those that there are', async (t) => {
-    const { first, second } = await setup(t);
+  fact('the statuses of many jobs are told at once, of those that there are', async (t, { first, second }) => {
     await run(first, 1, complete(0));
     await run(first, 2, failed(0));
     await submit(first, 3, 1);
@@ -199,8 +195,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.strictSame(await second.jobs.statuses([], signal), new Map());
   });
 
-  t.test('jobs that failed are listed with the reason, until they run again or expire', async (t) => {
-    const { first, second } = await setup(t);
+  fact('jobs that failed are listed with the reason, until they run again or expire', async (t, { first, second }) => {
     for (const n of [2, 1, 3]) await run(first, n, failed(n), n);
     await run(first, 4, complete(4), 4);
     const job = (n: number) => ({ ...requestOf(n), created: at(n), ended: at(n), failure: FAILURE });
@@ -210,8 +205,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.strictSame(await all(second.jobs.failed(signal)), [job(3)]);
   });
 
-  t.test('an aborted signal is heeded', async (t) => {
-    const { first } = await setup(t);
+  fact('an aborted signal is heeded', async (t, { first }) => {
     const over = AbortSignal.abort(new Error('over'));
     await t.rejects(first.jobs.read(idOf(1), undefined, at(0), over), { message: 'over' });
     await t.rejects(first.jobs.submit(requestOf(1), undefined, rulesAt(0), over), { message: 'over' });

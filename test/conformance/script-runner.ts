@@ -48,8 +48,11 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
     return { runner, workspace, spec, run, program };
   };
 
-  t.test('passes arguments as they are and collects both outputs', async (t) => {
-    const { run } = await open(t);
+  const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof open>>) => Promise<void>): void => {
+    t.test(what, async (t) => check(t, await open(t)));
+  };
+
+  fact('passes arguments as they are and collects both outputs', async (t, { run }) => {
     const lines: string[] = [];
     const args = ['two words', '', '$HOME `id` "; rm -rf', 'Größe λ 🧬', '--flag'];
     t.same(await run('echo-args', { args, onStderr: (line) => lines.push(line) }), {
@@ -60,8 +63,7 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
     t.same(lines, ['first of two', 'no line end']);
   });
 
-  t.test('reports the exit code with what was said', async (t) => {
-    const { run } = await open(t);
+  fact('reports the exit code with what was said', async (t, { run }) => {
     for (const code of [1, 99, 255])
       t.same(await run('exit-with', { args: [String(code)] }), {
         end: { kind: 'exited', code },
@@ -70,16 +72,14 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
       });
   });
 
-  t.test('feeds standard input and closes it', async (t) => {
-    const { run } = await open(t);
+  fact('feeds standard input and closes it', async (t, { run }) => {
     const lines = Array.from({ length: 5_000 }, (_, i) => `dependency ${i}\t1.0`);
     const fed = await run('copy-stdin', { stdin: lines.map((line) => `${line}\n`) });
     t.same(fed, { end: { kind: 'exited', code: 0 }, stdout: lines, stderrTail: '' });
     t.same(await run('copy-stdin'), { end: { kind: 'exited', code: 0 }, stdout: [], stderrTail: '' });
   });
 
-  t.test('a script that does not read its input is not held by it', async (t) => {
-    const { run } = await open(t);
+  fact('a script that does not read its input is not held by it', async (t, { run }) => {
     const stdin = Array.from({ length: 1_000 }, () => 'x'.repeat(1_000));
     t.same((await run('ignore-stdin', { stdin })).end, { kind: 'exited', code: 0 });
   });
@@ -99,8 +99,7 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
     t.same(stdout, ['GREETING=hello world', 'PATH=/usr/bin:/bin', workspace]);
   });
 
-  t.test('ends a script at its longest duration', async (t) => {
-    const { run } = await open(t);
+  fact('ends a script at its longest duration', async (t, { run }) => {
     // On a busy machine it may be over before the script began.
     for (let maxDurationMs = 150, said: readonly string[] = []; said.length === 0; maxDurationMs *= 2) {
       const { end, stdout } = await run('hang', { maxDurationMs });
@@ -110,16 +109,14 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
     }
   });
 
-  t.test('an abort ends the script and rejects as aborted', async (t) => {
-    const { runner, spec } = await open(t);
+  fact('an abort ends the script and rejects as aborted', async (t, { runner, spec }) => {
     const stop = new AbortController();
     const run = runner.run(spec('hang', { onStderr: () => stop.abort(new Error('shutting down')) }), stop.signal);
     await t.rejects(run, { kind: 'aborted', message: /shutting down/ });
     await t.rejects(runner.run(spec('echo-args'), stop.signal), { kind: 'aborted', message: /shutting down/ });
   });
 
-  t.test('a script that is killed says by what', async (t) => {
-    const { run } = await open(t);
+  fact('a script that is killed says by what', async (t, { run }) => {
     t.same(await run('kill-self'), {
       end: { kind: 'killed', signal: 'SIGKILL' },
       stdout: ['last words'],
@@ -127,8 +124,7 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
     });
   });
 
-  t.test('tells a missing program from one that may not be run', async (t) => {
-    const { run, program } = await open(t);
+  fact('tells a missing program from one that may not be run', async (t, { run, program }) => {
     t.same(await run('missing'), {
       end: { kind: 'not-found', program: program('missing') },
       stdout: [],
@@ -137,15 +133,13 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
     t.same((await run('not-executable')).end, { kind: 'not-executable', program: program('not-executable') });
   });
 
-  t.test('keeps the first 10,000 lines and says how many it left out', async (t) => {
-    const { run } = await open(t);
+  fact('keeps the first 10,000 lines and says how many it left out', async (t, { run }) => {
     const { stdout } = await run('flood', { args: ['10005', '3'] });
     t.equal(stdout.length, 10_001);
     t.same(stdout.slice(9_999), ['xxx', '[output cut: 5 more lines left out]']);
   });
 
-  t.test('cuts long lines at 16 KiB and all of them at 4 MiB', async (t) => {
-    const { run } = await open(t);
+  fact('cuts long lines at 16 KiB and all of them at 4 MiB', async (t, { run }) => {
     const one = await run('flood', { args: ['1', '20000'] });
     t.same(one.stdout, ['x'.repeat(16_384), '[output cut: 1 lines cut at 16384 bytes]']);
     const { stdout } = await run('flood', { args: ['300', '16384'] });
@@ -153,8 +147,7 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
     t.equal(stdout.at(-1), '[output cut: 45 more lines left out]');
   });
 
-  t.test('runs side by side', async (t) => {
-    const { run } = await open(t);
+  fact('runs side by side', async (t, { run }) => {
     const before = systemClock.now();
     const ends = await Promise.all([1, 2, 3, 4].map((code) => run('exit-with', { args: [String(code)] })));
     t.same(

@@ -45,8 +45,11 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     return { uploads, catalog, jobs, jobsOf, isOrphan, grant, die, begin, usage, accept, accepted, write };
   };
 
-  t.test('a reservation counts from begin and until it is abandoned', async (t) => {
-    const { uploads, begin, usage } = await open(t);
+  const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof open>>) => Promise<void>): void => {
+    t.test(what, async (t) => check(t, await open(t)));
+  };
+
+  fact('a reservation counts from begin and until it is abandoned', async (t, { uploads, begin, usage }) => {
     const at = newAddress();
     t.equal(await usage(at.owner), 0);
     t.equal(await begin(at, 600), true);
@@ -56,8 +59,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 0);
   });
 
-  t.test('refuses what does not fit, exactly at the limit', async (t) => {
-    const { begin, usage } = await open(t);
+  fact('refuses what does not fit, exactly at the limit', async (t, { begin, usage }) => {
     const owner = newUser();
     t.equal(await begin(newAddress(owner), 600), true);
     t.equal(await begin(newAddress(owner), 401), false);
@@ -68,16 +70,14 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(owner), 1_000);
   });
 
-  t.test('uploads that begin at once cannot pass the limit together', async (t) => {
-    const { begin, usage } = await open(t);
+  fact('uploads that begin at once cannot pass the limit together', async (t, { begin, usage }) => {
     const owner = newUser();
     const begun = await Promise.all(Array.from({ length: 8 }, () => begin(newAddress(owner), 300)));
     t.equal(begun.filter(Boolean).length, 3);
     t.equal(await usage(owner), 900);
   });
 
-  t.test('a reservation grows within the limit and never shrinks', async (t) => {
-    const { uploads, begin, usage } = await open(t);
+  fact('a reservation grows within the limit and never shrinks', async (t, { uploads, begin, usage }) => {
     const at = newAddress();
     const other = newAddress(at.owner);
     await begin(at, 100);
@@ -88,16 +88,14 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 1_000);
   });
 
-  t.test('a reservation that was given up cannot grow', async (t) => {
-    const { uploads, begin } = await open(t);
+  fact('a reservation that was given up cannot grow', async (t, { uploads, begin }) => {
     const at = newAddress();
     await begin(at, 100);
     await uploads.abandon(at.dataset, signal);
     await t.rejects(uploads.grow(at.dataset, 200, LIMIT, signal), { kind: 'transient', message: /given up/ });
   });
 
-  t.test('a dataset id can be received once only', async (t) => {
-    const { begin, accept } = await open(t);
+  fact('a dataset id can be received once only', async (t, { begin, accept }) => {
     const at = newAddress();
     const known = { kind: 'rejected', message: `dataset ${at.dataset} exists or is being uploaded already` };
     await begin(at, 100);
@@ -106,8 +104,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     await t.rejects(begin(at, 100), known);
   });
 
-  t.test('one revision of a dataset is received at a time', async (t) => {
-    const { uploads, begin, accept, accepted } = await open(t);
+  fact('one revision of a dataset is received at a time', async (t, { uploads, begin, accept, accepted }) => {
     const original = await accepted();
     const [first, second] = [1, 2].map((n) => ({ ...original, dataset: revisionOf(original.dataset, n) })) as [
       DatasetAddress,
@@ -155,8 +152,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.strictSame(await catalog.find(at.dataset, signal), record, 'too late to abandon');
   });
 
-  t.test('an upload that was swept cannot be accepted', async (t) => {
-    const { uploads, catalog, jobsOf, begin, accept } = await open(t);
+  fact('an upload that was swept cannot be accepted', async (t, { uploads, catalog, jobsOf, begin, accept }) => {
     const at = newAddress();
     await begin(at, 100);
     await uploads.abandon(at.dataset, signal);
@@ -188,8 +184,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 650);
   });
 
-  t.test('a URL may become as large as the quota leaves room for', async (t) => {
-    const { uploads, begin, accept } = await open(t);
+  fact('a URL may become as large as the quota leaves room for', async (t, { uploads, begin, accept }) => {
     const owner = newUser();
     const [at, other] = [newAddress(owner), newAddress(owner)];
     const room = () => uploads.room(at.dataset, LIMIT, signal);
@@ -205,8 +200,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await uploads.room(at.dataset, 200, signal), 0);
   });
 
-  t.test('a URL that was fetched is files, under the lease', async (t) => {
-    const { uploads, grant, usage, accepted } = await open(t);
+  fact('a URL that was fetched is files, under the lease', async (t, { uploads, grant, usage, accepted }) => {
     const url: UploadSource = { kind: 'url', url: 'https://example.org/a.txt' };
     const files = [{ name: 'génes.txt', size: 70 }];
     const at = await accepted({ source: url });
@@ -233,8 +227,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 42);
   });
 
-  t.test('settling needs the lease', async (t) => {
-    const { uploads, grant, usage, accepted } = await open(t);
+  fact('settling needs the lease', async (t, { uploads, grant, usage, accepted }) => {
     const at = await accepted();
     const lease = await grant(at.dataset);
     await grant(at.dataset);
@@ -312,8 +305,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     await t.rejects(accept(receiving), { kind: 'transient', message: /given up/ });
   });
 
-  t.test('an upload that was accepted cannot be given up', async (t) => {
-    const { uploads, isOrphan, accepted, catalog } = await open(t);
+  fact('an upload that was accepted cannot be given up', async (t, { uploads, isOrphan, accepted, catalog }) => {
     const at = await accepted();
     t.equal(await uploads.giveUp(at.dataset, signal), false);
     t.match(await catalog.find(at.dataset, signal), { state: 'live', upload: { status: 'running' } });

@@ -3,8 +3,11 @@ import { aborted, defect, transient } from '../../engine/failure.ts';
 import type { Lane } from '../../engine/lane.ts';
 import { type FakeSource, type Job, type Outcome, laneWorld as setup } from './lane-world.ts';
 
-t.test('claims what fits, works on workerCount at a time, in order', async (t) => {
-  const { lane, source, runs, finish, add } = await setup(t);
+const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof setup>>) => Promise<void>): void => {
+  t.test(what, async (t) => check(t, await setup(t)));
+};
+
+fact('claims what fits, works on workerCount at a time, in order', async (t, { lane, source, runs, finish, add }) => {
   await add(1, 2, 3, 4, 5, 6, 7, 8);
   t.strictSame([...runs.keys()], [1, 2]);
   t.strictSame(lane.sizes, { depth: 4, capacity: 4, inFlight: 2, workers: 2, unwritten: 0 });
@@ -13,15 +16,13 @@ t.test('claims what fits, works on workerCount at a time, in order', async (t) =
   t.strictSame([...runs.keys()], [1, 2, 3]);
 });
 
-t.test('writes an outcome at once when nothing else is to do', async (t) => {
-  const { source, finish, add } = await setup(t);
+fact('writes an outcome at once when nothing else is to do', async (t, { source, finish, add }) => {
   await add(1);
   await finish(1);
   t.strictSame(source.written, ['1 done']);
 });
 
-t.test('what finishes during an exchange goes with the next, never two at once', async (t) => {
-  const { source, finish, add } = await setup(t);
+fact('what finishes during an exchange goes with the next, never two at once', async (t, { source, finish, add }) => {
   await add(1, 2, 3, 4);
   const hold = Promise.withResolvers<void>();
   source.hold = hold.promise;
@@ -112,8 +113,7 @@ t.test('claims again when the mailbox is less than half full', async (t) => {
   t.strictSame(source.exchanges.slice(before), [{ done: ['1 done', '2 done', '3 done'], limit: 3 }]);
 });
 
-t.test('a wake claims at once, without one the slow poll does', async (t) => {
-  const { clock, source, runs, add } = await setup(t);
+fact('a wake claims at once, without one the slow poll does', async (t, { clock, source, runs, add }) => {
   await add(1);
   source.queue.push({ id: 2 });
   await clock.advance(4999);
@@ -122,8 +122,7 @@ t.test('a wake claims at once, without one the slow poll does', async (t) => {
   t.strictSame([...runs.keys()], [1, 2]);
 });
 
-t.test('a wake during an exchange is not forgotten', async (t) => {
-  const { clock, source, runs } = await setup(t);
+fact('a wake during an exchange is not forgotten', async (t, { clock, source, runs }) => {
   const hold = Promise.withResolvers<void>();
   source.hold = hold.promise;
   source.wake();
@@ -135,8 +134,7 @@ t.test('a wake during an exchange is not forgotten', async (t) => {
   t.strictSame([...runs.keys()], [1]);
 });
 
-t.test('an idle lane asks only at its polls', async (t) => {
-  const { clock, source } = await setup(t);
+fact('an idle lane asks only at its polls', async (t, { clock, source }) => {
   await clock.advance(20_000);
   t.strictSame(source.exchanges, Array(5).fill({ done: [], limit: 6 }));
 });
@@ -166,8 +164,7 @@ t.test('without an exchange no more is worked on than was claimed', async (t) =>
   t.equal(lane.sizes.unwritten, 6);
 });
 
-t.test('settle decides the outcome of a run that throws', async (t) => {
-  const { clock, source, runs, add } = await setup(t);
+fact('settle decides the outcome of a run that throws', async (t, { clock, source, runs, add }) => {
   await add(1);
   runs.get(1)?.reject(new Error('bad archive'));
   await clock.settle();
@@ -184,8 +181,7 @@ t.test('a settle that throws breaks the lane', async (t) => {
   await t.rejects(lane.broken, { message: 'no idea' });
 });
 
-t.test('abortJob reaches a running job, and settle hears the reason', async (t) => {
-  const { clock, source, lane, runs, add } = await setup(t);
+fact('abortJob reaches a running job, and settle hears the reason', async (t, { clock, source, lane, runs, add }) => {
   await add(1);
   t.equal(lane.abortJob(1, aborted('the lease was lost')), true);
   t.equal(runs.get(1)?.signal.aborted, true);
@@ -195,8 +191,7 @@ t.test('abortJob reaches a running job, and settle hears the reason', async (t) 
   t.equal(lane.abortJob(1, aborted('again')), false);
 });
 
-t.test('abortJob keeps a waiting job from beginning', async (t) => {
-  const { source, lane, runs, finish, add } = await setup(t);
+fact('abortJob keeps a waiting job from beginning', async (t, { source, lane, runs, finish, add }) => {
   await add(1, 2, 3);
   t.equal(lane.abortJob(3, aborted('the lease was lost')), true);
   await finish(1);
@@ -219,8 +214,7 @@ t.test('a job claimed again while it runs begins when that run has ended', async
   t.strictSame(source.written, ['1 failed the lease was lost', '1 done']);
 });
 
-t.test('held names every job without a written outcome', async (t) => {
-  const { source, lane, finish, add } = await setup(t);
+fact('held names every job without a written outcome', async (t, { source, lane, finish, add }) => {
   await add(1, 2, 3, 4);
   source.hold = new Promise(() => {});
   await finish(1);
@@ -234,8 +228,7 @@ t.test('held names every job without a written outcome', async (t) => {
   );
 });
 
-t.test('quiet claims no more but works off what it has', async (t) => {
-  const { clock, source, lane, finish, add } = await setup(t);
+fact('quiet claims no more but works off what it has', async (t, { clock, source, lane, finish, add }) => {
   await add(1, 2, 3, 4);
   lane.quiet();
   await add(5);
@@ -246,8 +239,7 @@ t.test('quiet claims no more but works off what it has', async (t) => {
   t.equal(source.watched, false);
 });
 
-t.test('stop gives back what has not begun and waits for what runs', async (t) => {
-  const { clock, source, lane, finish, add } = await setup(t);
+fact('stop gives back what has not begun and waits for what runs', async (t, { clock, source, lane, finish, add }) => {
   await add(1, 2, 3, 4);
   let stopped = false;
   const stopping = lane.stop(30_000).then(() => {
@@ -284,8 +276,7 @@ t.test('a job that does not heed its abort holds nobody up beyond the deadline',
   t.strictSame(source.written, []);
 });
 
-t.test('jobs claimed by an exchange under way at the stop are given back', async (t) => {
-  const { clock, source, lane, runs } = await setup(t);
+fact('jobs claimed by an exchange under way at the stop are given back', async (t, { clock, source, lane, runs }) => {
   const hold = Promise.withResolvers<void>();
   source.hold = hold.promise;
   source.add(1, 2);
@@ -312,8 +303,7 @@ t.test('a source that comes back before the deadline still gets the outcomes', a
   t.strictSame(source.written, ['1 done']);
 });
 
-t.test('kill aborts what runs and writes nothing more', async (t) => {
-  const { clock, source, lane, runs, finish, add } = await setup(t);
+fact('kill aborts what runs and writes nothing more', async (t, { clock, source, lane, runs, finish, add }) => {
   await add(1, 2, 3);
   lane.kill();
   await clock.settle();

@@ -43,8 +43,11 @@ async function setup(t: Test) {
   return { broken, other, gaps, gapped: gapped.promise, cut, alive };
 }
 
-t.test('every process has an id of its own and is alive until it is closed', async (t) => {
-  const { broken, other, alive } = await setup(t);
+const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof setup>>) => Promise<void>): void => {
+  t.test(what, async (t) => check(t, await setup(t)));
+};
+
+fact('every process has an id of its own and is alive until it is closed', async (t, { broken, other, alive }) => {
   const ids = [broken.instance.id, other.instance.id];
   t.ok(ids[0] !== ids[1]);
   t.same(
@@ -57,8 +60,7 @@ t.test('every process has an id of its own and is alive until it is closed', asy
   await t.resolves(broken.instance[Symbol.asyncDispose](), 'twice is fine');
 });
 
-t.test('a process uses one connection outside its pool', async (t) => {
-  const { broken, other } = await setup(t);
+fact('a process uses one connection outside its pool', async (t, { broken, other }) => {
   await broken.db[Symbol.asyncDispose]();
   await other.db.query('select 1');
   hearing(broken, 'one');
@@ -99,8 +101,7 @@ t.test('a session of ours that the server still keeps does not bar our way', asy
   await squatter.end().catch(() => undefined);
 });
 
-t.test('leases survive a gap unless somebody took them', async (t) => {
-  const { broken, other, gapped, cut } = await setup(t);
+fact('leases survive a gap unless somebody took them', async (t, { broken, other, gapped, cut }) => {
   const [ours, theirs] = [new PostgresLeases(broken.db, broken.instance), new PostgresLeases(other.db, other.instance)];
   const kept = await ours.acquire('kept', signal);
   if (!kept) throw new Error('the lease should be free');
@@ -110,15 +111,13 @@ t.test('leases survive a gap unless somebody took them', async (t) => {
   t.equal(await theirs.acquire('kept', signal), undefined);
 });
 
-t.test('a process without its session lock takes no leases', async (t) => {
-  const { broken } = await setup(t);
+fact('a process without its session lock takes no leases', async (t, { broken }) => {
   const leases = new PostgresLeases(broken.db, broken.instance);
   await broken.instance[Symbol.asyncDispose]();
   t.equal(await leases.acquire('a', signal), undefined);
 });
 
-t.test('a hearer is called once at first, then for every notification', async (t) => {
-  const { broken, other } = await setup(t);
+fact('a hearer is called once at first, then for every notification', async (t, { broken, other }) => {
   const one = hearing(broken, 'news');
   const odd = hearing(broken, 'Odd "name"');
   t.same(await one.until(1), [undefined]);
@@ -130,16 +129,14 @@ t.test('a hearer is called once at first, then for every notification', async (t
   t.same(await odd.until(2), [undefined, 'b']);
 });
 
-t.test('a second hearer of a channel is called at first, too', async (t) => {
-  const { broken } = await setup(t);
+fact('a second hearer of a channel is called at first, too', async (t, { broken }) => {
   const one = hearing(broken, 'news');
   await one.until(1);
   t.same(await hearing(broken, 'news').until(1), [undefined]);
   t.same(one.heard, [undefined]);
 });
 
-t.test('after a gap every hearer is called once and hears again', async (t) => {
-  const { broken, other, cut } = await setup(t);
+fact('after a gap every hearer is called once and hears again', async (t, { broken, other, cut }) => {
   const [one, two] = [hearing(broken, 'one'), hearing(broken, 'two')];
   await Promise.all([one.until(1), two.until(1)]);
   await cut();
@@ -149,8 +146,7 @@ t.test('after a gap every hearer is called once and hears again', async (t) => {
   t.same(await two.until(3), [undefined, undefined, '2']);
 });
 
-t.test('who stopped listening hears nothing more', async (t) => {
-  const { broken, other } = await setup(t);
+fact('who stopped listening hears nothing more', async (t, { broken, other }) => {
   const [stopped, kept] = [hearing(broken, 'news'), hearing(broken, 'news')];
   const never = hearing(broken, 'news');
   never.stop();
@@ -168,8 +164,7 @@ t.test('who stopped listening hears nothing more', async (t) => {
   t.same([stopped.heard, kept.heard, never.heard], [[undefined], [undefined, 'a'], []]);
 });
 
-t.test('a hearer that fails does not keep others from hearing', async (t) => {
-  const { broken } = await setup(t);
+fact('a hearer that fails does not keep others from hearing', async (t, { broken }) => {
   broken.instance.listen('news', () => {
     throw new Error('deaf');
   });

@@ -141,52 +141,49 @@ t.test('the fake', (t) => {
   t.end();
 });
 
-t.test('a name without folder is looked up on the PATH of the call', async (t) => {
-  const { runner, spec } = await setup(t);
+const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof setup>>) => Promise<void>): void => {
+  t.test(what, async (t) => check(t, await setup(t)));
+};
+
+fact('a name without folder is looked up on the PATH of the call', async (t, { runner, spec }) => {
   const found = await runner.run(spec('', { program: 'echo-args.sh', args: ['x'], env: { PATH: SCRIPTS } }), signal);
   t.same(found.stdout, ['x']);
   const missing = await runner.run(spec('', { program: 'echo-args.sh', env: { PATH: '/usr/bin' } }), signal);
   t.same(missing.end, { kind: 'not-found', program: 'echo-args.sh' });
 });
 
-t.test('a script whose interpreter is missing counts as not found', async (t) => {
-  const { runner, spec, stateDir } = await setup(t);
+fact('a script whose interpreter is missing counts as not found', async (t, { runner, spec, stateDir }) => {
   const { end } = await runner.run(spec('no-interpreter'), signal);
   t.same(end, { kind: 'not-found', program: script('no-interpreter') });
   t.same(await recorded(stateDir), []);
 });
 
-t.test('a missing workspace is a defect that names it', async (t) => {
-  const { runner, spec } = await setup(t);
+fact('a missing workspace is a defect that names it', async (t, { runner, spec }) => {
   await t.rejects(runner.run(spec('echo-args', { cwd: '/nowhere/at/all' }), signal), {
     kind: 'defect',
     message: /workspace \/nowhere\/at\/all/,
   });
 });
 
-t.test('a script that ignores SIGTERM is killed after the grace', async (t) => {
-  const { runner, spec } = await setup(t);
+fact('a script that ignores SIGTERM is killed after the grace', async (t, { runner, spec }) => {
   const { end } = await runner.run(spec('stubborn', { maxDurationMs: 100 }), signal);
   t.same(end, { kind: 'timed-out', afterMs: 100 });
 });
 
-t.test('a grandchild that holds the pipes does not hold the run, and is ended', async (t) => {
-  const { runner, spec } = await setup(t);
+fact('a grandchild that holds the pipes does not hold the run, and is ended', async (t, { runner, spec }) => {
   const { end, stdout } = await runner.run(spec('leave-grandchild'), signal);
   t.same(end, { kind: 'exited', code: 0 });
   t.equal(await processFacts(Number(stdout[0])), undefined);
 });
 
-t.test('a process that left the group is found by its variable and ended', async (t) => {
-  const { runner, spec } = await setup(t);
+fact('a process that left the group is found by its variable and ended', async (t, { runner, spec }) => {
   const { end, stdout } = await runner.run(spec('leave-escapee'), signal);
   t.same(end, { kind: 'exited', code: 0 });
   t.match(stdout[0], /^[0-9]+$/);
   t.equal(await processFacts(Number(stdout[0])), undefined);
 });
 
-t.test('limits are set where there is a program for it', async (t) => {
-  const { runner, spec, workspace } = await setup(t);
+fact('limits are set where there is a program for it', async (t, { runner, spec, workspace }) => {
   const burnt = await runner.run(spec('burn-cpu', { limits: { cpuSeconds: 1 } }), signal);
   t.equal(burnt.end.kind, 'killed');
   const written = await runner.run(spec('write-file', { args: ['100000'], limits: { fileSizeBytes: 4096 } }), signal);
@@ -201,8 +198,7 @@ t.test('without that program scripts run unlimited', async (t) => {
   t.equal((await stat(join(workspace, 'big'))).size, 100_000);
 });
 
-t.test('a run is on record while it lasts and forgotten after', async (t) => {
-  const { runner, spec, stateDir } = await setup(t);
+fact('a run is on record while it lasts and forgotten after', async (t, { runner, spec, stateDir }) => {
   const stop = new AbortController();
   const running = Promise.withResolvers<void>();
   const run = runner.run(spec('hang', { runId: 'one', onStderr: () => running.resolve() }), stop.signal);
@@ -234,8 +230,7 @@ t.test('scripts of a process that was killed are ended at the next start', async
   }
 });
 
-t.test('a state folder that does not exist yet holds no leftovers', async (t) => {
-  const { stateDir, log } = await setup(t);
+fact('a state folder that does not exist yet holds no leftovers', async (t, { stateDir, log }) => {
   t.equal(await endLeftoverScripts(stateDir, log, systemClock), 0);
 });
 
@@ -279,16 +274,14 @@ t.test('of standard error the last 64 KiB are kept, from a whole character on', 
   t.equal(kept(), '');
 });
 
-t.test('the records are gone when the runner is disposed of', async (t) => {
-  const { runner, spec, stateDir } = await setup(t);
+fact('the records are gone when the runner is disposed of', async (t, { runner, spec, stateDir }) => {
   await Promise.all([1, 2, 3].map((n) => runner.run(spec('exit-with', { args: ['0'], runId: `run-${n}` }), signal)));
   t.equal((await readdir(stateDir)).length, 1);
   await runner[Symbol.asyncDispose]();
   t.same(await readdir(stateDir), []);
 });
 
-t.test('a record that could not be made is tried again by the next run', async (t) => {
-  const { runner, spec, stateDir } = await setup(t);
+fact('a record that could not be made is tried again by the next run', async (t, { runner, spec, stateDir }) => {
   await writeFile(stateDir, 'a file where the folder belongs');
   await t.rejects(runner.run(spec('exit-with', { args: ['0'] }), signal), {
     kind: 'transient',
@@ -298,8 +291,7 @@ t.test('a record that could not be made is tried again by the next run', async (
   t.same((await runner.run(spec('exit-with', { args: ['0'] }), signal)).end, { kind: 'exited', code: 0 });
 });
 
-t.test('without descriptors for its pipes a script is not started, for now', async (t) => {
-  const { stateDir, workspace } = await setup(t);
+fact('without descriptors for its pipes a script is not started, for now', async (t, { stateDir, workspace }) => {
   const program = join(SCRIPTS, 'starved-process.ts');
   const limited = ['-c', 'ulimit -n 80; exec "$@"', 'sh'];
   const args = [...limited, process.execPath, program, stateDir, workspace, script('exit-with')];
