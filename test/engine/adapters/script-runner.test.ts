@@ -230,6 +230,19 @@ t.test('scripts of a process that was killed are ended at the next start', async
   }
 });
 
+fact('a script whose group was not on record yet is found by its variable', async (t, { stateDir, workspace, log }) => {
+  const runId = `unrecorded-${process.pid}`;
+  const left = spawn('/bin/sleep', ['600'], { cwd: workspace, env: { LONGSHORE_RUN: runId }, stdio: 'ignore' });
+  t.teardown(() => left.kill('SIGKILL'));
+  await once(left, 'spawn');
+  await mkdir(stateDir);
+  // Of an owner that cannot be: no process has this number.
+  await writeFile(join(stateDir, '4194305-1-aa.runs'), `${JSON.stringify({ runId })}\n`);
+  const ended = once(left, 'exit');
+  t.equal(await endLeftoverScripts(stateDir, log, systemClock), 1);
+  t.same(await ended, [null, 'SIGKILL']);
+});
+
 fact('a state folder that does not exist yet holds no leftovers', async (t, { stateDir, log }) => {
   t.equal(await endLeftoverScripts(stateDir, log, systemClock), 0);
 });
