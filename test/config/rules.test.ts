@@ -49,6 +49,10 @@ const FACTS: Record<string, readonly (readonly [changes: Record<string, unknown>
     [{ [`${I1}.targetName`]: 'Alpha' }, [`${T1}.targetName: "Alpha", as at ${T0}.targetName`]],
     [{ [`${I2}.targetId`]: 'AlphaDB' }, [`${T2}.targetId: "AlphaDB", as at ${T0}.targetId`]],
     [
+      { [`${I0}.targetName`]: 'BetaDB', [`${I1}.targetName`]: undefined },
+      [`${T1}.targetId: "BetaDB", as at ${T0}.targetName`],
+    ],
+    [
       { [`${I0}.targetName`]: undefined, [`${I2}.targetName`]: 'AlphaDB' },
       [`${T2}.targetName: "AlphaDB", as at ${T0}.targetId`],
     ],
