@@ -7,7 +7,7 @@ export const WIRE: readonly PromiseRow[] = [
     id: 'local-by-default',
     promise: 'Listeners bind to 127.0.0.1 unless bindHost says otherwise.',
     heldBy: [
-      { file: 'test/config/defaults.test.ts', test: 'containerCore' },
+      { file: 'test/config/defaults.test.ts', test: 'what the shortest file becomes' },
       { file: 'test/config/defaults.test.ts', test: 'the sections beside the installer' },
     ],
   },

@@ -7,11 +7,11 @@ import type { TargetId, UserId } from '../../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, SHARE_OBJECTS, shareKey } from '../../../engine/model/object-key.ts';
 import type { ShareWords } from '../../../engine/ports/catalog.ts';
-import type { InstallTarget } from '../../../engine/ports/install-target.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { FaultGate } from '../../support/fault-gate.ts';
 import { claimed, installedWorld } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
+import { targetAway } from '../../support/target-away.ts';
 
 const never = new AbortController().signal;
 const [ANN, BOB, CAY] = ['71', '72', '73'] as [UserId, UserId, UserId];
@@ -398,13 +398,11 @@ function failing(
   method: 'state' | 'writeVisibility',
   reason: Error,
 ): { end: () => void } {
-  const target = world.targets.get(id);
-  if (!target) throw new Error(`no target ${id}`);
-  const instead: Partial<InstallTarget> = {
-    [method]: async () => {
-      throw reason;
+  const away = targetAway(world, id, [method]);
+  away.reason = reason;
+  return {
+    end() {
+      away.reason = undefined;
     },
   };
-  Object.assign(target, instead);
-  return { end: () => Reflect.deleteProperty(target, method) };
 }
