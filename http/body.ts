@@ -20,7 +20,7 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
   return parseJsonText(await readBytes(request, maxBytes), 'the body');
 }
 
-/** 413 for more than `maxBytes`, before anything is read when the client says so. The rest stays unread. */
+/** 400 for more than `maxBytes`, before anything is read when the client says so. The rest stays unread. */
 export async function readBytes(body: Readable | IncomingMessage, maxBytes: number): Promise<Buffer> {
   const excess = (): Error => tooLarge(`the body is larger than ${maxBytes} bytes`);
   if ('headers' in body && Number(body.headers['content-length'] ?? 0) > maxBytes) throw excess();

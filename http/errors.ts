@@ -25,7 +25,7 @@ export interface InputErrors {
 }
 
 export interface HttpErrorOptions {
-  /** When the code is not that of the word: 412, 413, 415, 416, 417, 429, 431, 503. */
+  /** When the code is not that of the word: 412, 415, 416, 417, 429, 431, 503. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Further fields of the body. */
@@ -64,7 +64,8 @@ export const invalidInput = (message: string, errors: InputErrors): HttpError =>
 export const failedDependency = (message: string, dependency: string): HttpError =>
   new HttpError('failed-dependency', message, { extra: { dependency } });
 export const preconditionFailed = (message: string): HttpError => new HttpError('conflict', message, { code: 412 });
-export const tooLarge = (message: string): HttpError => new HttpError('bad-request', message, { code: 413 });
+/** 400, not 413: the contracts list no other code for it, and deployed clients know none. */
+export const tooLarge = badRequest;
 export const unsupportedMedia = (message: string): HttpError => new HttpError('bad-request', message, { code: 415 });
 export const tooMany = (message: string, retryAfterSeconds: number): HttpError =>
   new HttpError('bad-request', message, { code: 429, headers: { 'retry-after': String(retryAfterSeconds) } });

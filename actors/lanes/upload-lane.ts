@@ -146,7 +146,8 @@ export class UploadLane implements JobHandler {
       { signal, alone: job.alone },
     );
     // The room may have gone to another upload meanwhile.
-    if (!(await uploads.grow(job.dataset, size, quotaBytes, signal))) throw rejected(overQuota(quotaBytes));
+    if (!(await uploads.grow(job.dataset, size, quotaBytes, signal)))
+      throw rejected(overQuota({ quotaBytes, roomBytes: await uploads.room(job.dataset, quotaBytes, signal) }));
     await store.put(fileKey(at, 'raw', name), { file }, { size }, signal);
     return { name, size };
   }

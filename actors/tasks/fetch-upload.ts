@@ -74,17 +74,17 @@ const WORKED_ONCE =
   'it worked when the upload was sent, so it may be a link that works only once: ' +
   'send one that works again, or the file itself';
 
-export const overQuota = (quotaBytes: number): string =>
-  `the upload would exceed your storage quota of ${quotaBytes} bytes`;
+export const overQuota = ({ quotaBytes, roomBytes }: Pick<FetchLimits, 'quotaBytes' | 'roomBytes'>): string =>
+  `the upload is larger than the ${roomBytes} bytes that are left of your storage quota of ${quotaBytes} bytes`;
 
 function lowestLimit(name: string, limits: FetchLimits): { readonly bytes: number; readonly message: string } {
-  const { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } = limits;
+  const { maxUploadBytes, maxFileBytes, roomBytes } = limits;
   const all = [
     {
       bytes: maxUploadBytes,
       message: `${name} is larger than ${maxUploadBytes} bytes, which is the most allowed for an upload`,
     },
-    { bytes: roomBytes, message: overQuota(quotaBytes) },
+    { bytes: roomBytes, message: overQuota(limits) },
     ...(archiveByName(name) === undefined
       ? [{ bytes: maxFileBytes, message: `${name} has more than the ${maxFileBytes} bytes allowed per file` }]
       : []),

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { checkFileName, fileNameKey } from '../../engine/model/file-name.ts';
 import { readBytes } from '../body.ts';
-import { badRequest, tooLarge } from '../errors.ts';
+import { badRequest, HttpError } from '../errors.ts';
 import { type MultipartPart, readMultipart } from '../multipart.ts';
 
 /** Of a document, such as the metadata. */
@@ -85,9 +85,13 @@ async function saveFile(
   async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLarge(`part '${part}' is larger than ${maxBytes} bytes`);
+      if (bytes > maxBytes) throw partTooLarge(part, maxBytes);
       yield chunk;
     }
   }
   await pipeline(body, limited, createWriteStream(file, { flags: 'wx' }), { signal });
 }
+
+/** Of the wire protocol, whose codes are its own. */
+const partTooLarge = (part: string, maxBytes: number): HttpError =>
+  new HttpError('bad-request', `part '${part}' is larger than ${maxBytes} bytes`, { code: 413 });

@@ -51,8 +51,7 @@ export function createRoute(parts: CreateParts): Route {
     responses: {
       200: answer('The job is there', CreateResponse),
       ...refusals({
-        400: 'The body is no JSON object',
-        413: 'The body is larger than 512 KiB',
+        400: 'The body is no JSON object, or larger than 512 KiB',
         415: 'The body is no JSON',
         422: 'Values are not accepted, or the query job is none that can be formatted',
       }),

@@ -67,9 +67,8 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       responses: {
         204: { description: 'Changed' },
         ...refusals({
-          400: 'The body is no JSON object',
+          400: 'The body is no JSON object, or larger than 512 KiB',
           404: NOT_COLLECTED,
-          413: 'The body is larger than 512 KiB',
           415: 'The body is no JSON',
           422: 'Values are not accepted',
         }),

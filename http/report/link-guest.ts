@@ -37,9 +37,8 @@ export function linkGuestRoute(parts: LinkGuestParts): Route {
     responses: {
       204: { description: 'Moved' },
       ...refusals({
-        400: 'The body is no JSON object',
+        400: 'The body is no JSON object, or larger than 512 KiB',
         403: 'The caller is no registered user, or the token is not a valid one of that guest',
-        413: 'The body is larger than 512 KiB',
         415: 'The body is no JSON',
         422: 'Values are not accepted',
       }),

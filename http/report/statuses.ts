@@ -20,8 +20,7 @@ export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statu
     responses: {
       200: answer('By the ids as they were sent', Statuses),
       ...refusals({
-        400: 'The body is no JSON list',
-        413: 'The body is larger than 512 KiB',
+        400: 'The body is no JSON list, or larger than 512 KiB',
         415: 'The body is no JSON',
         422: 'The list is too long',
       }),

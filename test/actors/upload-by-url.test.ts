@@ -153,7 +153,7 @@ t.test('what is announced as too large is not read', async (t) => {
 });
 
 t.test('a file that is larger than what the quota leaves is rejected, exactly', async (t) => {
-  const message = `the upload would exceed your storage quota of ${QUOTA} bytes`;
+  const message = `the upload is larger than the 1000 bytes that are left of your storage quota of ${QUOTA} bytes`;
   for (const [size, fits] of [
     [1_000, true],
     [1_001, false],
@@ -179,7 +179,7 @@ t.test('room that another upload takes during the transfer is gone', async (t) =
   await world.run('upload');
   t.same(world.dataset(at).upload, {
     status: 'rejected',
-    message: `the upload would exceed your storage quota of ${QUOTA} bytes`,
+    message: `the upload is larger than the 0 bytes that are left of your storage quota of ${QUOTA} bytes`,
   });
   t.same(world.keys(at), ['upload-error.json', 'vdi-meta.json']);
 });

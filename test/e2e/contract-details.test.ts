@@ -301,7 +301,7 @@ row('limits/configuration', async (t) => {
   t.match((await owner.get('/service-meta')).body, {
     configuration: { api: { maxUploadSize: MAX_UPLOAD_BYTES, userMaxStorageSize: QUOTA_BYTES } },
   });
-  t.equal((await post(details(), ['dataFile', Buffer.alloc(MAX_UPLOAD_BYTES + 1), 'genes.txt'])).status, 413);
+  t.equal((await post(details(), ['dataFile', Buffer.alloc(MAX_UPLOAD_BYTES + 1), 'genes.txt'])).status, 400);
   const large: Part = ['dataFile', Buffer.alloc(MAX_TYPE_BYTES + 1, 'A'), 'genes.txt'];
   t.match(faultsOf(await post(details(), large)), {
     dataFile: [`'genes.txt' has ${MAX_TYPE_BYTES + 1} bytes; a file of genes:1.0 may have ${MAX_TYPE_BYTES}`],
@@ -318,6 +318,6 @@ row('limits/configuration', async (t) => {
       ]),
     ),
   );
-  t.same(both.map(({ status }) => status).sort(), [202, 413], 'each fits, and not both');
-  t.match(both.find(({ status }) => status === 413)?.body, { status: 'bad-request', message: /quota/ });
+  t.same(both.map(({ status }) => status).sort(), [202, 400], 'each fits, and not both');
+  t.match(both.find(({ status }) => status === 400)?.body, { status: 'bad-request', message: /quota/ });
 });

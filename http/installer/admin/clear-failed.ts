@@ -42,9 +42,8 @@ export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): reado
         202: answer('The run has begun', ClearStarted),
         ...refusals({
           ...ADMIN_REFUSALS,
-          400: 'A query parameter is wrong, or the body is no JSON',
+          400: 'A query parameter is wrong, or the body is no JSON or too large',
           409: 'A run is under way',
-          413: 'The body is too large',
           415: 'The body is no JSON',
           422: 'The body names no installs',
           503: 'The process starts or stops',

@@ -43,8 +43,7 @@ export function proxyUploadRoute(creation: Creation): Route {
       202: answer('Accepted for processing; Location names the dataset', Accepted),
       ...refusals({
         ...ADMIN_REFUSALS,
-        400: 'The header User-ID is missing or no user id, or the body cannot be used',
-        413: "Larger than an upload may be, or than the user's storage quota allows",
+        400: "The header User-ID is missing or no user id, or the body cannot be used or exceeds a limit or the user's quota",
         415: 'The body is not multipart/form-data',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',

@@ -37,9 +37,8 @@ export function shareRoutes(options: SharesOptions): readonly Route[] {
     params: { ...datasetParam, recipient: { description: 'The other user', schema: { ...UserIdOutput } } },
   } as const;
   const refused = {
-    400: 'The recipient is no user, or the owner; or the body is no JSON',
+    400: 'The recipient is no user, or the owner; or the body is no JSON or too large',
     404: 'No such dataset',
-    413: 'The body is too large',
     415: 'The body is no JSON',
     422: 'The action is unknown',
   };

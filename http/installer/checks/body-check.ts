@@ -7,7 +7,7 @@ import { Faults } from '../../input/faults.ts';
 import { compileSchema } from '../../input/json-schema.ts';
 
 /**
- * Reads the body, at most `maxBytes` of it; 400, 413, 415 or 422 when it is not what the schema asks for. A field that is
+ * Reads the body, at most `maxBytes` of it; 400, 415 or 422 when it is not what the schema asks for. A field that is
  * null counts as absent.
  */
 export type BodyCheck<Body> = (request: IncomingMessage) => Promise<Body>;

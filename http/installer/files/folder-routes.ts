@@ -109,11 +109,10 @@ function putRoute(options: FolderWriteOptions, path: FolderPath): Route {
     responses: {
       [accepted.code]: { description: accepted.description },
       ...refusals({
-        400: 'The name cannot be used, the folder is full, or the body is empty or cut off',
+        400: 'The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left',
         403: `Not the owner, the dataset was replaced${rule ? ', or its type uses no data property files' : ''}`,
         404: 'No such dataset',
         410: 'The dataset is deleted, or no longer shared',
-        413: 'Larger than such files of a dataset may be',
         415: 'Another type of content',
         429: 'Too many files at once',
       }),

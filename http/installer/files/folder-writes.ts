@@ -118,19 +118,17 @@ async function receive(
   if (request.headers['content-range'] !== undefined)
     throw badRequest('header Content-Range: a file is put whole, not in parts');
   const length = request.headers['content-length'];
-  const excess = (): HttpError =>
-    tooLarge(
-      `the file is larger than ${room} bytes, which is what the dataset's documents and property files have left`,
-    );
+  const excess = (sent: string): HttpError =>
+    tooLarge(`the file has ${sent} bytes; the dataset's documents and property files have ${room} left`);
   const empty = (): HttpError => badRequest('the body is empty; it must hold the file');
-  if (Number(length) > room) throw excess();
+  if (Number(length) > room) throw excess(String(length));
   if (Number(length) === 0) throw empty();
   const meter = new ByteMeter({
     maxBytes: room,
     // The quota counts uploads alone (design, Create).
     reserve: async () => room,
-    tooLarge: excess,
-    overQuota: excess,
+    tooLarge: (sent) => excess(`at least ${sent}`),
+    overQuota: (sent) => excess(`at least ${sent}`),
     empty,
   });
   const put = Promise.withResolvers<ObjectInfo>();

@@ -48,12 +48,11 @@ export function reviseRoute(options: ReviseOptions): Route {
     responses: {
       202: answer('Accepted for processing; Location names the new revision', Accepted),
       ...refusals({
-        400: 'The body cannot be used',
+        400: 'The body cannot be used, or is larger than an upload may be or than the storage quota allows',
         403: 'Not the owner; or the dataset is deleted, replaced or not imported, or its newest revision is under way',
         404: 'No such dataset',
         409: 'Another revision is being uploaded',
         412: 'The metadata are not those that If-Match names',
-        413: 'Larger than an upload may be, or than the storage quota allows',
         415: 'The body is not multipart/form-data',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',

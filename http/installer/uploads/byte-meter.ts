@@ -9,8 +9,9 @@ export interface MeterLimits {
   readonly maxBytes: number;
   /** Raises the reserved bytes to at least `wanted`; answers the bytes reserved now, which are fewer when it cannot. */
   readonly reserve: (wanted: number, signal: AbortSignal) => Promise<number>;
-  readonly tooLarge: () => Error;
-  readonly overQuota: () => Error;
+  /** @param sent bytes so far; more may come */
+  readonly tooLarge: (sent: number) => Error;
+  readonly overQuota: (sent: number, signal: AbortSignal) => Error | Promise<Error>;
   /** Absent = a file may be empty. */
   readonly empty?: () => Error;
 }
@@ -67,9 +68,9 @@ export class ByteMeter {
 
   /** Of more bytes than are reserved, or than there may be. */
   async #admit(signal: AbortSignal): Promise<void> {
-    if (this.#total > this.#limits.maxBytes) throw this.#limits.tooLarge();
+    if (this.#total > this.#limits.maxBytes) throw this.#limits.tooLarge(this.#total);
     this.#reserved = await this.#limits.reserve(this.#total, signal);
-    if (this.#total > this.#reserved) throw this.#limits.overQuota();
+    if (this.#total > this.#reserved) throw await this.#limits.overQuota(this.#total, signal);
   }
 }
 

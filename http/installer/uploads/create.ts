@@ -42,9 +42,8 @@ export function createRoute(creation: Creation): Route {
     responses: {
       202: answer('Accepted for processing; Location names the dataset', Accepted),
       ...refusals({
-        400: 'The body cannot be used',
+        400: 'The body cannot be used, or is larger than an upload may be or than the storage quota allows',
         403: 'Guests cannot upload',
-        413: 'Larger than an upload may be, or than the storage quota allows',
         415: 'The body is not multipart/form-data',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',

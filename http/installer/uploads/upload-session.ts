@@ -21,7 +21,7 @@ import { ByteMeter } from './byte-meter.ts';
 
 export interface UploadPorts {
   readonly store: Pick<ObjectStore, 'put' | 'remove'>;
-  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon'>;
+  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon' | 'usage'>;
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -68,8 +68,8 @@ export class UploadSession {
     this.#meter = new ByteMeter({
       maxBytes: limits.maxUploadBytes,
       reserve: (wanted, signal) => this.#reserve(wanted, signal),
-      tooLarge: () => this.#tooLarge(),
-      overQuota: () => this.#overQuota(),
+      tooLarge: (sent) => this.#tooLarge(`at least ${sent}`),
+      overQuota: (sent, signal) => this.#overQuota(`at least ${sent}`, signal),
     });
   }
 
@@ -93,13 +93,14 @@ export class UploadSession {
     await this.#ports.store.put(key, document, { size: document.length }, signal);
   }
 
-  /** Reserves room for a file that is fetched later; 413 when it is too large or the quota has none. */
+  /** Reserves room for a file that is fetched later; 400 when it is too large or the quota has none. */
   async expect(bytes: number, signal: AbortSignal): Promise<void> {
-    if (bytes > this.#limits.maxUploadBytes) throw this.#tooLarge();
+    if (bytes > this.#limits.maxUploadBytes) throw this.#tooLarge(String(bytes));
     await this.#open(signal);
     if (bytes <= this.#reservedBytes) return;
     const { uploads } = this.#ports;
-    if (!(await uploads.grow(this.address.dataset, bytes, this.#limits.quotaBytes, signal))) throw this.#overQuota();
+    if (!(await uploads.grow(this.address.dataset, bytes, this.#limits.quotaBytes, signal)))
+      throw await this.#overQuota(String(bytes), signal);
     this.#reservedBytes = bytes;
   }
 
@@ -157,7 +158,8 @@ export class UploadSession {
       if (await this.#begin(bytes, quotaBytes, signal)) return;
     }
     this.#state = 'new';
-    throw this.#overQuota();
+    this.#reservedBytes = 0;
+    throw await this.#overQuota(announcedBytes === undefined ? 'more' : String(announcedBytes), signal);
   }
 
   async #begin(bytes: number, quotaBytes: number, signal: AbortSignal): Promise<boolean> {
@@ -199,12 +201,16 @@ export class UploadSession {
     }
   }
 
-  #tooLarge(): Error {
-    return tooLarge(`the upload is larger than ${this.#limits.maxUploadBytes} bytes, which is the most allowed`);
+  #tooLarge(sent: string): Error {
+    return tooLarge(`the upload has ${sent} bytes; an upload may have ${this.#limits.maxUploadBytes}`);
   }
 
-  #overQuota(): Error {
-    return tooLarge(`the upload would exceed your storage quota of ${this.#limits.quotaBytes} bytes`);
+  /** Says what is left without this upload, whose own reservation counts as used. */
+  async #overQuota(sent: string, signal: AbortSignal): Promise<Error> {
+    const { quotaBytes } = this.#limits;
+    const used = (await this.#ports.uploads.usage(this.address.owner, signal)) - this.#reservedBytes;
+    const left = Math.max(0, quotaBytes - used);
+    return tooLarge(`the upload has ${sent} bytes; of your storage quota of ${quotaBytes} bytes, ${left} are left`);
   }
 
   #deadline(ms: number): ReturnType<typeof deadline> {

@@ -94,7 +94,7 @@ t.test('as many as fit into one order', async (t) => {
     status: 422,
     body: { errors: { byKey: { targets: [/has 10001 items/] } } },
   });
-  t.equal((await call('POST', '', `{"targets":[],"x":"${'x'.repeat(2_000_000)}"}`)).status, 413);
+  t.equal((await call('POST', '', `{"targets":[],"x":"${'x'.repeat(2_000_000)}"}`)).status, 400);
 });
 
 t.test('an order that names nothing, or cannot be read, is refused', async (t) => {

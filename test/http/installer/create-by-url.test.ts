@@ -135,10 +135,10 @@ t.test('is refused for its name or size like a file, as far as the server tells 
     urlFault("'a.txt' has 100001 bytes; a file of genelist:1.0 may have 100000"),
   );
   t.match(await send(server.url(`/x?name=a.zip&size=${2 * MIB + 1}`)), {
-    status: 413,
+    status: 400,
     body: {
       status: 'bad-request',
-      message: `the upload is larger than ${2 * MIB} bytes, which is the most allowed`,
+      message: `the upload has ${2 * MIB + 1} bytes; an upload may have ${2 * MIB}`,
     },
   });
   t.strictSame(await kept(), NOTHING);
@@ -151,8 +151,11 @@ t.test('is refused when the quota has no room for what is announced', async (t) 
   t.equal((await send(url)).status, 202);
   const objects = app.store.keys();
   t.match(await send(url), {
-    status: 413,
-    body: { status: 'bad-request', message: `the upload would exceed your storage quota of ${4 * MIB} bytes` },
+    status: 400,
+    body: {
+      status: 'bad-request',
+      message: /^the upload has \d+ bytes; of your storage quota of 4194304 bytes, 0 are left$/,
+    },
   });
   t.strictSame(await kept(), { uploads: 2, datasets: 2, reserved: 4 * MIB, objects });
 });

@@ -44,6 +44,7 @@ function setup(options: Options = {}) {
         accept: (...args) => uploads.accept(...args),
         giveUp: (...args) => uploads.giveUp(...args),
         abandon: (...args) => uploads.abandon(...args),
+        usage: (...args) => uploads.usage(...args),
         ...own,
       },
       eventLog: { nextEventId: async () => 42 },
@@ -87,13 +88,16 @@ t.test('without an announcement reserves a step, and another when it is used up'
 
 t.test('takes what fits exactly where a step does not, and nothing beyond the quota', async (t) => {
   const { put, usage } = setup({ quotaBytes: 1000 });
-  const refusal = { message: 'the upload would exceed your storage quota of 1000 bytes' };
   await put('a', 600);
   await put('b', 400);
   t.equal(await usage(), 1000);
-  await t.rejects(put('c', 1), refusal);
+  await t.rejects(put('c', 1), {
+    message: 'the upload has at least 1001 bytes; of your storage quota of 1000 bytes, 1000 are left',
+  });
   const announced = setup({ announcedBytes: 1001, quotaBytes: 1000 });
-  await t.rejects(announced.put('a', 1), refusal);
+  await t.rejects(announced.put('a', 1), {
+    message: 'the upload has 1001 bytes; of your storage quota of 1000 bytes, 1000 are left',
+  });
   t.strictSame(await announced.left(), NOTHING, 'refused before anything is stored');
 });
 
