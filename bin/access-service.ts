@@ -20,6 +20,7 @@ import type { ChildSpec } from '../engine/child.ts';
 import type { Scope } from '../engine/scope.ts';
 import { redeeming } from '../http/access/redeem.ts';
 import { accessRoutes } from '../http/access/routes.ts';
+import { StudyIds } from '../http/access/study-ids.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { accessConnection, migrateAccess } from './access-database.ts';
@@ -97,6 +98,7 @@ export async function accessService(
         accounts: core.accounts,
         clock,
         listAll: access.permissions.listAll,
+        studyIds: new StudyIds(access.userStudyIdPrefix),
         dependencies: [
           { name: 'access-db', probe: (until) => db.probe(until) },
           { name: 'account-db', probe: (until) => core.db.probe(until) },

@@ -13,6 +13,14 @@ export const access = section('Decides who may see which dataset.', {
   supportEmail: optional(text('Copied on access mails; required with `mail`.', { format: 'email' })),
   registrationPath: sitePath('Page of the site where people sign up.', '/app/user/registration'),
   applicationPath: sitePath('Page of the site where requests are made.', '/app/study-access'),
+  userStudyIdPrefix: text(
+    'Put before the id of a user study in permissions, for front ends that look it up so; ids are taken with it and without.',
+    {
+      pattern: '^[A-Za-z0-9_]{0,32}$',
+      default: '',
+      'x-allowed': 'at most 32 letters, digits and `_`; no id of a curated dataset may begin with it',
+    },
+  ),
   permissions: filled('Answers about permissions.', {
     listAll: flag('List every curated dataset, not only those that the caller has to do with.', false),
   }),

@@ -7,6 +7,7 @@ import type { AccessRoles, Cause, Roles } from '../../engine/ports/access-people
 import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { forbidden } from '../errors.ts';
+import type { StudyIds } from './study-ids.ts';
 
 export interface Actor {
   /** Undefined for the administrator, and for guests, who may change nothing. */
@@ -17,6 +18,7 @@ export interface Actor {
 export interface ActorOptions {
   readonly roles: AccessRoles;
   readonly clock: Clock;
+  readonly studyIds: StudyIds;
 }
 
 const ADMINISTRATOR: Actor = {

@@ -72,7 +72,7 @@ async function create(
 ): Promise<void> {
   const { signal } = context;
   const invitee = readInvitee(body, faults);
-  const datasetId = parseCuratedId(body.datasetId ?? '');
+  const datasetId = parseCuratedId(options.studyIds.bare(body.datasetId ?? ''));
   const actor = await actorOf(options, context, datasetId);
   const forSelf = invitee !== undefined && isSelf(invitee, context);
   if (invitee && !forSelf) demandGoverning(actor);

@@ -8,7 +8,6 @@ import {
   type ApprovalStatus,
   formatEndUserId,
   parseCuratedId,
-  parseEndUserId,
   type RequestKey,
 } from '../../engine/model/access-request.ts';
 import type { Listing } from '../../engine/ports/access-people.ts';
@@ -126,7 +125,7 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
 
 async function list(options: EndUsersOptions, context: RequestContext): Promise<void> {
   const asked = String(context.query.datasetId ?? '').trim();
-  const dataset = parseCuratedId(asked);
+  const dataset = parseCuratedId(options.studyIds.bare(asked));
   const { roles } = await actorOf(options, context, dataset);
   if (asked === '' && !roles.isOwner) throw badRequest("query parameter 'datasetId' is missing");
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
@@ -194,7 +193,7 @@ async function addressed(
   options: EndUsersOptions,
   context: RequestContext,
 ): Promise<{ readonly key: RequestKey; readonly actor: Actor }> {
-  const key = parseEndUserId(context.param('id'));
+  const key = options.studyIds.requestKey(context.param('id'));
   // Nothing is told by this: no request can have such an id.
   if (!key) throw absent(context);
   return { key, actor: await actorOf(options, context, key.datasetId) };

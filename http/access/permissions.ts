@@ -19,6 +19,7 @@ import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { registered } from './actor.ts';
 import { Permissions, StudyPermission } from './schema.ts';
+import type { StudyIds } from './study-ids.ts';
 
 export interface PermissionsOptions {
   readonly clock: Clock;
@@ -26,6 +27,7 @@ export interface PermissionsOptions {
   readonly userStudies: UserStudies;
   /** Whether every curated dataset is listed when the request does not say. */
   readonly listAll: boolean;
+  readonly studyIds: StudyIds;
 }
 
 const NOTHING: PartBatch = { isStaff: false, isOwner: false, parts: [] };
@@ -67,7 +69,12 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
       access,
       operationId: 'getStudyPermission',
       summary: 'What the caller may do with one study',
-      params: { study: { description: 'Study id, or dataset id', schema: { type: 'string' } } },
+      params: {
+        study: {
+          description: 'Study id, or dataset id; of a user study with its prefix or without',
+          schema: { type: 'string' },
+        },
+      },
       responses: { 200: answer('The permissions', StudyPermission), ...refusals({ 404: 'No such study' }) },
       handler: (context) => one(options, context),
     },
@@ -95,12 +102,12 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
   const known = entriesOf(parts);
   // Mostly there is no other batch, and the answer goes out in one piece.
   const next = await batches.next();
-  const ownEntries = studies.map((study): NamedEntry => [study.datasetId, userEntry(study)]);
-  if (next.done) {
-    const entries = [...known, ...ownEntries];
-    const perDataset = entries.length > 0 ? { perDataset: Object.fromEntries(entries) } : {};
-    return context.json(200, { ...head, ...perDataset });
-  }
+  const ownEntries = studies.map((study): NamedEntry => {
+    const id = options.studyIds.shown(study.datasetId);
+    return [id, userEntry(study, id)];
+  });
+  // Also when it is empty: pages of deployed front ends look into it without asking.
+  if (next.done) return context.json(200, { ...head, perDataset: Object.fromEntries([...known, ...ownEntries]) });
   const rest = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
     yield known;
     for (let batch: IteratorResult<PartBatch> = next; !batch.done; batch = await batches.next())
@@ -126,12 +133,17 @@ async function one(options: PermissionsOptions, context: RequestContext): Promis
     const actionAuthorization = curatedActions(part, isStaff, options.clock.now());
     return context.json(200, { studyId, datasetId, isUserStudy: false, actionAuthorization });
   }
-  const datasetId = parseDatasetId(asked);
+  const datasetId = parseDatasetId(options.studyIds.bare(asked));
   const study = datasetId && (await options.userStudies.find(datasetId, userId, signal));
   if (!study) throw absent();
   // That it exists is told, so that whoever asks for somebody can tell them that it is not theirs to see.
   const actionAuthorization = study.part ? ALL_ACTIONS : NO_ACTIONS;
-  return context.json(200, { studyId: datasetId, datasetId, isUserStudy: true, actionAuthorization });
+  return context.json(200, {
+    studyId: options.studyIds.shown(datasetId),
+    datasetId,
+    isUserStudy: true,
+    actionAuthorization,
+  });
 }
 
 function curatedActions(
@@ -155,10 +167,10 @@ function curatedEntry(part: Part, isStaff: boolean, nowMs: number): Entry {
   };
 }
 
-function userEntry({ datasetId, name, summary, part }: UserStudy): Entry {
+function userEntry({ name, summary, part }: UserStudy, studyId: string): Entry {
   const isOwner = part === 'owner';
   return {
-    studyId: datasetId,
+    studyId,
     sha1Hash: '',
     displayName: name,
     shortDisplayName: name,

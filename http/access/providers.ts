@@ -116,7 +116,7 @@ function createRoute(options: ProvidersOptions): Route {
     handler: async (context) => {
       const { body, faults } = await readNew(context.request);
       const invitee = readInvitee(body, faults);
-      const datasetId = parseCuratedId(body.datasetId ?? '');
+      const datasetId = parseCuratedId(options.studyIds.bare(body.datasetId ?? ''));
       const actor = await actorOf(options, context, datasetId);
       demandGoverning(actor);
       if (!datasetId || !(await options.catalogue.find(datasetId, context.signal)))
@@ -145,7 +145,7 @@ export const writtenToday = () => tooMany('this address was written to within th
 async function list(options: ProvidersOptions, context: RequestContext): Promise<void> {
   const asked = String(context.query.datasetId ?? '').trim();
   if (asked === '') throw badRequest("query parameter 'datasetId' is missing");
-  const dataset = parseCuratedId(asked);
+  const dataset = parseCuratedId(options.studyIds.bare(asked));
   const { roles } = await actorOf(options, context, dataset);
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
   const request = pageOf(context, DEFAULT_LIMIT);

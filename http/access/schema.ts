@@ -121,7 +121,7 @@ const PermissionEntry = Type.Object({
 export const Permissions = Type.Object({
   isStaff: Type.Optional(Type.Boolean()),
   isOwner: Type.Optional(Type.Boolean()),
-  perDataset: Type.Optional(Type.Record(Type.String(), PermissionEntry)),
+  perDataset: Type.Record(Type.String(), PermissionEntry),
 });
 
 export const StudyPermission = Type.Object({

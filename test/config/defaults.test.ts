@@ -302,6 +302,7 @@ t.test('the sections beside the installer', async (t) => {
     db: db('access'),
     registrationPath: '/app/user/registration',
     applicationPath: '/app/study-access',
+    userStudyIdPrefix: '',
     permissions: { listAll: false },
     autoApproval: { enabled: true, intervalMs: HOUR },
   });

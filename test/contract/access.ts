@@ -66,7 +66,7 @@ export const ACCESS_ROWS = {
 
   'access/permissions/isStaff': 'boolean',
   'access/permissions/isOwner': 'boolean',
-  'access/permissions/perDataset': 'by dataset id; omitted for who is neither provider nor end user of any',
+  'access/permissions/perDataset': 'by dataset id; empty for who is neither provider nor end user of any',
   'access/permission entry/studyId': 'string; required',
   'access/permission entry/sha1Hash': 'string; required',
   'access/permission entry/displayName': 'string; required',

@@ -282,7 +282,7 @@ row('access/permissions/isOwner', async (t) => {
 });
 row('access/permissions/perDataset', async (t) => {
   t.strictSame(Object.keys((await permissionsOf(manager)).perDataset as Body).sort(), [DATASET, 'SAMPLE_protected']);
-  t.strictSame(await permissionsOf(stranger), {});
+  t.strictSame(await permissionsOf(stranger), { perDataset: {} });
 });
 const entryOf = async (who: { client: typeof owner.client }, query = ''): Promise<Body> =>
   ((await permissionsOf(who, query)).perDataset as Record<string, Body>)[DATASET] as Body;

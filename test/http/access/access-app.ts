@@ -23,6 +23,7 @@ import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
 import type { CuratedDataset } from '../../../engine/ports/access-catalogue.ts';
 import { redeeming } from '../../../http/access/redeem.ts';
 import { type AccessOptions, accessRoutes } from '../../../http/access/routes.ts';
+import { StudyIds } from '../../../http/access/study-ids.ts';
 import { apiDocs } from '../../../http/api-docs.ts';
 import type { Route } from '../../../http/route.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
@@ -115,6 +116,7 @@ export async function serveAccess(
     accounts,
     clock,
     listAll: false,
+    studyIds: new StudyIds(''),
     dependencies: [{ name: 'access-db', probe: (signal) => db.probe(signal) }],
     threads: () => 3,
     ...options,

@@ -144,12 +144,12 @@ t.test('a grant opens a dataset from its start until its days are over, to the m
   }
 });
 
-t.test('/permissions lists only what the caller has to do with, and no map when that is nothing', async (t) => {
+t.test('/permissions lists only what the caller has to do with, and an empty map when that is nothing', async (t) => {
   const app = await accessApp(t);
-  t.strictSame((await app.call('90', 'GET', '/permissions')).body, {});
-  t.strictSame((await app.call('guest-90', 'GET', '/permissions')).body, {});
-  t.strictSame((await app.call('1', 'GET', '/permissions')).body, { isStaff: true, isOwner: true });
-  t.strictSame((await app.call('4', 'GET', '/permissions')).body, { isStaff: true });
+  t.strictSame((await app.call('90', 'GET', '/permissions')).body, { perDataset: {} });
+  t.strictSame((await app.call('guest-90', 'GET', '/permissions')).body, { perDataset: {} });
+  t.strictSame((await app.call('1', 'GET', '/permissions')).body, { isStaff: true, isOwner: true, perDataset: {} });
+  t.strictSame((await app.call('4', 'GET', '/permissions')).body, { isStaff: true, perDataset: {} });
   await enters(app, 90, 'private', {});
   t.strictSame(datasetsOf((await app.call('90', 'GET', '/permissions')).body), ['private']);
   t.strictSame(datasetsOf((await app.call('2', 'GET', '/permissions?all=false')).body), [...LEVELS].sort());
@@ -162,7 +162,7 @@ t.test('a guest with the number of a user has no part in what the user has', asy
   const app = await accessApp(t);
   await enters(app, 73, 'private', { approvalStatus: 'approved' });
   for (const who of ['guest-1', 'guest-2', 'guest-4', 'guest-73']) {
-    t.strictSame((await app.call(who, 'GET', '/permissions')).body, {}, who);
+    t.strictSame((await app.call(who, 'GET', '/permissions')).body, { perDataset: {} }, who);
     const { body } = await study(app, who, 'private');
     t.equal(letters((body as { actionAuthorization: Record<string, boolean> }).actionAuthorization), OPEN.private, who);
   }
@@ -171,7 +171,7 @@ t.test('a guest with the number of a user has no part in what the user has', asy
 t.test('with listAll every curated dataset is listed, unless asked for otherwise', async (t) => {
   const app = await accessApp(t, { listAll: true });
   t.strictSame(datasetsOf((await app.call('90', 'GET', '/permissions')).body), [...LEVELS].sort());
-  t.strictSame((await app.call('90', 'GET', '/permissions?all=false')).body, {});
+  t.strictSame((await app.call('90', 'GET', '/permissions?all=false')).body, { perDataset: {} });
 });
 
 t.test('/permissions/{study-id}: a study id goes before a dataset id; what is neither is 404', async (t) => {

@@ -71,7 +71,8 @@ t.test('own and accepted studies that are installed somewhere are listed', async
     },
   });
   t.strictSame(await list('21'), { perDataset: { 'own-1': entry('own-1', false) } });
-  t.strictSame(await list('22'), {}, 'a public one is not listed');
+  t.strictSame(await list('22'), { perDataset: {} }, 'a public one is not listed');
+  t.strictSame(await list('4'), { isStaff: true, perDataset: {} }, 'staff have no part in them');
   for (const id of ['failed', 'split', 'nowhere', 'deleted'])
     t.equal((await app.call('20', 'GET', `/permissions/${id}`)).status, 404, id);
 });
