@@ -25,8 +25,11 @@ export interface FrontEndParts {
   readonly ready: () => boolean;
 }
 
+/** As `ports` and `http.basePath` of the configuration name them. */
+export type FrontEndName = keyof Configuration['containerCore']['ports'];
+
 export interface FrontEndOptions {
-  readonly name: string;
+  readonly name: FrontEndName;
   readonly host: string;
   readonly port: number;
   readonly routes: readonly Route[];
@@ -47,6 +50,7 @@ export async function frontEnd(
 ): Promise<FrontEnd> {
   const { clock, log, metrics } = parts;
   const { http } = core;
+  const basePath = basePathOf(http.basePath, options.name);
   const tls = http.tls && {
     cert: await readFile(http.tls.certFile, 'utf8'),
     key: await readFile(http.tls.keyFile, 'utf8'),
@@ -54,13 +58,13 @@ export async function frontEnd(
   let running: HttpServer | undefined;
   const create = (): HttpServer => {
     const ops = opsRoutes({ version: VERSION, checks: options.checks, ready: parts.ready, metrics, clock });
-    const info = { title: `Longshore ${options.name}`, version: VERSION, basePath: http.basePath };
+    const info = { title: `Longshore ${options.name}`, version: VERSION, basePath };
     const pipeline = new RequestPipeline({
       routes: options.routes,
       opsRoutes: [...ops, ...apiDocs([...ops, ...options.routes], info)],
       auth: options.auth,
       cors: http.enableCors,
-      url: { trustProxy: http.trustProxy, basePath: http.basePath },
+      url: { trustProxy: http.trustProxy, basePath },
       clock,
       log: log.child({ actor: options.name }),
       metrics: httpMetrics(metrics, options.name),
@@ -83,6 +87,12 @@ export async function frontEnd(
     url: () => `${tls ? 'https' : 'http'}://${host}:${running?.port || options.port}`,
   };
 }
+
+/** Where a proxy publishes the front end: under the path of all, or under its own. */
+export const basePathOf = (
+  configured: Configuration['containerCore']['http']['basePath'],
+  name: FrontEndName,
+): string => (typeof configured === 'string' ? configured : (configured[name] ?? ''));
 
 /** Who callers are, by the configuration; users' names are remembered for others to see. */
 export async function authSettings(

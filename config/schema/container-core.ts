@@ -10,6 +10,7 @@ import {
   formed,
   integer,
   list,
+  oneOrEach,
   optional,
   port,
   secret,
@@ -59,6 +60,13 @@ const limits = filled('Bounds of every listener.', {
   keepAliveTimeout: duration('For an idle connection.', '5s', { positive: true }),
 });
 
+const basePathOf = (description: string, value?: string) =>
+  text(description, {
+    pattern: '^(?:/[A-Za-z0-9._~-]+)*$',
+    'x-allowed': "'' or a path such as /longshore, without trailing slash",
+    ...(value === undefined ? {} : { default: value }),
+  });
+
 const http = filled('Listeners of all front ends.', {
   bindHost: formed<string>('bind-host', 'Address to listen on; 0.0.0.0 for all.', { default: '127.0.0.1' }),
   enableCors: falseOr(
@@ -68,11 +76,22 @@ const http = filled('Listeners of all front ends.', {
   ),
   tls: optional(listenerTls),
   trustProxy: flag('Believe `X-Forwarded-*` and `Forwarded` headers. Only behind a proxy that sets them.', false),
-  basePath: text('Path prefix under which a proxy publishes us; used in `Location` headers.', {
-    pattern: '^(?:/[A-Za-z0-9._~-]+)*$',
-    default: '',
-    'x-allowed': "'' or a path such as /longshore, without trailing slash",
-  }),
+  basePath: oneOrEach(
+    'Path prefix under which a proxy publishes the front ends: one for all, or one for each. It begins every address that we give out: `Location` headers, redirects, links in answers. Requests are taken with it and without.',
+    basePathOf('All front ends.', ''),
+    section('One for each; none for those that are not named.', {
+      installer: optional(basePathOf('Installer API.')),
+      handler: optional(basePathOf('Handler job service.')),
+      report: optional(basePathOf('Report job service.')),
+      access: optional(basePathOf('Dataset access service.')),
+      pluginHost: optional(basePathOf('Plugin host.')),
+    }),
+    {
+      default: '',
+      'x-allowed':
+        "'' or a path such as /longshore, without trailing slash; or {installer, handler, report, access, pluginHost} of such paths",
+    },
+  ),
   limits,
 });
 

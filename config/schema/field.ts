@@ -163,6 +163,14 @@ export const falseOr = <Other extends TSchema>(
 ): TUnsafe<false | Static<Other>> =>
   node({ description, anyOf: [{ const: false }, other], default: false, 'x-allowed': allowed });
 
+/** One value for all, or a section with a value for each. */
+export const oneOrEach = <One extends TSchema, Each extends TSchema>(
+  description: string,
+  one: One,
+  each: Each,
+  options: { readonly default: Static<One>; readonly 'x-allowed': string },
+): TUnsafe<Static<One> | Static<Each>> => node({ description, anyOf: [one, each], ...options });
+
 interface ListOptions extends Extras {
   readonly minItems?: number;
   readonly uniqueItems?: true;
