@@ -15,6 +15,10 @@ import { statementName } from './statement-name.ts';
 /** An edit that finds the row locked waits for the one before it so long: that one puts a small object meanwhile. */
 const LOCK_TIMEOUT = '10s';
 
+/** Of `d`, as `o`. */
+const OLDER = `o.root_id = d.root_id and o.owner_id = d.owner_id and o.revision < d.revision
+  and o.state in ('live', 'superseded')`;
+
 const LOCK = `select from dataset where dataset_id = $1 and state <> 'receiving' for update`;
 // Read after the lock: a statement sees the world as it was when it began, which is before it waited.
 const READ = `
@@ -27,8 +31,13 @@ const READ = `
     (select json_build_array(n.dataset_id, n.upload_status in ('rejected', 'failed')
         or n.upload_status = 'success' and n.import_status in ('invalid', 'failed'))
       from dataset n where n.root_id = d.root_id and n.owner_id = d.owner_id and n.state = 'live'
-        and n.revision > d.revision order by n.revision desc limit 1) as newer
+        and n.revision > d.revision order by n.revision desc limit 1) as newer,
+    (select json_agg(o.dataset_id order by o.revision desc) from dataset o where ${OLDER}) as older
   from dataset d where d.dataset_id = $1`;
+
+const DELETE_OLDER = `
+  update dataset o set state = 'deleting', row_version = o.row_version + 1 from dataset d
+  where d.dataset_id = $1 and ${OLDER}`;
 
 const TRACE = 'update dataset set traceparent = $2 where dataset_id = $1';
 
@@ -36,6 +45,7 @@ interface EditableRow extends DatasetRow {
   readonly shares: [ShareWords['recipient'], ShareWords['offer'] | null, ShareWords['receipt'] | null][] | null;
   readonly files: [FileFolderName, name: string, size: number][] | null;
   readonly newer: [DatasetId, failed: boolean] | null;
+  readonly older: DatasetId[] | null;
 }
 
 export class PostgresDatasetEdits implements DatasetEdits {
@@ -94,14 +104,17 @@ function editable(row: EditableRow): EditableDataset {
     })),
     files: { documents: inFolder('document'), properties: inFolder('property') },
     newer: row.newer ? { dataset: row.newer[0], failed: row.newer[1] } : undefined,
+    older: row.older ?? [],
   };
 }
 
 async function apply(sql: Sql, dataset: DatasetId, changes: readonly DatasetEdit[]): Promise<void> {
-  if (changes.length === 0) return;
+  if (changes.some(({ set }) => set === 'olderDeleted')) await sql.query(DELETE_OLDER, [dataset], 'delete-older');
+  const own = changes.filter((change) => change.set !== 'olderDeleted');
+  if (own.length === 0) return;
   const parameters = new SqlParameters();
   // The lock stands for the lease that the lanes' writes hang on.
   const ours = `fence as (select ${parameters.add(dataset, 'text')} as dataset_id)`;
-  const text = `with ${[ours, ...changeCtes(dataset, changes, parameters)].join(',\n')} select from changed`;
+  const text = `with ${[ours, ...changeCtes(dataset, own, parameters)].join(',\n')} select from changed`;
   await sql.query(text, parameters.values, statementName(text));
 }

@@ -15,6 +15,8 @@ export interface EditableDataset extends DatasetRecord {
   readonly files: Pick<DatasetFiles, 'documents' | 'properties'>;
   /** The newest revision that is live and newer than this one. */
   readonly newer: NewerRevision | undefined;
+  /** Older revisions that are live or superseded, newest first. */
+  readonly older: readonly DatasetId[];
 }
 
 export interface NewerRevision {
@@ -26,7 +28,9 @@ export interface NewerRevision {
 /** What the owner may cause; the rest belongs to the lanes. */
 export type DatasetEdit =
   | Extract<CatalogChange, { readonly set: 'metadata' | 'sync' | 'state' | 'shares' }>
-  | { readonly set: 'documentFiles' | 'propertyFiles'; readonly files: readonly FileEntry[] };
+  | { readonly set: 'documentFiles' | 'propertyFiles'; readonly files: readonly FileEntry[] }
+  /** The older revisions become `deleting`, those that are so already or more stay as they are. */
+  | { readonly set: 'olderDeleted' };
 
 export interface DecidedEdit<Result> {
   readonly changes: readonly DatasetEdit[];

@@ -33,7 +33,38 @@ export function datasetEditsConformance(t: Test, setup: (t: Test) => Promise<Dat
       shares: [],
       files: { documents: [], properties: [] },
       newer: undefined,
+      older: [],
     });
+  });
+
+  t.test('an edit can delete the older revisions with its own, and leaves those that are gone', async (t) => {
+    const { edits, grant, catalog, at, metadata } = await open(t);
+    const revision = async (number: number, changes: readonly CatalogChange[] = []) => {
+      const dataset = revisionOf(at.dataset, number);
+      const history = { originalId: at.dataset, revisions: [] };
+      await catalog.register(
+        { ...at, dataset },
+        { ...metadata, revisionHistory: history },
+        changes,
+        await grant(dataset),
+        signal,
+      );
+      return dataset;
+    };
+    const superseded = await revision(1, [{ set: 'state', state: 'superseded' }]);
+    const deleted = await revision(2, [{ set: 'state', state: 'deleted' }]);
+    const own = await revision(3);
+    const newer = await revision(4);
+    const older = await edits.edit(
+      own,
+      async (now) => ({ changes: [{ set: 'olderDeleted' }, { set: 'state', state: 'deleting' }], result: now?.older }),
+      signal,
+    );
+    t.strictSame(older, [superseded, at.dataset], 'newest first');
+    const stateOf = async (dataset: DatasetId) => (await catalog.find(dataset, signal))?.state;
+    t.strictSame(await Promise.all([at.dataset, superseded, deleted, own, newer].map(stateOf)), [
+      ...['deleting', 'deleting', 'deleted', 'deleting', 'live'],
+    ]);
   });
 
   t.test('an edit knows the newest revision after its own, and whether it has failed', async (t) => {

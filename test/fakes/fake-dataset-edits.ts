@@ -1,7 +1,14 @@
 // Edits over a fake catalog, one after the other.
 
 import { type DatasetId, revisionNumber, rootOf } from '../../engine/model/ids.ts';
-import type { DatasetEdits, DecidedEdit, EditableDataset, NewerRevision } from '../../engine/ports/dataset-edits.ts';
+import type { DatasetRecord } from '../../engine/ports/catalog.ts';
+import type {
+  DatasetEdit,
+  DatasetEdits,
+  DecidedEdit,
+  EditableDataset,
+  NewerRevision,
+} from '../../engine/ports/dataset-edits.ts';
 import type { FakeCatalog } from './fake-catalog.ts';
 
 export class FakeDatasetEdits implements DatasetEdits {
@@ -36,27 +43,42 @@ export class FakeDatasetEdits implements DatasetEdits {
     const known = this.#catalog.datasets.get(dataset);
     const files = { documents: known?.files.document ?? [], properties: known?.files.property ?? [] };
     const { changes, result, traceparent } = await decide(
-      record && { ...record, shares: known?.shares ?? [], files, newer: newerRevision(this.#catalog, dataset) },
+      record && { ...record, shares: known?.shares ?? [], files, ...revisionsAround(this.#catalog, dataset) },
       signal,
     );
     signal.throwIfAborted();
-    this.#catalog.apply(dataset, changes);
+    applyEdits(this.#catalog, dataset, changes);
     if (changes.length > 0 && traceparent !== undefined) this.#catalog.traces.set(dataset, traceparent);
     return result;
   }
 }
 
-export function newerRevision({ datasets }: FakeCatalog, dataset: DatasetId): NewerRevision | undefined {
+/** What an edit may cause, as one step. */
+export function applyEdits(catalog: FakeCatalog, dataset: DatasetId, changes: readonly DatasetEdit[]): void {
+  const { older } = revisionsAround(catalog, dataset);
+  for (const change of changes)
+    if (change.set === 'olderDeleted') for (const id of older) catalog.apply(id, [{ set: 'state', state: 'deleting' }]);
+    else catalog.apply(dataset, [change]);
+}
+
+export function revisionsAround(
+  { datasets }: FakeCatalog,
+  dataset: DatasetId,
+): Pick<EditableDataset, 'newer' | 'older'> {
   const own = datasets.get(dataset);
-  if (!own) return undefined;
+  if (!own) return { newer: undefined, older: [] };
   const root = ({ metadata, dataset: id }: typeof own): DatasetId => metadata.revisionHistory?.originalId ?? rootOf(id);
-  const [newest] = [...datasets.values()]
-    .filter((one) => one.owner === own.owner && one.state === 'live' && root(one) === root(own))
-    .filter((one) => revisionNumber(one.dataset) > revisionNumber(dataset))
+  const others = [...datasets.values()]
+    .filter((one) => one.owner === own.owner && one.dataset !== dataset && root(one) === root(own))
     .sort((a, b) => revisionNumber(b.dataset) - revisionNumber(a.dataset));
-  if (!newest) return undefined;
-  const { upload, import: imported } = newest;
+  const isOlder = (one: typeof own): boolean => revisionNumber(one.dataset) < revisionNumber(dataset);
+  const newest = others.find((one) => one.state === 'live' && !isOlder(one));
+  const older = others.filter((one) => isOlder(one) && (one.state === 'live' || one.state === 'superseded'));
+  return { newer: newest && newerRevision(newest), older: older.map((one) => one.dataset) };
+}
+
+function newerRevision({ dataset, upload, import: imported }: DatasetRecord): NewerRevision {
   const refused = upload.status === 'rejected' || upload.status === 'failed';
   const useless = upload.status === 'success' && (imported?.status === 'invalid' || imported?.status === 'failed');
-  return { dataset: newest.dataset, failed: refused || useless };
+  return { dataset, failed: refused || useless };
 }

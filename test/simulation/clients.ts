@@ -207,9 +207,13 @@ export class Clients {
     const promised = await this.#change({ ports }, plan, async (now, signal) => {
       if (isDeleted(now.state) === deleted || now.state === 'pruning') return undefined;
       this.#wishes.get(plan.dataset)?.push(wish);
-      if (deleted) await ports.store.put(key, new Uint8Array(), {}, signal);
-      else await ports.store.remove([key], signal);
-      return [{ set: 'state', state: deleted ? 'deleting' : 'live' }];
+      if (!deleted) {
+        await ports.store.remove([key], signal);
+        return [{ set: 'state', state: 'live' }];
+      }
+      for (const dataset of [now.dataset, ...now.older])
+        await ports.store.put(objectKey({ ...plan, dataset }, 'delete-flag'), new Uint8Array(), {}, signal);
+      return [{ set: 'state', state: 'deleting' }, { set: 'olderDeleted' }];
     });
     wish.promised = promised;
   }

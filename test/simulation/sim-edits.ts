@@ -4,7 +4,7 @@
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { DatasetEdits, DecidedEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import type { FakeCatalog } from '../fakes/fake-catalog.ts';
-import { newerRevision } from '../fakes/fake-dataset-edits.ts';
+import { applyEdits, revisionsAround } from '../fakes/fake-dataset-edits.ts';
 import type { Gate } from './gate.ts';
 import type { Caller } from './scheduler.ts';
 
@@ -49,7 +49,7 @@ export class SimEdits implements DatasetEdits {
       await this.#gate.pass({ ...call, name: 'edits.lock', act: lock });
       const { changes, result } = await decide(this.#read(dataset), signal);
       const commit = async (): Promise<void> => {
-        if (changes.length > 0) this.#catalog.apply(dataset, changes);
+        if (changes.length > 0) applyEdits(this.#catalog, dataset, changes);
       };
       await this.#gate.pass({ ...call, row: undefined, name: 'edits.commit', act: commit });
       return result;
@@ -65,7 +65,7 @@ export class SimEdits implements DatasetEdits {
     return {
       ...record,
       files: { documents: files.document ?? [], properties: files.property ?? [] },
-      newer: newerRevision(this.#catalog, dataset),
+      ...revisionsAround(this.#catalog, dataset),
     };
   }
 }

@@ -50,8 +50,11 @@ async function remove(options: DeleteOptions, context: RequestContext): Promise<
         throw state satisfies never;
     }
     if (newer) throw replaced(dataset, newer.dataset);
-    await options.store.put(objectKey(now, 'delete-flag'), new Uint8Array(), {}, signal);
-    return { changes: [{ set: 'state', state: 'deleting' }], result: { owner, dataset } };
+    // Older revisions at once, not when a lane comes to it: whoever asks after the answer must not be led to one of them.
+    // They come last: without the newest one's flag, their own would be taken for a deletion that was taken back.
+    for (const id of [dataset, ...now.older])
+      await options.store.put(objectKey({ owner, dataset: id }, 'delete-flag'), new Uint8Array(), {}, signal);
+    return { changes: [{ set: 'state', state: 'deleting' }, { set: 'olderDeleted' }], result: { owner, dataset } };
   });
   context.log.info(at, 'dataset deleted');
   context.empty(204);

@@ -21,6 +21,7 @@ async function stateOf(app: App, at: Added) {
 const setState = (at: Added, state: string) =>
   db.query('update dataset set state = $2 where dataset_id = $1', [at.dataset, state]);
 
+const PUBLISHED = { visibility: 'public', firstPublished: '2026-01-02T03:04:05.678Z' } as const;
 const LIVE = { state: 'live', flagged: false };
 const DELETING = { state: 'deleting', flagged: true };
 
@@ -32,6 +33,39 @@ t.test('the owner deletes a dataset: it is gone for everybody at once, and flagg
   t.strictSame((await app.call(owner, 'GET', '/datasets')).body, []);
   t.equal(await remove(app, owner, at), 204, 'deleting twice is fine');
   t.strictSame(await stateOf(app, at), DELETING);
+});
+
+t.test('after the deletion of the newest revision was answered, nobody is led to an older one', async (t) => {
+  const app = await setup(t);
+  const [owner, friend] = [newUser(), newUser()];
+  const root = await imported(app, db, owner, PUBLISHED);
+  const history = { originalId: root.dataset, revisions: [] };
+  const revision = (number: number, columns: Record<string, string> = {}) => {
+    const more = { ...PUBLISHED, revisionHistory: history };
+    return add(app, db, owner, more, { ...IMPORTED, ...columns }, revisionOf(root.dataset, number));
+  };
+  await setState(root, 'superseded');
+  const middle = await revision(1);
+  const newest = await revision(2, { import_status: 'in-progress' });
+  const before = await app.call(owner, 'GET', `/datasets/${root.dataset}`);
+  t.equal(before.headers.get('location'), `${app.url}/datasets/${newest.dataset}`, 'it led to the newest');
+  t.equal(await remove(app, owner, newest), 204);
+  for (const at of [root, middle, newest]) {
+    t.strictSame(await stateOf(app, at), DELETING, at.dataset);
+    for (const who of [owner, friend])
+      for (const path of ['', '/files']) {
+        const { status, headers } = await app.call(who, 'GET', `/datasets/${at.dataset}${path}`);
+        t.strictSame([status, headers.get('location')], [410, null], `${who} ${at.dataset}${path}`);
+      }
+  }
+  for (const list of ['/datasets', '/datasets/community'])
+    t.strictSame(
+      ((await app.call(owner, 'GET', list)).body as { owner: { userId: unknown } }[]).filter(
+        ({ owner: by }) => String(by.userId) === owner,
+      ),
+      [],
+      list,
+    );
 });
 
 t.test('only the owner and administrators delete, and nobody learns what others own', async (t) => {
