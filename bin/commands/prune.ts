@@ -17,14 +17,17 @@ const OPTIONS = { ...ADMIN_OPTIONS, 'age-cutoff': { type: 'string' }, wait: { ty
 
 export const prune: Command = {
   name: 'prune',
-  usage: `longshore prune [--age-cutoff DURATION] [--wait]  ${ADMIN_USAGE}`,
+  usage: `longshore prune [--age-cutoff DURATION|DATE] [--wait]  ${ADMIN_USAGE}`,
   options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': prune takes options only`);
     const ageCutoff = values['age-cutoff'];
-    if (ageCutoff !== undefined && parseDuration(ageCutoff) === undefined)
-      throw new UsageError(`--age-cutoff '${ageCutoff}': a duration such as 30d or 1d 12h is needed`);
+    // Whether there is such a day is for the server to say.
+    if (ageCutoff !== undefined && parseDuration(ageCutoff) === undefined && !/^\d{4}-\d\d-\d\d/.test(ageCutoff))
+      throw new UsageError(
+        `--age-cutoff '${ageCutoff}': a duration such as 30d, or a date such as 2026-01-31, is needed`,
+      );
     const client = await openAdminClient(values, io);
     const start = (signal: AbortSignal) => client.prune(ageCutoff, signal);
     if (!values.wait) {

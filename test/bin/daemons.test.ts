@@ -5,6 +5,7 @@ import { prune } from '../../bin/commands/prune.ts';
 import { reconcile } from '../../bin/commands/reconcile.ts';
 import { UsageError } from '../../bin/usage-error.ts';
 import { Failure } from '../../engine/failure.ts';
+import { systemClock } from '../../engine/time.ts';
 import { pruneRoutes } from '../../http/installer/admin/prune.ts';
 import { reconcileRoutes } from '../../http/installer/admin/reconcile.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../fakes/fake-daemons.ts';
@@ -15,7 +16,7 @@ import { fault, run } from '../support/run-command.ts';
 async function setup(t: Test) {
   const reconciler = new FakeReconcilerControl(RECONCILER_REPORT);
   const pruner = new FakePrunerControl(PRUNER_REPORT);
-  const server = await listen(t, [...reconcileRoutes({ reconciler }), ...pruneRoutes({ pruner })]);
+  const server = await listen(t, [...reconcileRoutes({ reconciler }), ...pruneRoutes({ pruner, clock: systemClock })]);
   const access = ['--server', `http://127.0.0.1:${server.port}`, '--admin-token', ADMIN_TOKEN];
   return { reconciler, pruner, access };
 }
@@ -144,7 +145,11 @@ t.test('a wrong call is a usage error that names what is wrong', async (t) => {
     [reconcile, ['--age-cutoff', '1d'], /'--age-cutoff'/],
     [reconcile, ['--server', 'http://x'], /^--server needs --admin-token T/],
     [prune, ['now'], /^'now': prune takes options only$/],
-    [prune, ['--age-cutoff', 'soon'], /^--age-cutoff 'soon': a duration such as 30d or 1d 12h is needed$/],
+    [
+      prune,
+      ['--age-cutoff', 'soon'],
+      /^--age-cutoff 'soon': a duration such as 30d, or a date such as 2026-01-31, is needed$/,
+    ],
     [prune, ['--allow-deletes'], /'--allow-deletes'/],
   ];
   for (const [command, args, message] of wrong)

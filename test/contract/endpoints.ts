@@ -115,7 +115,7 @@ export const ENDPOINT_ROWS = {
   'ours/DELETE document': '204',
   'ours/PUT dataset-properties': '202',
   'ours/DELETE variable-properties': '204',
-  'ours/stored documents': 'vdi-meta.json and upload-error.json',
+  'ours/stored documents': 'vdi-meta.json and upload-error.json, the latter as upload-errors.json too',
   'ours/ranges and 304': 'downloads in parts, and nothing anew that the caller has',
   'ours/301': 'a superseded revision leads to the newest',
   'ours/jobs': 'report and retry',

@@ -133,7 +133,10 @@ row('ours/stored documents', async (t) => {
   const error = await owner.get(`${files(rejected)}/upload-error.json`);
   t.match([error.status, error.body], [200, { status: 'rejected', message: String }]);
   const again = { 'if-none-match': error.headers.get('etag') ?? '' };
-  t.equal((await owner.get(`${files(rejected)}/upload-error.json`, again)).status, 304);
+  for (const name of ['upload-error.json', 'upload-errors.json']) {
+    t.same((await owner.get(`${files(rejected)}/${name}`)).body, error.body, name);
+    t.equal((await owner.get(`${files(rejected)}/${name}`, again)).status, 304, name);
+  }
 });
 
 /** What the error rows call an endpoint, and how it is called. */

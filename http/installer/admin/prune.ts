@@ -2,21 +2,24 @@
 
 import { parseDuration } from '../../../engine/duration.ts';
 import type { PrunerControl, PrunerRun } from '../../../engine/ports/daemon-orders.ts';
+import type { Clock } from '../../../engine/time.ts';
 import { badRequest } from '../../errors.ts';
 import type { QueryValue } from '../../query.ts';
 import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
 import { type PruneReport, PruneRuns, PruneStarted } from '../schema/daemon-report.ts';
 import { ORDER_REFUSALS, requireStarted } from './daemon-order.ts';
+import { momentOf } from './partial-datetime.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
 export interface PruneOptions {
   readonly pruner: PrunerControl;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 const PATH = '/admin/rpc/datasets/prune';
 
-export function pruneRoutes({ pruner }: PruneOptions): readonly Route[] {
+export function pruneRoutes({ pruner, clock }: PruneOptions): readonly Route[] {
   return [
     {
       method: 'POST',
@@ -26,14 +29,16 @@ export function pruneRoutes({ pruner }: PruneOptions): readonly Route[] {
       summary: 'Removes for good now what was deleted or superseded long enough ago',
       query: {
         age_cutoff: {
-          description: 'How long ago, such as 30d or 1d 12h, instead of the retention that is configured',
+          description:
+            'How long ago, such as 30d or 1d 12h, or before which day or moment (UTC), such as 2026-01-31, ' +
+            'instead of the retention that is configured',
           schema: { type: 'string' },
         },
       },
       responses: { 202: answer('The run has begun', PruneStarted), ...refusals(ORDER_REFUSALS) },
       handler: async (context) => {
         const { age_cutoff: ageCutoff } = context.query;
-        const minAgeMs = durationOf(ageCutoff);
+        const minAgeMs = minAgeOf(ageCutoff, clock.now());
         const options = minAgeMs === undefined ? {} : { minAgeMs };
         requireStarted('pruner', await pruner.order(options, context.signal));
         context.log.info({ ageCutoff }, 'run of the pruner ordered by an administrator');
@@ -63,12 +68,20 @@ export function pruneRoutes({ pruner }: PruneOptions): readonly Route[] {
   ];
 }
 
-function durationOf(value: QueryValue | undefined): number | undefined {
+/** In ms; undefined when none is asked for. */
+function minAgeOf(value: QueryValue | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
-  const ms = parseDuration(String(value));
-  if (ms === undefined)
-    throw badRequest(`query parameter 'age_cutoff' is '${value}': a duration such as 30d or 1d 12h is needed`);
-  return ms;
+  const text = String(value);
+  const duration = parseDuration(text);
+  if (duration !== undefined) return duration;
+  const moment = momentOf(text.replace(/(?<=T\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/, ''));
+  if (!moment)
+    throw badRequest(
+      `query parameter 'age_cutoff' is '${text}': a duration such as 30d or 1d 12h, or a date such as 2026-01-31, is needed`,
+    );
+  const age = nowMs - moment.getTime();
+  if (age < 0) throw badRequest(`query parameter 'age_cutoff' is '${text}', which is yet to come`);
+  return age;
 }
 
 function runView(report: PrunerRun): PruneReport {

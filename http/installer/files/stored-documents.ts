@@ -24,6 +24,8 @@ export interface StoredDocumentOptions {
 }
 
 interface StoredDocument {
+  /** The name that it is asked for by. */
+  readonly name: string;
   readonly object: 'vdi-meta.json' | 'upload-error.json';
   readonly operationId: string;
   readonly summary: string;
@@ -36,8 +38,20 @@ interface StoredDocument {
 /** A document larger than this is not one of ours. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
+const UPLOAD_ERROR: StoredDocument = {
+  name: 'upload-error.json',
+  object: 'upload-error.json',
+  operationId: 'getUploadError',
+  summary: 'Shows why the upload did not become a dataset',
+  schema: StoredUploadError,
+  // Documents of compatible systems hold stack traces, too: only what is known of them is shown.
+  shown: parseUploadError,
+  absent: 'its upload did not fail',
+};
+
 const DOCUMENTS: readonly StoredDocument[] = [
   {
+    name: 'vdi-meta.json',
     object: 'vdi-meta.json',
     operationId: 'getStoredMetadata',
     summary: 'Shows the metadata as they are stored',
@@ -48,21 +62,20 @@ const DOCUMENTS: readonly StoredDocument[] = [
     },
     absent: 'its metadata are not stored yet',
   },
+  UPLOAD_ERROR,
+  // As some documentation of deployed services calls it.
   {
-    object: 'upload-error.json',
-    operationId: 'getUploadError',
-    summary: 'Shows why the upload did not become a dataset',
-    schema: StoredUploadError,
-    // Documents of compatible systems hold stack traces, too: only what is known of them is shown.
-    shown: parseUploadError,
-    absent: 'its upload did not fail',
+    ...UPLOAD_ERROR,
+    name: 'upload-errors.json',
+    operationId: 'getUploadErrors',
+    summary: 'The same as upload-error.json, under the name that some clients ask for',
   },
 ];
 
 export function storedDocumentRoutes(options: StoredDocumentOptions): readonly Route[] {
   return DOCUMENTS.map((document) => ({
     method: 'GET',
-    path: `/datasets/:id/files/${document.object}`,
+    path: `/datasets/:id/files/${document.name}`,
     access: 'anyone-known',
     operationId: document.operationId,
     summary: document.summary,

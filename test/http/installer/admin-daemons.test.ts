@@ -10,12 +10,14 @@ import { ADMIN_TOKEN, listen } from './installer-app.ts';
 import { responseFaults, schemaOf } from './response-check.ts';
 
 const RECONCILE = '/admin/rpc/datasets/reconcile';
+/** Noon. */
+const NOW = Date.UTC(2026, 0, 31, 12);
 const PRUNE = '/admin/rpc/datasets/prune';
 
 async function setup(t: Test) {
   const reconciler = new FakeReconcilerControl(RECONCILER_REPORT);
   const pruner = new FakePrunerControl(PRUNER_REPORT);
-  const routes = [...reconcileRoutes({ reconciler }), ...pruneRoutes({ pruner })];
+  const routes = [...reconcileRoutes({ reconciler }), ...pruneRoutes({ pruner, clock: { now: () => NOW } })];
   const server = await listen(t, routes);
   const call = async (
     method: string,
@@ -81,6 +83,33 @@ t.test('pruning is started, with the age that is asked for', async (t) => {
   t.strictSame(pruner.orders, [{}, { minAgeMs: 36 * 3_600_000 }, { minAgeMs: 0 }]);
 });
 
+t.test('pruning takes a date, too: what was deleted before it goes', async (t) => {
+  const { pruner, call } = await setup(t);
+  const HOUR = 3_600_000;
+  for (const [asked, hours] of [
+    ['2026-01-30', 36],
+    ['2026-01-31T00', 12],
+    ['2026-01-31T11:00:00', 1],
+    ['2026-01-31T11:00:00Z', 1],
+    ['2026-01-31T11:00:00.123Z', 1],
+  ] as const) {
+    const { status, body } = await call('POST', `${PRUNE}?age_cutoff=${asked}`);
+    t.strictSame([status, body], [202, { state: 'started', ageCutoff: asked }]);
+    t.strictSame(pruner.orders.at(-1), { minAgeMs: hours * HOUR }, asked);
+  }
+  const before = pruner.orders.length;
+  for (const [asked, why] of [
+    ['2026-02-30', /a duration such as 30d or 1d 12h, or a date such as 2026-01-31, is needed/],
+    ['2022-3-15', /is needed/],
+    ['yesterday', /is needed/],
+    ['2026-02-01', /which is yet to come/],
+  ] as const) {
+    const { status, body } = await call('POST', `${PRUNE}?age_cutoff=${asked}`);
+    t.match([status, body], [400, { status: 'bad-request', message: why }], asked);
+  }
+  t.equal(pruner.orders.length, before);
+});
+
 t.test('each tells of its run under way, then of its last', async (t) => {
   const { reconciler, pruner, call } = await setup(t);
   for (const [daemon, path, shown] of [
@@ -135,7 +164,10 @@ t.test('what cannot be asked for is refused by its name', async (t) => {
   for (const [path, message] of [
     [`${RECONCILE}?allow-deletes=maybe`, /'allow-deletes' is 'maybe'/],
     [`${RECONCILE}?allow_deletes=true`, /'allow_deletes' is unknown; known: allow-deletes/],
-    [`${PRUNE}?age_cutoff=soon`, /'age_cutoff' is 'soon': a duration such as 30d or 1d 12h is needed/],
+    [
+      `${PRUNE}?age_cutoff=soon`,
+      /'age_cutoff' is 'soon': a duration such as 30d or 1d 12h, or a date such as 2026-01-31, is needed/,
+    ],
     [`${PRUNE}?age_cutoff=`, /'age_cutoff' is ''/],
     [`${PRUNE}?age_cutoff=-1d`, /'age_cutoff' is '-1d'/],
     [`${PRUNE}?age-cutoff=1d`, /'age-cutoff' is unknown; known: age_cutoff/],

@@ -36,7 +36,7 @@ t.test('the owner deletes a dataset: it is gone for everybody at once, and flagg
 });
 
 t.test('after the deletion of the newest revision was answered, nobody is led to an older one', async (t) => {
-  const app = await setup(t);
+  const app = await installerApp(t, db);
   const [owner, friend] = [newUser(), newUser()];
   const root = await imported(app, db, owner, PUBLISHED);
   const history = { originalId: root.dataset, revisions: [] };

@@ -49,6 +49,9 @@ t.test('the reason of a failed upload is shown, without any stack trace', async 
     const answer = await read(app, 'admin-token' in headers ? undefined : me, at, 'upload-error.json', headers);
     t.strictSame([answer.status, answer.body], [200, { status: 'rejected', message: 'links are refused' }]);
     t.strictSame(responseFaults(schemaOf(app.routes, 'getUploadError', 200), answer.text), []);
+    const alias = await read(app, 'admin-token' in headers ? undefined : me, at, 'upload-errors.json', headers);
+    t.strictSame([alias.status, alias.body], [200, answer.body], 'under the other name, too');
+    t.equal(alias.headers.get('etag'), answer.headers.get('etag'));
   }
 });
 
@@ -61,7 +64,7 @@ t.test(
     await share(db, at, revoked, 'revoke', 'accept');
     await fail(app, at, '{"status":"failed","message":"disk full"}');
     await db.query(`update dataset set state = 'deleted' where dataset_id = $1`, [at.dataset]);
-    for (const name of ['', 'vdi-meta.json', 'upload-error.json']) {
+    for (const name of ['', 'vdi-meta.json', 'upload-error.json', 'upload-errors.json']) {
       const users = [undefined, `guest-${stranger}`, stranger, friend, revoked, owner];
       const found = await Promise.all(users.map(async (user) => (await read(app, user, at, name)).status));
       t.strictSame(found, [401, 404, 404, 410, 410, 410], name);
