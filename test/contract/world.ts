@@ -9,7 +9,7 @@ import { dataDir } from '../../bin/data-dir.ts';
 import { embeddedConfig } from '../../bin/embedded-config.ts';
 import { LOCAL_ISSUER } from '../../bin/local-token.ts';
 import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
-import { freePortBase, ROOT, tempDir, up } from '../support/longshore.ts';
+import { type Endpoints, freePortBase, ROOT, tempDir, up } from '../support/longshore.ts';
 import { LOOPBACK } from '../support/remote-server.ts';
 import { ContractClient } from './client.ts';
 import type { RowId } from './installer.ts';
@@ -41,6 +41,7 @@ const scripts = {
 export interface World {
   readonly dir: string;
   readonly adminToken: string;
+  readonly endpoints: Endpoints;
   readonly owner: ContractClient;
   readonly friend: ContractClient;
   readonly stranger: ContractClient;
@@ -74,6 +75,9 @@ export interface WorldOptions {
   /** Further keys of `installer.lanes`. */
   readonly lanes?: object;
   readonly restService?: object;
+  /** Further keys of `containerCore.http` and of `access`. */
+  readonly http?: object;
+  readonly access?: object;
 }
 
 export async function world(t: Test, options: WorldOptions = {}): Promise<World> {
@@ -100,6 +104,7 @@ export async function world(t: Test, options: WorldOptions = {}): Promise<World>
   return {
     dir,
     adminToken,
+    endpoints: app.endpoints,
     owner: await user(OWNER),
     friend: await user(FRIEND),
     stranger: await user(STRANGER),
@@ -114,7 +119,11 @@ export async function world(t: Test, options: WorldOptions = {}): Promise<World>
   };
 }
 
-async function writeConfig(dir: string, base: number, { lanes, restService }: WorldOptions): Promise<void> {
+async function writeConfig(
+  dir: string,
+  base: number,
+  { lanes, restService, http, access }: WorldOptions,
+): Promise<void> {
   const plugin = (name: string, usesDataProperties: boolean, allowedFileExtensions: readonly string[]) => ({
     name,
     category: `The ${name}`,
@@ -127,8 +136,14 @@ async function writeConfig(dir: string, base: number, { lanes, restService }: Wo
     plugin('tables', true, []),
     plugin('vectors', false, []),
   ]);
-  const config = parse(text) as { installer: { installTargets: TargetEntry[]; plugins: Record<string, never> } };
-  const { installer } = config;
+  const config = parse(text) as {
+    installer: { installTargets: TargetEntry[]; plugins: Record<string, never> };
+    containerCore: { http?: object };
+    access: object;
+  };
+  const { installer, containerCore } = config;
+  containerCore.http = { ...containerCore.http, ...http };
+  Object.assign(config.access, access);
   const [first] = installer.installTargets;
   for (const category of ['genomics', 'vector', 'microbiome', 'clinical-epidemiology'] as const) {
     const schema = (kind: string): string => `${category.replaceAll('-', '_')}_${kind}`;
