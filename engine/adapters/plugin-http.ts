@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { aborted, defect, Failure, messageOf } from '../failure.ts';
-import { serialiseMetadata } from '../model/metadata.ts';
+import { parseJson, stringifyJson } from '../model/json.ts';
 import { passedOn } from '../model/traceparent.ts';
 import type {
   ImportReply,
@@ -17,6 +17,7 @@ import type {
   StreamedFile,
   UninstallReply,
 } from '../ports/plugin-client.ts';
+import { pluginMetadata } from './plugin-http-metadata.ts';
 import { JSON_TYPE, type MultipartBody, multipartBody, type Part } from './plugin-http-multipart.ts';
 import {
   type AnswerTimes,
@@ -77,7 +78,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   import: PluginClient['import'] = (call, signal) => {
     // Only tells imports of one second apart (VDI_IMPORT_ID), so the low bits of a growing number do.
     const jobId = call.eventId % 65_536;
-    const details = fields({ ...ids(call), 'job-id': jobId }, { meta: serialiseMetadata(call.metadata) });
+    const details = fields({ ...ids(call), 'job-id': jobId }, { meta: pluginMetadata(call.metadata) });
     const parts: Part[] = [
       { name: 'details', json: details },
       { name: 'payload', file: call.payload, fileName: 'import-ready.zip', contentType: 'application/zip' },
@@ -93,8 +94,8 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   installData: PluginClient['installData'] = (call, signal) => {
     const parts: Part[] = [
       { name: 'details', json: fields({ ...ids(call), 'install-target': call.target }, {}) },
-      { name: 'meta', json: serialiseMetadata(call.metadata) },
-      { name: 'manifest', json: call.manifest },
+      { name: 'meta', json: pluginMetadata(call.metadata) },
+      { name: 'manifest', json: compact(call.manifest) },
       { name: 'payload', file: call.payload, fileName: 'install-ready.zip', contentType: 'application/zip' },
       ...call.properties.map(propertiesPart),
     ];
@@ -107,7 +108,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   };
 
   installMeta: PluginClient['installMeta'] = (call, signal) => {
-    const details = fields({ ...ids(call), 'install-target': call.target }, { meta: serialiseMetadata(call.metadata) });
+    const details = fields({ ...ids(call), 'install-target': call.target }, { meta: pluginMetadata(call.metadata) });
     const parts: Part[] = [{ name: 'details', json: details }, ...call.properties.map(propertiesPart)];
     return this.#send('installMeta', call, multipartBody(parts, signal), signal, async (answer, where) =>
       installReply(answer.code, await readText(answer.body, where), where),
@@ -236,6 +237,9 @@ function fields(
   const nested = Object.entries(documents).map(([name, text]) => `${JSON.stringify(name)}:${text}`);
   return `{${[...plain, ...nested].join(',')}}`;
 }
+
+/** Of a document as it is stored, which people may read there. */
+const compact = (json: string): string => stringifyJson(parseJson(json));
 
 const propertiesPart = (file: StreamedFile): Part => ({
   name: 'dataProperties',

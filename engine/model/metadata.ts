@@ -123,13 +123,18 @@ export interface UploadError {
 }
 
 export function serialiseMetadata(metadata: DatasetMetadata): string {
+  return stringifyJson(metadataDocument(metadata), 2);
+}
+
+/** Metadata with the names that stored documents have. */
+export function metadataDocument(metadata: DatasetMetadata): object {
   const { revisionHistory, ...rest } = metadata;
   // In stored documents the list inside the history carries the history's own name.
   const history = revisionHistory && {
     originalId: revisionHistory.originalId,
     revisionHistory: revisionHistory.revisions,
   };
-  return stringifyJson({ ...rest, ...(history ? { revisionHistory: history } : {}) }, 2);
+  return { ...rest, ...(history ? { revisionHistory: history } : {}) };
 }
 
 /**

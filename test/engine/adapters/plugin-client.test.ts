@@ -7,7 +7,8 @@ import t, { type Test } from 'tap';
 import { PluginHttp, type PluginHttpOptions } from '../../../engine/adapters/plugin-http.ts';
 import { changeTimes, readTimes, shareTimes } from '../../../engine/adapters/shared-times.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
-import { serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { stringifyJson } from '../../../engine/model/json.ts';
+import { metadataDocument } from '../../../engine/model/metadata.ts';
 import {
   PLUGIN_TARGET,
   PLUGIN_TYPE,
@@ -184,7 +185,7 @@ t.test('requests have the parts, names and lengths that plugin servers expect', 
   t.equal(
     body,
     field('details', '{"event-id":131071,"vdi-id":"ds1","install-target":"AlphaDB"}') +
-      field('meta', serialiseMetadata(metadata)) +
+      field('meta', stringifyJson(metadataDocument(metadata))) +
       field('manifest', manifest) +
       file('payload', 'install-ready.zip', 'application/zip', 'PK...') +
       file('dataProperties', 'genes.tsv', 'application/octet-stream', 'of genes') +
@@ -202,8 +203,8 @@ t.test('details and bodies have the fields of other installers, and numbers that
   const detailsOf = (request: Buffer | undefined): string =>
     /name="details"\r\n.*\r\n\r\n([\s\S]*?)\r\n--/.exec(split(request).body)?.[1] ?? '';
   const [imported, meta, removed] = requests;
-  const document = serialiseMetadata(metadata);
-  t.match(document, /"owner": 9223372036854775807,/);
+  const document = stringifyJson(metadataDocument(metadata));
+  t.match(document, /"owner":9223372036854775807,/);
   t.equal(detailsOf(imported), `{"event-id":131071,"vdi-id":"ds1","job-id":65535,"meta":${document}}`);
   t.equal(detailsOf(meta), `{"event-id":131071,"vdi-id":"ds1","install-target":"AlphaDB","meta":${document}}`);
   t.match(split(meta).body, 'filename="a %22quoted%22%0D%0Aname.tsv"\r\n');
