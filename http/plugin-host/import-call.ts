@@ -59,22 +59,29 @@ export async function runImport(
   return packReply(call, archives, { rawUploads, files: found.files, lines: outcome.lines }, signal);
 }
 
-/** Why the script's output cannot become a dataset's files. */
+/** Why the script's output cannot become a dataset's files, and what the plugin's author has to change. */
 function outputFault({ files, others, misnamed }: FoundFiles): string | undefined {
   const [other] = others;
-  if (other !== undefined) return `the import script wrote ${quoteEntry(other)}, which is neither file nor folder`;
+  if (other?.isLink)
+    return `the import script wrote ${quoteEntry(other.name)}, a symbolic link: write a copy of what it points to (cp -L)`;
+  if (other !== undefined)
+    return `the import script wrote ${quoteEntry(other.name)}, which is neither file nor folder: leave only those in the output folder`;
   const [wrong] = misnamed;
-  if (wrong !== undefined) return `the import script wrote ${quoteEntry(wrong)}, a name that is not UTF-8`;
-  if (files.length === 0) return 'the import script wrote no output files';
+  if (wrong !== undefined)
+    return `the import script wrote ${quoteEntry(wrong)}, a name that is not UTF-8: give it one that is`;
+  if (files.length === 0)
+    return 'the import script wrote no output files: at least one has to be in the folder that is its second argument';
   const keys = new Map<string, string>();
   for (const { name } of files) {
+    if (name === METADATA)
+      return `the import script wrote '${METADATA}': leave it out when the input folder is copied; install-data is given it anyway`;
     if (name.startsWith(RESERVED_PREFIX))
-      return `the import script wrote ${quoteEntry(name)}; names beginning with '${RESERVED_PREFIX}' are reserved`;
+      return `the import script wrote ${quoteEntry(name)}; names beginning with '${RESERVED_PREFIX}' are reserved: choose another`;
     const check = checkEntryPath(name);
     if ('fault' in check) return `an output file of the import script ${check.fault}: ${quoteEntry(name)}`;
     const twin = keys.get(fileNameKey(name));
     if (twin !== undefined)
-      return `the import script wrote ${quoteEntry(twin)} and ${quoteEntry(name)}, which differ in case only`;
+      return `the import script wrote ${quoteEntry(twin)} and ${quoteEntry(name)}, which differ in case only: rename one, for many disks cannot hold both`;
     keys.set(fileNameKey(name), name);
   }
   return undefined;

@@ -63,7 +63,7 @@ export interface FoundFile extends FileEntry {
 export interface FoundFiles {
   readonly files: readonly FoundFile[];
   /** What is neither file nor folder. */
-  readonly others: readonly string[];
+  readonly others: readonly { readonly name: string; readonly isLink: boolean }[];
   /** What has a name that is not UTF-8, as far as it can be shown. */
   readonly misnamed: readonly string[];
 }
@@ -71,7 +71,7 @@ export interface FoundFiles {
 /** Every file below the folder by relative path, sorted. A folder that is gone, or is no folder any more, holds none. */
 export async function findFiles(dir: string): Promise<FoundFiles> {
   const files: FoundFile[] = [];
-  const others: string[] = [];
+  const others: { name: string; isLink: boolean }[] = [];
   const misnamed: string[] = [];
   const visit = async (folder: string): Promise<void> => {
     for await (const entry of await opendir(join(dir, folder))) {
@@ -80,7 +80,7 @@ export async function findFiles(dir: string): Promise<FoundFiles> {
       if (name.includes('\ufffd')) misnamed.push(name);
       else if (entry.isDirectory()) await visit(name);
       else if (entry.isFile()) files.push({ name, file, size: (await stat(file)).size });
-      else others.push(name);
+      else others.push({ name, isLink: entry.isSymbolicLink() });
     }
   };
   if ((await lstat(dir).catch(() => undefined))?.isDirectory()) await visit('');

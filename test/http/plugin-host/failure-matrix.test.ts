@@ -167,20 +167,40 @@ const ROWS: readonly Row[] = [
   },
   ...(
     [
-      ['no output file', 'exit 0', 'the import script wrote no output files'],
-      ['an output folder that is gone', 'rm -r "$2"; exit 0', 'the import script wrote no output files'],
-      ['output through a link', 'rm -r "$2"; ln -s "$1" "$2"; exit 0', 'the import script wrote no output files'],
+      [
+        'no output file',
+        'exit 0',
+        'the import script wrote no output files: at least one has to be in the folder that is its second argument',
+      ],
+      [
+        'an output folder that is gone',
+        'rm -r "$2"; exit 0',
+        'the import script wrote no output files: at least one has to be in the folder that is its second argument',
+      ],
+      [
+        'output through a link',
+        'rm -r "$2"; ln -s "$1" "$2"; exit 0',
+        'the import script wrote no output files: at least one has to be in the folder that is its second argument',
+      ],
       [
         'an output of a reserved name',
         ': >"$2/vdi-x"',
-        "the import script wrote 'vdi-x'; names beginning with 'vdi-' are reserved",
+        "the import script wrote 'vdi-x'; names beginning with 'vdi-' are reserved: choose another",
       ],
-      ['a pipe as output', 'mkfifo "$2/p"', "the import script wrote 'p', which is neither file nor folder"],
-      ['a link as output', 'ln -s "$1/a.txt" "$2/l"', "the import script wrote 'l', which is neither file nor folder"],
+      [
+        'a pipe as output',
+        'mkfifo "$2/p"',
+        "the import script wrote 'p', which is neither file nor folder: leave only those in the output folder",
+      ],
+      [
+        'a link as output',
+        'ln -s "$1/a.txt" "$2/l"',
+        "the import script wrote 'l', a symbolic link: write a copy of what it points to (cp -L)",
+      ],
       [
         'an output name that is no UTF-8',
         ': >"$2/$(printf \'\\351\')"',
-        "the import script wrote '\ufffd', a name that is not UTF-8",
+        "the import script wrote '\ufffd', a name that is not UTF-8: give it one that is",
       ],
       [
         'an output name with a line end',

@@ -105,7 +105,10 @@ t.test('an import script finds its variables and no others', async (t) => {
   t.ok(cwd?.startsWith(workDir) && cwd.endsWith('/workspace'));
 });
 
-t.test('an import that ends badly says how', async (t) => {
+const NO_OUTPUT =
+  'the import script wrote no output files: at least one has to be in the folder that is its second argument';
+
+t.test('an import that ends badly says how, and what the author of the plugin has to change', async (t) => {
   const { importOf } = await setup(t);
   const script = hostedPlugin('/x').scripts.dataCleaning.path;
   const refused = (basic: string, ...community: readonly string[]) => ({
@@ -113,8 +116,24 @@ t.test('an import that ends badly says how', async (t) => {
   });
   t.same(body((await importOf('invalid-1')).reply), refused('no such gene', 'the list is old'));
   t.same(body((await importOf('ok-1', { 'vdi-meta.json': 'x' })).reply), refused('the upload holds no file'));
-  const message = "the import script wrote 'A.txt' and 'a.txt', which differ in case only";
-  t.same(body((await importOf('twins-1')).reply), { status: 555, script, 'exit-code': 0, message });
+  for (const [how, message] of [
+    ['empty', NO_OUTPUT],
+    [
+      'metadata',
+      "the import script wrote 'vdi-meta.json': leave it out when the input folder is copied; install-data is given it anyway",
+    ],
+    [
+      'piped',
+      "the import script wrote 'fifo', which is neither file nor folder: leave only those in the output folder",
+    ],
+    ['reserved', "the import script wrote 'vdi-x.txt'; names beginning with 'vdi-' are reserved: choose another"],
+    ['linked', "the import script wrote 'link', a symbolic link: write a copy of what it points to (cp -L)"],
+    [
+      'twins',
+      "the import script wrote 'A.txt' and 'a.txt', which differ in case only: rename one, for many disks cannot hold both",
+    ],
+  ] as const)
+    t.same(body((await importOf(`${how}-1`)).reply), { status: 555, script, 'exit-code': 0, message }, how);
 });
 
 t.test('scripts that cannot run or take too long are the fault of the server', async (t) => {
