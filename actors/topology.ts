@@ -45,6 +45,7 @@ import { SharingLane } from './lanes/sharing-lane.ts';
 import { SoftDeleteLane } from './lanes/soft-delete-lane.ts';
 import { UpdateMetaLane } from './lanes/update-meta-lane.ts';
 import { UploadLane, type UploadLimits } from './lanes/upload-lane.ts';
+import { withinHost } from './plugins/hosted-calls.ts';
 import type { PluginBreakers } from './plugins/plugin-breakers.ts';
 import { ReconciliationLane } from './reconciliation/reconciliation-lane.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
@@ -73,6 +74,8 @@ export interface TopologyOptions {
   readonly targets: InstallTargets;
   readonly tasks: TaskRunner;
   readonly breakers: PluginBreakers;
+  /** Plugins whose host runs in this process, and how many of their scripts it runs at a time. */
+  readonly hosted?: { readonly plugins: readonly string[]; readonly scripts: number } | undefined;
   readonly types: DataTypes;
   /** Of what changes, running lanes take over their bounds. */
   readonly tuning: Tunable<LaneTunings>;
@@ -97,7 +100,9 @@ const PAST_PLUGINS: readonly LaneName[] = ['upload', 'sharing', 'reconciliation'
 
 export function topology(options: TopologyOptions): readonly ChildSpec[] {
   const { clock, log, metrics, breakers } = options;
-  const tasks = breakers.guard(options.tasks);
+  const { plugins = [], scripts = 1 } = options.hosted ?? {};
+  // The wait for the own host is no wait for the plugin, so it comes before the breakers and their clocks.
+  const tasks = withinHost(breakers.guard(options.tasks), plugins, scripts);
   const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
   const holders = RUNNING_LANES.map((name) => ({
     held: () => lanes.get(name)?.held() ?? [],

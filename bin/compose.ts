@@ -20,7 +20,7 @@ import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd } from './installer-front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import { type CoreParts, openCore } from './open-core.ts';
-import { pluginHost } from './plugin-host.ts';
+import { callsAtOnce, pluginHost } from './plugin-host.ts';
 import { reportService } from './report-service.ts';
 import { storeData } from './store-reader.ts';
 import type { ThreadData } from './thread-data.ts';
@@ -151,6 +151,7 @@ export async function compose(
         ...core,
         tasks: threads.tasks,
         breakers,
+        hosted: configuration.pluginHost && { plugins: hosted, scripts: callsAtOnce(configuration.pluginHost) },
         types,
         tuning: parts.live.lanes,
         channels: laneChannels(installer.lanes),

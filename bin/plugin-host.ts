@@ -3,12 +3,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../config/configuration.ts';
+import type { PluginHostConfiguration } from '../config/schema/plugin-host.ts';
 import { ChildProcessRunner } from '../engine/adapters/child-process.ts';
 import { endLeftoverScripts } from '../engine/adapters/child-process-records.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { Directory } from '../engine/ports/directory.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { Archives } from '../http/plugin-host/archives.ts';
+import type { CallGateLimits } from '../http/plugin-host/call-gate.ts';
 import type { HostedPlugin, HostedTarget } from '../http/plugin-host/hosted-plugins.ts';
 import { PluginHost } from '../http/plugin-host/plugin-host.ts';
 import { type BuildManifest, pluginRoutes } from '../http/plugin-host/routes.ts';
@@ -33,8 +35,6 @@ type HostSections = Pick<Configuration, 'pluginHost'> & {
   readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild' | 'ldap'>;
 };
 
-/** Scripts at a time, calls that may wait for one, and for how long: less than the margin of the client's time-out. */
-const GATE = { maxScripts: 10, maxCalls: 60, maxWaitMs: 30_000 };
 /** Where the scripts of a plugin's image are expected when `pathOverride` does not say. */
 export const SCRIPT_PATHS = {
   dataCleaning: '/opt/longshore/bin/import',
@@ -74,7 +74,7 @@ export async function pluginHost(
         maxFileBytes: Number.MAX_SAFE_INTEGER,
         maxEntries: MAX_ENTRIES,
       },
-      gate: GATE,
+      gate: gateOf(configuration.pluginHost),
     },
     { runner, archives, metrics, clock, log },
   );
@@ -96,6 +96,17 @@ export async function pluginHost(
     },
     parts,
   );
+}
+
+/** The schema's own defaults where there is no section: `longshore plugin` runs without one. */
+function gateOf(settings: PluginHostConfiguration | undefined): CallGateLimits {
+  const { scripts = 10, calls = 60, waitMs = 30_000 } = settings?.limits ?? {};
+  return { maxScripts: scripts, maxCalls: calls, maxWaitMs: waitMs };
+}
+
+/** How many calls of lanes beside it a host takes without turning any away. */
+export function callsAtOnce({ limits }: PluginHostConfiguration): number {
+  return Math.min(limits.scripts, limits.calls);
 }
 
 function hosted(name: string, plugin: PluginConfiguration | undefined): readonly HostedPlugin[] {

@@ -1,6 +1,6 @@
 // `pluginHost`: our server side of the plugin protocol (ours).
 
-import { derived, formed, list, optional, secret, section, text } from './field.ts';
+import { derived, duration, filled, formed, integer, list, optional, secret, section, text } from './field.ts';
 import type { Loaded } from './loaded.ts';
 import { TOKEN_LENGTH } from './plugins.ts';
 
@@ -16,5 +16,22 @@ export const pluginHost = section('Runs plugin scripts behind the plugin protoco
     uniqueItems: true,
     default: [],
   }),
+  limits: filled(
+    'Of one host. A call beyond them is answered 503 with `Retry-After`; lanes of the same process wait instead.',
+    {
+      scripts: integer('Scripts at a time.', { minimum: 1, maximum: 1_000, default: 10 }),
+      calls: integer('Calls at a time, with those that send their body or wait for a script to end.', {
+        minimum: 1,
+        maximum: 10_000,
+        default: 60,
+      }),
+      wait: duration(
+        'Longest wait of a call for its turn. Longer than `plugins.*.timeouts.reply`, our own callers give up before; other ' +
+          'installers wait without end and give up at a 503.',
+        '30s',
+        { positive: true },
+      ),
+    },
+  ),
 });
 export type PluginHostConfiguration = Loaded<typeof pluginHost>;

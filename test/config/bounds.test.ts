@@ -66,6 +66,8 @@ const INTEGERS: Record<string, Bounds> = {
   'report.db.poolSize': [1, 32],
   'access.db.poolSize': [1, 32],
   'mail.retry.tries': [1, 100],
+  'pluginHost.limits.scripts': [1, 1_000],
+  'pluginHost.limits.calls': [1, 10_000],
 };
 
 const named: Bounds = [3, 32];

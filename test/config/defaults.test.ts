@@ -265,7 +265,11 @@ t.test('ports depend on encryption where the contract or the protocol says so', 
 
 t.test('the sections beside the installer', async (t) => {
   const { pluginHost, handler, report, access, mail } = await configurationOf(SHORTEST + SECTIONS);
-  t.strictSame(pluginHost, { inProcess: [], bindHost: '127.0.0.1' });
+  t.strictSame(pluginHost, {
+    inProcess: [],
+    bindHost: '127.0.0.1',
+    limits: { scripts: 10, calls: 60, waitMs: 30_000 },
+  });
   t.strictSame(handler, {
     serviceName: 's',
     port: 8081,
