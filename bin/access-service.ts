@@ -1,6 +1,5 @@
 // The dataset access service of the configuration: its front end, and what runs behind it.
 
-import { readdirSync } from 'node:fs';
 import { approveWaited } from '../actors/daemons/access-approval.ts';
 import { accessMailMetrics, sendAccessMails } from '../actors/daemons/access-mail.ts';
 import type { Configuration } from '../config/configuration.ts';
@@ -25,9 +24,10 @@ import type { AuthSettings } from '../http/authenticate.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { accessConnection, migrateAccess } from './access-database.ts';
 import { mailDelivery } from './access-mail.ts';
-import { type FrontEndParts, frontEnd } from './front-end.ts';
+import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
+import { VERSION } from './version.ts';
 
 export interface AccessParts extends FrontEndParts {
   /** Where mails are kept when no mail server is configured; undefined = they wait. */
@@ -82,7 +82,7 @@ export async function accessService(
         ...auth,
         remember: redeeming(auth, invitations, clock, log.child({ actor: 'access' })),
       },
-      // Its own /health answers in the form of contract 3.
+      // Its own /health is among its routes.
       checks: [],
       routes: accessRoutes({
         roles: new PostgresAccessRoles(db),
@@ -104,7 +104,8 @@ export async function accessService(
           { name: 'account-db', probe: (until) => core.db.probe(until) },
           ...optional,
         ],
-        threads: () => readdirSync('/proc/self/task').length,
+        threads: threadsHere,
+        version: VERSION,
       }),
     },
     parts,

@@ -13,6 +13,7 @@ import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import type { ProcessSettings } from '../engine/ports/process-settings.ts';
 import type { Scope } from '../engine/scope.ts';
+import type { ChildStatus } from '../engine/supervisor.ts';
 import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
@@ -27,7 +28,7 @@ import type { ThreadData } from './thread-data.ts';
 import { urlUploads } from './url-uploads.ts';
 import { dependencyWatch } from './watch-dependencies.ts';
 import { diskWatch, writtenFolders } from './watch-disks.ts';
-import { watchedDependencies } from './watched-dependencies.ts';
+import { partsCheck, pluginChecks, watchedDependencies } from './watched-dependencies.ts';
 import { workerThreads } from './worker-threads.ts';
 
 /** Base URLs without trailing slash, of the front ends that run. */
@@ -43,6 +44,8 @@ export interface Service {
   /** In start order. */
   readonly children: readonly ChildSpec[];
   readonly ready: { set(value: boolean): void };
+  /** Who makes the children says how they are. */
+  watched(statuses: () => readonly ChildStatus[]): void;
   addresses(): Addresses;
 }
 
@@ -83,6 +86,7 @@ export async function compose(
   const failedInstalls = new ClearFailed({ ...core, clock, log });
 
   let ready = false;
+  let statuses: () => readonly ChildStatus[] = () => [];
   const frontEndParts = { clock, log, metrics, ready: () => ready };
   const auth = await authSettings(containerCore, core.accounts, clock, log);
   const hosted = configuration.pluginHost?.inProcess ?? [];
@@ -129,6 +133,7 @@ export async function compose(
     core,
     types,
     { breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
+    [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
     auth,
     frontEndParts,
   );
@@ -178,6 +183,9 @@ export async function compose(
       set(value) {
         ready = value;
       },
+    },
+    watched(of) {
+      statuses = of;
     },
     addresses: () => ({
       installer: api.url(),

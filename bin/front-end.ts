@@ -1,5 +1,6 @@
 // A front end of the configuration: routes on a port, with the process's authentication, limits and operators' routes.
 
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from '../config/configuration.ts';
 import type { ChildSpec } from '../engine/child.ts';
@@ -43,6 +44,15 @@ export interface FrontEnd {
   url(): string;
 }
 
+/** Threads of this process; one where nobody can tell. */
+export function threadsHere(): number {
+  try {
+    return readdirSync('/proc/self/task').length;
+  } catch {
+    return 1;
+  }
+}
+
 export async function frontEnd(
   core: Pick<Configuration['containerCore'], 'http'>,
   options: FrontEndOptions,
@@ -57,7 +67,10 @@ export async function frontEnd(
   };
   let running: HttpServer | undefined;
   const create = (): HttpServer => {
-    const ops = opsRoutes({ version: VERSION, checks: options.checks, ready: parts.ready, metrics, clock });
+    const ops = opsRoutes({
+      ...{ version: VERSION, checks: options.checks, ready: parts.ready },
+      ...{ threads: threadsHere, metrics, clock },
+    });
     const info = { title: `Longshore ${options.name}`, version: VERSION, basePath };
     const pipeline = new RequestPipeline({
       routes: options.routes,

@@ -23,7 +23,7 @@ import type { Packages } from '../http/handler/packages.ts';
 import { handlerRoutes } from '../http/handler/routes.ts';
 import { Statistics } from '../http/handler/statistics.ts';
 import { sharedHealth } from '../http/ops.ts';
-import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
+import { type FrontEnd, type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { Core } from './open-core.ts';
 import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
@@ -128,7 +128,7 @@ export async function handler(
         token: settings.token,
         projects: new Set(installer.installTargets.map(({ targetId }) => targetId)),
         store,
-        health: sharedHealth({ checks, clock, version: VERSION }),
+        health: sharedHealth({ checks, clock, version: VERSION, threads: threadsHere }),
         statistics,
       }),
       checks,

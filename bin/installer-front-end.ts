@@ -32,6 +32,8 @@ export function installerFrontEnd(
   core: Core,
   types: DataTypes,
   actors: InstallerActors,
+  /** How plugins and the parts of this process are asked. */
+  others: readonly HealthCheck[],
   auth: AuthSettings,
   parts: FrontEndParts,
 ): Promise<FrontEnd> {
@@ -44,7 +46,7 @@ export function installerFrontEnd(
       host: containerCore.http.bindHost,
       port: containerCore.ports.installer,
       auth,
-      checks: healthChecks(core, actors.breakers),
+      checks: [...healthChecks(core), ...others],
       routes: installerRoutes({
         ...core,
         eventLog: core.events,
@@ -101,16 +103,9 @@ export const vitalChecks = ({ db, store }: Pick<Core, 'db' | 'store'>): readonly
   { name: 'object-store', vital: true, probe: (signal) => store.probe(signal) },
 ];
 
-/** A target or a plugin that is away makes only its own jobs wait. */
-function healthChecks(core: Core, breakers: PluginBreakers): readonly HealthCheck[] {
-  return [
-    ...vitalChecks(core),
-    ...core.checks,
-    ...targetChecks(core),
-    ...breakers.plugins.map((plugin) => ({
-      name: `plugin ${plugin}`,
-      vital: false,
-      probe: async () => breakers.check(plugin),
-    })),
-  ];
-}
+/** A target that is away makes only its own jobs wait. */
+const healthChecks = (core: Core): readonly HealthCheck[] => [
+  ...vitalChecks(core),
+  ...core.checks,
+  ...targetChecks(core),
+];

@@ -1,6 +1,5 @@
 // The report job service of the configuration: its front end, the lane that makes reports, and what cleans up after it.
 
-import { readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FORMATTER, Formatter } from '../actors/report/formatter.ts';
@@ -28,12 +27,13 @@ import type { AuthSettings } from '../http/authenticate.ts';
 import { findProgram } from '../http/find-program.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { reportRoutes } from '../http/report/routes.ts';
-import { type FrontEndParts, frontEnd } from './front-end.ts';
+import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
 import { searchPathOf } from './query-run.ts';
 import { migrateReport, reportConnection } from './report-database.ts';
 import { scriptSpawner } from './script-spawner.ts';
+import { VERSION } from './version.ts';
 
 export interface ReportParts extends FrontEndParts {
   readonly core: Pick<Core, 'store'>;
@@ -131,7 +131,7 @@ export async function reportService(
       host: containerCore.http.bindHost,
       port: containerCore.ports.report,
       auth,
-      // Its own /health answers in the form of contract 3.
+      // Its own /health is among its routes.
       checks: [],
       routes: reportRoutes({
         jobs: new PostgresReportJobs(db),
@@ -143,7 +143,8 @@ export async function reportService(
         limits: { maxQueued: settings.maxQueued, retryAfterMs: settings.retryAfterMs },
         dependencies: [...watched, { name: 'object-store', probe: (until) => store.probe(until) }],
         clock,
-        threads: () => readdirSync('/proc/self/task').length,
+        threads: threadsHere,
+        version: VERSION,
       }),
     },
     parts,

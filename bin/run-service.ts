@@ -65,6 +65,7 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
     throw error;
   }
   const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children: service.children });
+  service.watched(() => tree.statuses());
   try {
     await tree.start(signal);
     service.ready.set(true);

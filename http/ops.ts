@@ -1,9 +1,11 @@
-// What every front end serves for its operators: /health, /ready, /metrics.
+// What every front end serves for its operators: /health, /ready, /metrics. /health has one shape for all services, that of
+// contract 3 with more in it: `degraded`, `version`, and a `message` for each dependency that is not well.
 
 import { Failure, messageOf, transient } from '../engine/failure.ts';
 import { type Clock, deadline } from '../engine/time.ts';
 import { unlessAborted } from '../engine/wait.ts';
 import type { Route } from './route.ts';
+import { Type } from './schema-node.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -17,11 +19,32 @@ export interface OpsOptions {
   readonly version: string;
   readonly checks: readonly HealthCheck[];
   readonly ready: () => boolean;
+  /** Threads of this process. */
+  readonly threads: () => number;
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
   readonly clock: Clock;
 }
 
 const PROBE_MS = 2_000;
+/** Of every service. */
+export const Health = Type.Object({
+  status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
+  version: Type.String(),
+  dependencies: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      reachable: Type.Boolean(),
+      online: Type.Enum(['yes', 'unknown', 'no']),
+      message: Type.Optional(Type.String()),
+    }),
+  ),
+  info: Type.Object({
+    threads: Type.Integer({ minimum: 1 }),
+    uptime: Type.String(),
+    uptimeMillis: Type.Integer({ minimum: 1 }),
+  }),
+});
+
 const READINESS = { type: 'object', properties: { ready: { type: 'boolean' } }, required: ['ready'] } as const;
 
 export function opsRoutes(options: OpsOptions): readonly Route[] {
@@ -33,7 +56,7 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
       access: 'open',
       operationId: 'getHealth',
       summary: 'What works and what does not',
-      responses: { 200: { description: 'status is healthy, degraded or unhealthy', schema: { type: 'object' } } },
+      responses: { 200: { description: 'status is healthy, degraded or unhealthy', schema: Health } },
       handler: async (context) => context.json(200, await health()),
     },
     {
@@ -63,46 +86,68 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
   ];
 }
 
+export interface DependencyHealth {
+  readonly name: string;
+  readonly reachable: boolean;
+  readonly online: 'yes' | 'unknown' | 'no';
+  /** Why it is not online. */
+  readonly message?: string;
+}
+
 export interface HealthReport {
   readonly status: 'healthy' | 'degraded' | 'unhealthy';
   readonly version: string;
-  readonly dependencies: Readonly<Record<string, { readonly status: string; readonly message?: string }>>;
+  readonly dependencies: readonly DependencyHealth[];
+  readonly info: { readonly threads: number; readonly uptime: string; readonly uptimeMillis: number };
 }
+
+type HealthParts = Pick<OpsOptions, 'checks' | 'clock' | 'version' | 'threads'>;
 
 /** Whoever asks while the probes run gets their result: anybody may ask, as often as they like. */
-export function sharedHealth(options: Pick<OpsOptions, 'checks' | 'clock' | 'version'>): () => Promise<HealthReport> {
-  let running: Promise<HealthReport> | undefined;
-  return () => {
-    running ??= probeAll(options).finally(() => {
+export function sharedHealth(parts: HealthParts): () => Promise<HealthReport> {
+  const startedAt = parts.clock.now();
+  let running: ReturnType<typeof probeAll> | undefined;
+  return async () => {
+    running ??= probeAll(parts).finally(() => {
       running = undefined;
     });
-    return running;
+    const { status, dependencies } = await running;
+    const uptimeMillis = Math.max(1, Math.round(parts.clock.now() - startedAt));
+    const info = { threads: parts.threads(), uptime: formatUptime(uptimeMillis), uptimeMillis };
+    return { status, version: parts.version, dependencies, info };
   };
 }
 
-async function probeAll({
-  checks,
-  clock,
-  version,
-}: Pick<OpsOptions, 'checks' | 'clock' | 'version'>): Promise<HealthReport> {
-  const results = await Promise.all(
-    checks.map(async (check) => {
-      using limit = deadline(clock, PROBE_MS, undefined, () => transient(`no answer within ${PROBE_MS} ms`));
-      try {
-        await unlessAborted(check.probe(limit.signal), limit.signal);
-        return { check, result: { status: 'healthy' } };
-      } catch (error) {
-        // Only our own words: a foreign error may hold an address with a password.
-        const message = error instanceof Failure ? messageOf(error) : 'the check failed';
-        return { check, result: { status: 'unhealthy', message } };
-      }
-    }),
-  );
-  const broken = results.filter(({ result }) => result.status !== 'healthy');
-  const vital = broken.some(({ check }) => check.vital);
-  return {
-    status: vital ? 'unhealthy' : broken.length > 0 ? 'degraded' : 'healthy',
-    version,
-    dependencies: Object.fromEntries(results.map(({ check, result }) => [check.name, result])),
-  };
+async function probeAll({ checks, clock }: HealthParts): Promise<Pick<HealthReport, 'status' | 'dependencies'>> {
+  const dependencies = await Promise.all(checks.map((check) => probe(check, clock)));
+  const broken = checks.filter((_check, i) => dependencies[i]?.online !== 'yes');
+  const vital = broken.some((check) => check.vital);
+  return { status: vital ? 'unhealthy' : broken.length > 0 ? 'degraded' : 'healthy', dependencies };
+}
+
+/** One that does not answer may be well; one that answers with an error is not. */
+async function probe({ name, probe }: HealthCheck, clock: Clock): Promise<DependencyHealth> {
+  const late = (): Error => transient(`no answer within ${PROBE_MS} ms`, { unreachable: true });
+  using limit = deadline(clock, PROBE_MS, undefined, late);
+  try {
+    await unlessAborted(probe(limit.signal), limit.signal);
+    return { name, reachable: true, online: 'yes' };
+  } catch (error) {
+    const unreachable = error instanceof Failure && error.unreachable;
+    // Only our own words: a foreign error may hold an address with a password.
+    const message = error instanceof Failure ? messageOf(error) : 'the check failed';
+    return { name, reachable: !unreachable, online: unreachable ? 'unknown' : 'no', message };
+  }
+}
+
+/** `1d 2h 3m 4.567s` without the leading units that are zero. */
+export function formatUptime(ms: number): string {
+  const units = [
+    [Math.floor(ms / 86_400_000), 'd'],
+    [Math.floor(ms / 3_600_000) % 24, 'h'],
+    [Math.floor(ms / 60_000) % 60, 'm'],
+  ] as const;
+  const first = units.findIndex(([count]) => count > 0);
+  const whole = first < 0 ? [] : units.slice(first).map(([count, unit]) => `${count}${unit}`);
+  return [...whole, `${((ms % 60_000) / 1000).toFixed(3)}s`].join(' ');
 }

@@ -2,6 +2,7 @@
 // say at /service-info what they were built from, as the plugin protocol has it.
 
 import type { PluginConfiguration } from '../../config/configuration.ts';
+import type { DependencyHealth } from '../../http/ops.ts';
 import { type Check, type Findings, fault, hostPort, warning } from './check.ts';
 import { networkMend } from './error-codes.ts';
 import { httpAnswer } from './http-answer.ts';
@@ -54,10 +55,9 @@ function healthOf(
   if (typeof json !== 'object' || json === null) return undefined;
   const { status, version, dependencies } = json as Record<string, unknown>;
   if (typeof status !== 'string' || !/^(healthy|degraded|unhealthy)$/.test(status)) return undefined;
-  if (typeof version !== 'string' || typeof dependencies !== 'object' || dependencies === null) return undefined;
-  const unwell = Object.entries(dependencies).flatMap(
-    ([name, is]: [string, { status?: unknown; message?: unknown }]) =>
-      is?.status === 'healthy' ? [] : [`${name}: ${is?.message ?? is?.status}`],
+  if (typeof version !== 'string' || !Array.isArray(dependencies)) return undefined;
+  const unwell = (dependencies as readonly Partial<DependencyHealth>[]).flatMap(({ name, online, message }) =>
+    online === 'yes' ? [] : [`${name}: ${message ?? online}`],
   );
   return { version, status, unwell };
 }

@@ -1,6 +1,7 @@
 // One look at a running server: its metrics, its health and, for administrators, the jobs that wait longest.
 
 import type { Clock } from '../../engine/time.ts';
+import type { DependencyHealth } from '../../http/ops.ts';
 import { AdminClient, type ReportedJob } from '../client/admin-client.ts';
 import { bodyOf, callApi, withDeadline } from '../client/api-call.ts';
 import { ApiError } from '../client/api-error.ts';
@@ -81,11 +82,15 @@ function healthOf(body: unknown): Pick<Reading, 'status' | 'version' | 'dependen
   const { status, version, dependencies } = body as {
     status?: string;
     version?: string;
-    dependencies?: Readonly<Record<string, { readonly status: string; readonly message?: string }>>;
+    dependencies?: readonly DependencyHealth[];
   };
   return {
     status: String(status ?? 'unknown'),
     version: String(version ?? 'unknown'),
-    dependencies: Object.entries(dependencies ?? {}).map(([name, found]) => ({ name, ...found })),
+    dependencies: (dependencies ?? []).map(({ name, online, message }) => ({
+      name,
+      status: online === 'yes' ? 'healthy' : 'unhealthy',
+      ...(message === undefined ? {} : { message }),
+    })),
   };
 }

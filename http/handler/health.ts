@@ -49,8 +49,8 @@ export function handlerChecks(parts: HealthParts): readonly HealthCheck[] {
 /** The body of a 200; fails with the 500 of the contract when something vital is missing. */
 export function healthDocument(report: HealthReport, counts: HandlerCounts): object {
   if (report.status === 'unhealthy') {
-    const failed = Object.entries(report.dependencies).filter(([, { status }]) => status !== 'healthy');
-    const texts = failed.map(([name, { message = 'the check failed' }]) => `${name}: ${message}`);
+    const failed = report.dependencies.filter(({ online }) => online !== 'yes');
+    const texts = failed.map(({ name, message = 'the check failed' }) => `${name}: ${message}`);
     throw new HttpError('server-error', texts.join('; '));
   }
   const { byStatus, uploads, uploadedBytes, largest, runs, runMs, longestMs } = counts;
@@ -65,6 +65,7 @@ export function healthDocument(report: HealthReport, counts: HandlerCounts): obj
       longest: durationText(longestMs),
     },
     dependencies: report.dependencies,
+    info: report.info,
   };
 }
 

@@ -15,6 +15,7 @@ import { browser, LOW_CONTRASTS } from './browser.ts';
 
 /** As in the program: the operators' routes come first, and a service's own take their places. */
 const ops = opsRoutes({
+  threads: () => 3,
   version: '1',
   checks: [],
   ready: () => true,

@@ -101,7 +101,7 @@ export const ACCESS_ROWS = {
   'access/history/row.dateDenied': 'datetime-only, absent when not denied',
   'access/history/row.allowSelfEdits': 'boolean: while requested',
 
-  'access/health/status': 'healthy or unhealthy; required',
+  'access/health/status': 'healthy, degraded or unhealthy; required',
   'access/health/dependencies': 'name*, reachable*, online*; required',
   'access/health/info': 'threads*, uptime*, uptimeMillis*; required',
 

@@ -69,7 +69,7 @@ export const REPORT_ROWS = {
   'report/endpoints/GET /maintenance/broken-jobs': '200; ours, for administrators',
   'report/endpoints/GET /api': '200 text/html',
   'report/endpoints/GET /api/openapi.json': '200, the document of the page',
-  'report/endpoints/GET /health': '200, healthy or unhealthy; ours',
+  'report/endpoints/GET /health': '200, healthy, degraded or unhealthy; ours',
   'report/endpoints/GET /ready': '200 while requests are taken; ours',
   'report/endpoints/GET /metrics': '200 text/plain; ours',
 

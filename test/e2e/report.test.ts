@@ -83,7 +83,7 @@ t.test('without the formatter everything else answers, and a job fails and says 
   const { status, dependencies } = await healthOf(site);
   t.strictSame(
     [status, dependencies.filter(({ online }) => online !== 'yes').map(({ name }) => name)],
-    ['unhealthy', ['blast_formatter']],
+    ['degraded', ['blast_formatter']],
   );
   const id = await site.submit(QUERY, TABULAR);
   t.equal(await site.ended(id), 'failed');

@@ -51,7 +51,14 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
   const clock = options.clock ?? systemClock;
   const pipeline = new RequestPipeline({
     routes,
-    opsRoutes: opsRoutes({ version: '1', checks: options.checks ?? [], ready: () => ready, metrics, clock }),
+    opsRoutes: opsRoutes({
+      threads: () => 3,
+      version: '1',
+      checks: options.checks ?? [],
+      ready: () => ready,
+      metrics,
+      clock,
+    }),
     auth: {
       adminToken: ADMIN,
       verify: tokenVerifier({ issuer: 'test', clockToleranceMs: 0 }, { publicKeyPem: keys.publicKeyPem }),

@@ -5,6 +5,7 @@ import { type HealthCheck, sharedHealth } from '../../http/ops.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { httpApp, route } from './http-app.ts';
 
+const INFO = { threads: 3, uptime: /^[0-9.]+s$/, uptimeMillis: Number };
 const up = (name: string, vital = false): HealthCheck => ({ name, vital, probe: async () => undefined });
 const down = (name: string, vital: boolean, error: unknown): HealthCheck => ({
   name,
@@ -24,20 +25,22 @@ t.test('health tells what is away, in our own words only', async (t) => {
   });
   const response = await fetch(`${app.url}/health`);
   t.equal(response.status, 200);
-  t.same(await response.json(), {
+  t.match(await response.json(), {
     status: 'degraded',
     version: '1',
-    dependencies: {
-      store: { status: 'healthy' },
-      broker: { status: 'unhealthy', message: 'the broker does not answer' },
-      directory: { status: 'unhealthy', message: 'the check failed' },
-    },
+    dependencies: [
+      { name: 'store', reachable: true, online: 'yes' },
+      { name: 'broker', reachable: true, online: 'no', message: 'the broker does not answer' },
+      { name: 'directory', reachable: true, online: 'no', message: 'the check failed' },
+    ],
+    info: INFO,
   });
 });
 
 t.test('without something vital it is unhealthy, with everything healthy', async (t) => {
   const clock = new VirtualClock();
-  const status = async (...checks: HealthCheck[]) => (await sharedHealth({ checks, clock, version: '1' })()).status;
+  const status = async (...checks: HealthCheck[]) =>
+    (await sharedHealth({ threads: () => 3, checks, clock, version: '1' })()).status;
   t.equal(await status(up('store', true)), 'healthy');
   t.equal(await status(up('broker'), down('store', true, transient('away'))), 'unhealthy');
   t.equal(await status(), 'healthy');
@@ -54,16 +57,17 @@ t.test('a check that hangs costs two seconds, and all who ask meanwhile share it
       return new Promise(() => undefined);
     },
   };
-  const health = sharedHealth({ checks: [hanging, up('broker')], clock, version: '1' });
+  const health = sharedHealth({ threads: () => 3, checks: [hanging, up('broker')], clock, version: '1' });
   const answers = Promise.all([health(), health(), health()]);
   await clock.advance(2_000);
   const expected = {
     status: 'unhealthy',
     version: '1',
-    dependencies: {
-      store: { status: 'unhealthy', message: 'no answer within 2000 ms' },
-      broker: { status: 'healthy' },
-    },
+    dependencies: [
+      { name: 'store', reachable: false, online: 'unknown', message: 'no answer within 2000 ms' },
+      { name: 'broker', reachable: true, online: 'yes' },
+    ],
+    info: { threads: 3, uptime: '2.000s', uptimeMillis: 2_000 },
   };
   t.same(await answers, [expected, expected, expected]);
   t.equal(probes, 1);

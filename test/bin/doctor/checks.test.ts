@@ -174,21 +174,21 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
   }
   info = [200, '{"manifest":{"gitTag":"v7.1.0"}}'];
   t.match(await of(port), { status: 'ok', says: 'a plugin server of others, v7.1.0: it says no more', problems: [] });
-  const health = (status: string, dependencies: object): readonly [number, string] => [
+  const health = (status: string, online: string, message?: string): readonly [number, string] => [
     200,
-    JSON.stringify({ status, version: '1.2.3', dependencies }),
+    JSON.stringify({ status, version: '1.2.3', dependencies: [{ name: 'workspace', online, message }] }),
   ];
-  answer = health('healthy', { workspace: { status: 'healthy' } });
+  answer = health('healthy', 'yes');
   t.match(await of(port), { where: `127.0.0.1:${port}`, status: 'ok', says: 'version 1.2.3', problems: [] });
-  answer = health('unhealthy', { workspace: { status: 'unhealthy', message: 'it is full' } });
+  answer = health('unhealthy', 'no', 'it is full');
   t.match(await of(port), {
     status: 'failed',
     problems: [{ wrong: 'it says that it is unhealthy: workspace: it is full' }],
   });
-  answer = health('degraded', { space: { status: 'unhealthy' } });
+  answer = health('degraded', 'unknown');
   t.match(await of(port), {
     status: 'warning',
-    problems: [{ wrong: 'it says that it is degraded: space: unhealthy' }],
+    problems: [{ wrong: 'it says that it is degraded: workspace: unknown' }],
   });
 });
 

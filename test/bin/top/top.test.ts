@@ -123,7 +123,7 @@ t.test('a screen is given back as it was, once, and draws what fits', async (t) 
 async function setup(t: Test) {
   const server = createServer((request, response) => {
     if (request.url === '/metrics') return response.end(metrics(10));
-    if (request.url === '/health') return response.end('{"status":"healthy","version":"1.2","dependencies":{}}');
+    if (request.url === '/health') return response.end('{"status":"healthy","version":"1.2","dependencies":[]}');
     return response.writeHead(403).end('{"message":"the Admin-Token is wrong"}');
   }).listen(0, '127.0.0.1');
   t.teardown(() => server.close());

@@ -119,6 +119,7 @@ export async function serveAccess(
     studyIds: new StudyIds(''),
     dependencies: [{ name: 'access-db', probe: (signal) => db.probe(signal) }],
     threads: () => 3,
+    version: '1',
     ...options,
   });
   const remember = redeeming(

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { transient } from '../../../engine/failure.ts';
-import { formatUptime } from '../../../http/dependency-health.ts';
+import { formatUptime } from '../../../http/ops.ts';
 import { accessApp, asks, DAY_MS, dataset, enters, never, replace } from './access-app.ts';
 
 t.test('exactly the endpoints of the contract are served, and the one of approvals', async (t) => {
@@ -63,16 +63,21 @@ t.test('/health tells each dependency apart; it is 200 whatever they say', async
       200,
       {
         status: 'unhealthy',
+        version: '1',
         dependencies: [
           { name: 'access-db', reachable: true, online: 'yes' },
-          { name: 'account-db', reachable: false, online: 'unknown' },
-          { name: 'smtp', reachable: true, online: 'no' },
-          { name: 'slow', reachable: false, online: 'unknown' },
+          { name: 'account-db', reachable: false, online: 'unknown', message: 'refused' },
+          { name: 'smtp', reachable: true, online: 'no', message: 'the check failed' },
+          { name: 'slow', reachable: false, online: 'unknown', message: 'no answer within 2000 ms' },
         ],
         info: { threads: 3, uptime: '1m 2.000s', uptimeMillis: 62_000 },
       },
     ],
   );
+  const mute = await accessApp(t, {
+    dependencies: [{ name: 'smtp', vital: false, probe: () => Promise.reject(new Error('no such mailbox')) }],
+  });
+  t.match((await mute.call(undefined, 'GET', '/health')).body, { status: 'degraded' });
   const well = await accessApp(t);
   t.match((await well.call(undefined, 'GET', '/health')).body, { status: 'healthy' });
 });

@@ -126,7 +126,7 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
     token: options.token,
     projects: new Set(['AlphaDB', 'BetaDB']),
     store,
-    health: sharedHealth({ checks, clock, version: '1.2.3' }),
+    health: sharedHealth({ threads: () => 3, checks, clock, version: '1.2.3' }),
     statistics,
   });
   const info = { title: 'Handler', version: '1.2.3', basePath: '' };

@@ -41,6 +41,7 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
     limits: { maxQueued: MAX_QUEUED, retryAfterMs: RETRY_AFTER_MS },
     dependencies: [{ name: 'report-db', probe: (signal) => db.probe(signal) }],
     threads: () => 3,
+    version: '1',
     ...options,
   });
   const { url, port } = await httpApp(t, routes, { auth: { verify } });

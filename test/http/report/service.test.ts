@@ -1,4 +1,5 @@
 import t from 'tap';
+import { transient } from '../../../engine/failure.ts';
 import { cellOf, OPTION_NAMES, OPTIONS } from '../../../engine/model/report/options.ts';
 import { openApi } from '../../../http/openapi.ts';
 import { reportApp } from './report-app.ts';
@@ -58,16 +59,18 @@ t.test('/health names what is away, the formatter too, and everything else runs'
   const app = await reportApp(t, {
     dependencies: [
       { name: 'report-db', probe: async () => undefined },
-      { name: 'blast_formatter', probe: () => Promise.reject(new Error('not installed')) },
+      { name: 'blast_formatter', vital: false, probe: () => Promise.reject(new Error('not installed')) },
+      { name: 'object-store', probe: () => Promise.reject(transient('refused', { unreachable: true })) },
     ],
   });
   await app.clock.advance(1_500);
   const { status, body } = await app.call(undefined, 'GET', '/health');
   const dependencies = [
     { name: 'report-db', reachable: true, online: 'yes' },
-    { name: 'blast_formatter', reachable: true, online: 'no' },
+    { name: 'blast_formatter', reachable: true, online: 'no', message: 'the check failed' },
+    { name: 'object-store', reachable: false, online: 'unknown', message: 'refused' },
   ];
   const info = { threads: 3, uptime: '1.500s', uptimeMillis: 1_500 };
-  t.strictSame([status, body], [200, { status: 'unhealthy', dependencies, info }]);
+  t.strictSame([status, body], [200, { status: 'unhealthy', version: '1', dependencies, info }]);
   t.ok(await app.create('1', app.query()));
 });
