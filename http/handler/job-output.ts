@@ -70,7 +70,8 @@ async function packOutput(
   signal: AbortSignal,
 ): Promise<JobOutput> {
   const { files, others } = await findFiles(join(folder.files, OUTPUT_FOLDER));
-  if (others[0] !== undefined) throw defect(`${OUTPUT_FOLDER}/${others[0]} of the commands is neither file nor folder`);
+  if (others[0] !== undefined)
+    throw defect(`${OUTPUT_FOLDER}/${others[0].name} of the commands is neither file nor folder`);
   if (files.length === 0) throw defect(`the commands left ${OUTPUT_FOLDER} empty`);
   if (files.length > MAX_ENTRIES) throw defect(`the commands wrote more than ${MAX_ENTRIES} files`);
   const { owner, projects, name, summary = '', description = '' } = registration;
