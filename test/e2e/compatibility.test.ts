@@ -2,7 +2,7 @@
 // in: not one answer is refused. Each front end is published under a path of its own.
 
 import t from 'tap';
-import { FormData } from 'undici';
+import { FormData, fetch } from 'undici';
 import { StrictClient } from '../compatibility/strict-client.ts';
 import { Watcher } from '../compatibility/watcher.ts';
 import { details } from '../contract/client.ts';
@@ -180,6 +180,38 @@ t.test('a dataset that is shared, revised and deleted, and its study', async (t)
   const ids = (listed as { datasetId: string }[]).map(({ datasetId }) => datasetId);
   t.notOk([id, newer].some((one) => ids.includes(one)));
   await watcher.looked(2);
+});
+
+t.test('a request for access that is denied, in the history of a site owner', async (t) => {
+  const { access: base, adminToken } = at.endpoints;
+  const call = async (method: string, path: string, body: unknown, credentials: Record<string, string>) => {
+    const headers = { 'content-type': 'application/json', ...credentials };
+    return (await fetch(base + path, { method, headers, body: JSON.stringify(body) })).status;
+  };
+  const site = { 'auth-key': await at.token('1') };
+  t.equal(await call('POST', '/staff', { userId: 1, isOwner: true }, { 'admin-token': adminToken }), 200);
+  const why = { purpose: 'P', researchQuestion: 'R', analysisPlan: 'A', disseminationPlan: 'D', priorAuth: 'N' };
+  const request = { userId: Number(STRANGER), datasetId: 'SAMPLE_private', ...why };
+  t.equal(await call('POST', '/dataset-end-users', request, { 'auth-key': await at.token(STRANGER) }), 200);
+  const deny = [
+    { op: 'replace', path: '/approvalStatus', value: 'denied' },
+    { op: 'replace', path: '/denialReason', value: 'Too vague' },
+  ];
+  t.equal(await call('PATCH', `/dataset-end-users/${STRANGER}-SAMPLE_private`, deny, site), 204);
+  const reader = await access('1');
+  clients.push(reader);
+  const { body } = await reader.get('history', '/history?limit=100&offset=0');
+  const rows = (body as { results: { row: { approvalStatus: string; dateDenied?: string } }[] }).results;
+  t.same(
+    rows.map(({ row }) => [row.approvalStatus, 'dateDenied' in row]),
+    [
+      ['DENIED', true],
+      ['REQUESTED', false],
+    ],
+  );
+  t.match((await strangerStudies.get('permissions', '/permissions')).body, {
+    perDataset: { SAMPLE_private: { accessRequestStatus: 'denied' } },
+  });
 });
 
 t.test('not one answer was refused', async (t) => {

@@ -44,6 +44,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['http/installer/', 'actors/lanes/', 'actors/tasks/', 'actors/dataset/'],
   },
   {
+    name: 'e2e compatibility',
+    run: e2e('compatibility'),
+    seconds: 35,
+    touchedBy: ['http/installer/', 'http/access/', 'http/context', 'http/answer-error', 'test/compatibility/'],
+  },
+  {
     name: 'e2e crash',
     run: e2e('api-clear-failed', 'compatible-plugins', 'hung-plugin', 'install-retry', 'rebuild'),
     seconds: 60,
@@ -87,8 +93,8 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'full stack',
-    run: stack('doctor', 'full-stack', 'listeners', 'postgres-tls', 'slapd'),
-    seconds: 45,
+    run: stack('doctor', 'full-stack', 'listeners', 'postgres-tls', 'proxy', 'slapd'),
+    seconds: 60,
     touchedBy: ['bin/compose', 'bin/doctor/', 'config/samples/', 'engine/adapters/ldap'],
   },
   {

@@ -25,6 +25,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/zip': 'zip',
   '/usr/bin/unzip': 'unzip',
   '/usr/bin/promtool': 'prometheus',
+  '/usr/sbin/nginx': 'nginx-light',
+  '/usr/bin/caddy': 'caddy',
 };
 
 const wanted = process.argv.slice(2);
