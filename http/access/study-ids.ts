@@ -17,9 +17,10 @@ export class StudyIds {
     return `${this.#prefix}${dataset}`;
   }
 
-  /** The id of the dataset, whatever it is of. */
-  bare(asked: string): string {
-    return asked.startsWith(this.#prefix) ? asked.slice(this.#prefix.length) : asked;
+  /** The id of the dataset, whatever it is of. @param asked of a body it may be no text, which its schema has told already */
+  bare(asked: unknown): string {
+    const text = String(asked);
+    return text.startsWith(this.#prefix) ? text.slice(this.#prefix.length) : text;
   }
 
   /** Of `{user id}-{dataset id}`. */

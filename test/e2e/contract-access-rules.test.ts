@@ -56,7 +56,7 @@ row('access/authentication/none', async (t) => {
 });
 row('access/authentication/guest', async (t) => {
   for (const [method, path] of CALLS) t.equal((await guest.client.send(method, path)).status, 403, `${method} ${path}`);
-  t.strictSame(bodyOf(await guest.client.get('/permissions')), {});
+  t.strictSame(bodyOf(await guest.client.get('/permissions')), { perDataset: {} });
   t.match(bodyOf(await guest.client.get('/permissions/STUDY_public')), { actionAuthorization: { resultsAll: true } });
 });
 row('access/authentication/Admin-Token', async (t) => {

@@ -63,6 +63,7 @@ t.test('requests are found with the prefix and without it', async (t) => {
     t.match(providers.body, { total: Number }, id);
     t.match(JSON.stringify(providers.body), '"userId":60', id);
   }
+  t.equal((await app.call('1', 'POST', '/dataset-providers', { ...provider, datasetId: 7 })).status, 422, 'no text');
   t.equal((await app.call('30', 'DELETE', '/dataset-end-users/30-EDAUD_private')).status, 204);
 });
 
