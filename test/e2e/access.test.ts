@@ -69,9 +69,9 @@ t.test('from nothing to use: owner, manager, request, approval, results, history
     results: [
       {
         cause: { action: 'UPDATE', user: { userID: Number(MANAGER), firstName: 'Mara' } },
-        row: { approvalStatus: 'approved', user: { userID: Number(USER), firstName: 'Uwe' } },
+        row: { approvalStatus: 'APPROVED', user: { userID: Number(USER), firstName: 'Uwe' } },
       },
-      { cause: { action: 'CREATE', user: { userID: Number(USER) } }, row: { approvalStatus: 'requested' } },
+      { cause: { action: 'CREATE', user: { userID: Number(USER) } }, row: { approvalStatus: 'REQUESTED' } },
     ],
   });
   t.equal((await decide('denied')).status, 204);
@@ -83,13 +83,14 @@ t.test('from nothing to use: owner, manager, request, approval, results, history
   t.equal((await call(as('manager'), 'DELETE', record)).status, 204);
   t.equal((await call(as('user'), 'GET', record)).status, 404);
   t.strictSame((await call(as('user'), 'GET', '/permissions')).body, { perDataset: {} }, 'as before the request');
+  const told = { ...denied, approvalStatus: 'DENIED' };
   const revoked = {
     meta: { rows: 4, offset: 0 },
     results: [
-      { cause: { action: 'DELETE', user: { userID: Number(MANAGER) } }, row: denied },
-      { cause: { action: 'UPDATE', user: { userID: Number(MANAGER) } }, row: { ...denied, dateDenied: /^20\d\d-/ } },
+      { cause: { action: 'DELETE', user: { userID: Number(MANAGER) } }, row: told },
+      { cause: { action: 'UPDATE', user: { userID: Number(MANAGER) } }, row: { ...told, dateDenied: /^20\d\d-/ } },
       { row: { approvalStatus: 'approved', dateDenied: null } },
-      { row: { approvalStatus: 'requested' } },
+      { row: { approvalStatus: 'REQUESTED' } },
     ],
   };
   for (const who of ['owner', 'manager'] as const) t.match((await call(as(who), 'GET', '/history')).body, revoked, who);
