@@ -89,7 +89,7 @@ t.test('from nothing to use: owner, manager, request, approval, results, history
     results: [
       { cause: { action: 'DELETE', user: { userID: Number(MANAGER) } }, row: told },
       { cause: { action: 'UPDATE', user: { userID: Number(MANAGER) } }, row: { ...told, dateDenied: /^20\d\d-/ } },
-      { row: { approvalStatus: 'approved', dateDenied: null } },
+      { row: { approvalStatus: 'APPROVED' } },
       { row: { approvalStatus: 'REQUESTED' } },
     ],
   };
