@@ -77,7 +77,7 @@ t.test('without an offer a private dataset does not exist, and only the recipien
   const open = await imported(app, db, owner, { visibility: 'public' });
   t.equal(await receipt(friend, hidden, friend, 'accept'), 404);
   t.equal(await receipt(friend, open, friend, 'accept'), 403);
-  t.equal(await receipt(undefined, hidden, friend, 'accept', admin), 403);
+  t.equal(await receipt(undefined, hidden, friend, 'accept', admin), 404);
   t.strictSame(await words(app, hidden, friend), [null, null, undefined, undefined]);
   t.equal(await offer(undefined, hidden, friend, 'grant', admin), 204);
   t.equal(await receipt(undefined, hidden, friend, 'accept', admin), 204);
