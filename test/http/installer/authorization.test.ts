@@ -121,6 +121,7 @@ const TABLE: Readonly<Record<string, Rule>> = {
   deleteVariablePropertyFile: OWNER_OF_FILES,
   getStoredMetadata: SEE_FILES,
   getUploadError: SEE_FILES,
+  getUploadErrors: SEE_FILES,
   listPlugins: USERS_AND_GUESTS,
   getServiceMeta: OPEN,
   reportDatasets: ADMINS,
