@@ -36,9 +36,10 @@ export const systemClock: Clock = {
   after(ms, fire) {
     let timer: NodeJS.Timeout;
     let turn: NodeJS.Immediate | undefined;
-    // After a pause, Node.js runs the timers before it reads what came meanwhile, and immediates after that.
+    // After a pause, Node.js runs the timers before it reads what came meanwhile, and immediates after that. An immediate
+    // without a reference would wait until something else wakes the process.
     const atLast = (): void => {
-      turn = setImmediate(fire).unref();
+      turn = setImmediate(fire);
     };
     const wait = (left: number): void => {
       const step = Math.min(left, LONGEST_MS);

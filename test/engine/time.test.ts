@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { deadline, systemClock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
@@ -78,4 +81,17 @@ t.test('a deadline of the system clock fires without an answer, and not once it 
   await over;
   clearInterval(alive);
   t.strictSame(fired, ['fired']);
+});
+
+t.test('fires on time although nothing else wakes the process', async (t) => {
+  const time = join(import.meta.dirname, '..', '..', 'engine', 'time.ts');
+  // What wakes it after 20 s is told from the clock by half of that.
+  const idle = `
+    const { systemClock } = await import(${JSON.stringify(time)});
+    const far = setTimeout(() => {}, 20_000);
+    const begun = performance.now();
+    systemClock.after(300, () => (console.log(performance.now() - begun < 10_000), clearTimeout(far)));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', idle]);
+  t.equal(stdout, 'true\n');
 });
