@@ -3,6 +3,7 @@
 import { HANDLER_ORIGINS, HANDLER_STATUS, isRunning } from '../../engine/model/handler-job.ts';
 import type { HandlerJob } from '../../engine/ports/handler-jobs.ts';
 import type { ErrorWord } from '../errors.ts';
+import { Health } from '../ops.ts';
 import { durationText } from './duration-text.ts';
 import { MAX_UPLOAD_BYTES } from './upload-body.ts';
 
@@ -63,14 +64,9 @@ export const HEALTH_SCHEMA = object(['status', 'version', 'stats'], {
     largest: count,
     longest: text,
   }),
-  dependencies: {
-    type: 'object',
-    description: 'What jobs need, by name',
-    additionalProperties: object(['status'], {
-      status: { type: 'string', enum: ['healthy', 'unhealthy'] },
-      message: text,
-    }),
-  },
+  // As every service tells them.
+  dependencies: Health.properties.dependencies,
+  info: Health.properties.info,
 });
 
 export const METADATA_SCHEMA = object(['projects', 'owner', 'name'], {
