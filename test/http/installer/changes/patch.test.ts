@@ -279,20 +279,27 @@ t.test('where a type uses property files, a dataset is complete before others se
       [at.dataset, target, kind, word],
     );
   const publish = () => patch(app, owner, at, { visibility: value('public') });
-  const faults = async () => ((await publish()).body as { errors: { byKey: object } }).errors.byKey;
+  type Refusal = { errors: { byKey: Record<string, string[]> } };
+  const faults = async () => ((await publish()).body as Refusal).errors.byKey;
   await db.query(`delete from dataset_file where dataset_id = $1 and folder = 'property'`, [at.dataset]);
   await status('PlainSite', 'meta', 'complete');
   await status('PlainSite', 'data', 'complete');
   await status('GenomeSite', 'meta', 'running');
   const rest = 'a dataset of rnaseq:1.0 is installed before others see it';
-  const uninstalled = [
-    `is 'public', but the meta install on GenomeSite is running; ${rest}`,
-    `is 'public', but the data install on GenomeSite is not begun; ${rest}`,
+  const inWords = (visibility: string) => [
+    `is '${visibility}', but the meta install on GenomeSite is running; ${rest}`,
+    `is '${visibility}', but the data install on GenomeSite is not begun; ${rest}`,
   ];
+  const uninstalled = inWords('public');
   t.strictSame(await faults(), {
     dataPropertiesFile: ['is missing; a public dataset of rnaseq:1.0 needs one'],
     'visibility.value': uninstalled,
   });
+  for (const visibility of ['protected', 'controlled']) {
+    const { errors } = (await patch(app, owner, at, { visibility: value(visibility) })).body as Refusal;
+    t.strictSame(errors.byKey['visibility.value'], inWords(visibility), visibility);
+    t.strictSame(errors.byKey.dataPropertiesFile, [`is missing; a ${visibility} dataset of rnaseq:1.0 needs one`]);
+  }
   await db.query(`insert into dataset_file (dataset_id, folder, name, size) values ($1, 'property', 'p.tsv', 7)`, [
     at.dataset,
   ]);
