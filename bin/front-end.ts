@@ -61,6 +61,7 @@ export async function frontEnd(
   const { clock, log, metrics } = parts;
   const { http } = core;
   const basePath = basePathOf(http.basePath, options.name);
+  const { assumedApiVersion } = http;
   const tls = http.tls && {
     cert: await readFile(http.tls.certFile, 'utf8'),
     key: await readFile(http.tls.keyFile, 'utf8'),
@@ -71,13 +72,14 @@ export async function frontEnd(
       ...{ version: VERSION, checks: options.checks, ready: parts.ready },
       ...{ threads: threadsHere, metrics, clock },
     });
-    const info = { title: `Longshore ${options.name}`, version: VERSION, basePath };
+    const info = { title: `Longshore ${options.name}`, version: VERSION, basePath, assumedApiVersion };
     const pipeline = new RequestPipeline({
       routes: options.routes,
       opsRoutes: [...ops, ...apiDocs([...ops, ...options.routes], info)],
       auth: options.auth,
       cors: http.enableCors,
       url: { trustProxy: http.trustProxy, basePath },
+      assumedApiVersion,
       clock,
       log: log.child({ actor: options.name }),
       metrics: httpMetrics(metrics, options.name),

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip, type ZlibOptions } from 'node:zlib';
 import type { Logger } from '../engine/log.ts';
+import type { ApiVersion } from '../engine/model/api-version.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import type { Traceparent } from '../engine/model/traceparent.ts';
@@ -18,10 +19,6 @@ import { jsonListText } from './json-list.ts';
 import { JSON_TYPE } from './json-type.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
-
-export const API_VERSIONS = ['1.7.0', '1.8.0'] as const;
-export type ApiVersion = (typeof API_VERSIONS)[number];
-export const DEFAULT_API_VERSION: ApiVersion = '1.8.0';
 
 /** Characters of a list that are gathered to make a tag of them. */
 const TAGGED_LIST = 256 * 1024;

@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document of a front end, made from its routes: from the same schemas that check what comes in.
 
-import { API_VERSIONS, DEFAULT_API_VERSION } from './context.ts';
+import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../engine/model/api-version.ts';
 import type { Access, JsonSchema, Route, RouteParameter, RouteResponse } from './route.ts';
 
 export interface ApiInfo {
@@ -8,6 +8,8 @@ export interface ApiInfo {
   readonly version: string;
   /** Path prefix of all routes; empty for none. */
   readonly basePath: string;
+  /** Of requests that name none; 1.8.0 when absent. */
+  readonly assumedApiVersion?: ApiVersion | undefined;
 }
 
 export interface OpenApiDocument {
@@ -69,21 +71,25 @@ const SCHEMES = {
   adminToken: { type: 'apiKey', in: 'header', name: 'Admin-Token', description: "The service's administrator token" },
 } as const;
 
-const VERSION_HEADER: Parameter = {
+const versionHeader = (assumed: ApiVersion = DEFAULT_API_VERSION): Parameter => ({
   name: 'Api-Version',
   in: 'header',
   required: false,
   description:
     'Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are ' +
     'queued are left out of status blocks',
-  schema: { type: 'string', enum: API_VERSIONS, default: DEFAULT_API_VERSION },
-};
+  schema: { type: 'string', enum: API_VERSIONS, default: assumed },
+});
 
-export function openApi(routes: readonly Route[], { title, version, basePath }: ApiInfo): OpenApiDocument {
+export function openApi(
+  routes: readonly Route[],
+  { title, version, basePath, assumedApiVersion }: ApiInfo,
+): OpenApiDocument {
+  const named = versionHeader(assumedApiVersion);
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     const path = pathTemplate(route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, named) };
   }
   const document: OpenApiDocument = {
     openapi: '3.1.0',
@@ -99,14 +105,14 @@ export function openApi(routes: readonly Route[], { title, version, basePath }: 
 /** `/datasets/:id/files` as `/datasets/{id}/files`. */
 export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
-function operation(route: Route): Operation {
+function operation(route: Route, version: Parameter): Operation {
   const parameters = parametersOf(route);
   return {
     operationId: route.operationId,
     summary: route.summary,
     description: ACCESS_WORDS[route.access],
     security: SECURITY[route.access],
-    parameters: [...parameters, VERSION_HEADER],
+    parameters: [...parameters, version],
     ...(route.body
       ? { requestBody: { description: route.body.description, content: contentOf(route.body.content) } }
       : {}),

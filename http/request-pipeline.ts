@@ -4,11 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defect, kindOf, messageOf } from '../engine/failure.ts';
 import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
+import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../engine/model/api-version.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
-import { ANSWERED, API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION, RequestContext } from './context.ts';
+import { ANSWERED, RequestContext } from './context.ts';
 import { type CorsSettings, corsHeaders, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
 import { badRequest, HttpError, notFound, toHttpError, unavailable } from './errors.ts';
@@ -30,6 +31,8 @@ export interface PipelineOptions {
   readonly auth: AuthSettings;
   readonly cors: CorsSettings;
   readonly url: UrlSettings;
+  /** Of requests that name none; 1.8.0 when absent. */
+  readonly assumedApiVersion?: ApiVersion | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: HttpMetrics;
@@ -132,7 +135,7 @@ export class RequestPipeline {
     const { route } = found;
     exchange.route = route;
     if (this.draining && !this.#always.has(route)) throw stopping();
-    const version = versionOf(request);
+    const version = versionOf(request, this.#options.assumedApiVersion);
     head.add(VERSIONS[version]);
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
@@ -241,9 +244,9 @@ function splitUrl(url: string): readonly [path: string, query: string] {
   return mark < 0 ? [local || '/', ''] : [local.slice(0, mark) || '/', local.slice(mark + 1)];
 }
 
-function versionOf(request: IncomingMessage): ApiVersion {
+function versionOf(request: IncomingMessage, assumed: ApiVersion = DEFAULT_API_VERSION): ApiVersion {
   const asked = request.headers[VERSION_HEADER];
-  if (asked === undefined) return DEFAULT_API_VERSION;
+  if (asked === undefined) return assumed;
   const known = API_VERSIONS.find((version) => version === asked);
   if (!known) throw badRequest(`header Api-Version '${asked}': one of ${API_VERSIONS.join(', ')} is needed`);
   return known;

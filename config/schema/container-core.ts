@@ -1,5 +1,6 @@
 // `containerCore`: who may call, how we listen, how we stop. The contract leaves its structure open; this one is ours.
 
+import { API_VERSIONS, DEFAULT_API_VERSION } from '../../engine/model/api-version.ts';
 import { LOG_LEVELS } from '../../engine/model/log-level.ts';
 import {
   choice,
@@ -91,6 +92,11 @@ const http = filled('Listeners of all front ends.', {
       'x-allowed':
         "'' or a path such as /longshore, without trailing slash; or {installer, handler, report, access, pluginHost} of such paths",
     },
+  ),
+  assumedApiVersion: choice(
+    'Interface version of requests without `Api-Version`: its field names. Such requests are never shown a `queued` install, whichever it is.',
+    API_VERSIONS,
+    { default: DEFAULT_API_VERSION },
   ),
   limits,
 });

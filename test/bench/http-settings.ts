@@ -10,6 +10,7 @@ export const HTTP_DEFAULTS: HttpConfiguration = {
   enableCors: false,
   trustProxy: false,
   basePath: '',
+  assumedApiVersion: '1.8.0',
   limits: {
     maxHeaderSize: 16_384,
     maxJsonSize: MIB,

@@ -81,6 +81,7 @@ const DEFAULTS = {
       enableCors: false,
       trustProxy: false,
       basePath: '',
+      assumedApiVersion: '1.8.0',
       limits: {
         maxHeaderSize: 16_384,
         maxJsonSize: 1_048_576,

@@ -3,6 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Logger, silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
+import type { ApiVersion } from '../../engine/model/api-version.ts';
 import { type Clock, systemClock } from '../../engine/time.ts';
 import type { AuthSettings } from '../../http/authenticate.ts';
 import { httpMetrics } from '../../http/http-metrics.ts';
@@ -22,6 +23,7 @@ export interface AppOptions {
   readonly limits?: Partial<ServerLimits>;
   readonly auth?: Partial<AuthSettings>;
   readonly url?: Partial<UrlSettings>;
+  readonly assumedApiVersion?: ApiVersion;
   readonly checks?: readonly HealthCheck[];
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Of the pipeline: how long an unwanted body is read, what the metrics say. */
@@ -68,6 +70,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     },
     cors: options.cors ?? false,
     url: { trustProxy: false, basePath: '/base', ...options.url },
+    assumedApiVersion: options.assumedApiVersion,
     clock,
     log: options.log ?? silentLogger(),
     metrics: httpMetrics(metrics, 'test'),

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
 import { apiDocs } from '../../http/api-docs.ts';
-import { openApi } from '../../http/openapi.ts';
+import { type ApiInfo, openApi } from '../../http/openapi.ts';
 import type { Route } from '../../http/route.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
 import { accessApp } from './access/access-app.ts';
@@ -49,6 +49,14 @@ t.test('a route is described by what it says of itself', async (t) => {
       ['Api-Version', 'header', false],
     ],
   );
+});
+
+t.test('the version of requests that name none is the one that is assumed', async (t) => {
+  const assumed = (info: ApiInfo): object | undefined =>
+    openApi([THING], info).paths['/things/{id}/parts']?.get?.parameters?.find(({ name }) => name === 'Api-Version')
+      ?.schema;
+  t.match(assumed(INFO), { default: '1.8.0' });
+  t.match(assumed({ ...INFO, assumedApiVersion: '1.7.0' }), { default: '1.7.0' });
 });
 
 const SERVICES: Readonly<Record<string, (t: Test) => Promise<{ readonly routes: readonly Route[] }>>> = {

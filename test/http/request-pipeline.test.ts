@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import t from 'tap';
 import { fetch } from 'undici';
 import { rejected, transient } from '../../engine/failure.ts';
+import { API_VERSIONS } from '../../engine/model/api-version.ts';
 import { systemClock } from '../../engine/time.ts';
 import { badRequest, invalidInput } from '../../http/errors.ts';
 import type { Access, Route } from '../../http/route.ts';
@@ -88,6 +89,19 @@ t.test('unknown paths, methods, versions and parameters are named', async (t) =>
   }
   t.match(await raw(app.port, 'GET /list/%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 400 /);
   t.match(await raw(app.port, 'GET /list/%00 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 400 /);
+});
+
+t.test('a request that names no version is one of the assumed version, and named none', async (t) => {
+  const tells = route('/x', 'open', async (context) => context.json(200, [context.version, context.versionNamed]));
+  for (const assumedApiVersion of API_VERSIONS) {
+    const app = await httpApp(t, [tells], { assumedApiVersion });
+    const ask = async (headers: Record<string, string>) => {
+      const response = await fetch(`${app.url}/x`, { headers });
+      return [response.headers.get('api-version'), await response.json()];
+    };
+    t.strictSame(await ask({}), [assumedApiVersion, [assumedApiVersion, false]]);
+    for (const named of API_VERSIONS) t.strictSame(await ask({ 'api-version': named }), [named, [named, true]]);
+  }
 });
 
 t.test('a browser of a listed origin may call, another may not', async (t) => {

@@ -1,9 +1,9 @@
 // Everything that a `details` part must satisfy before its dataset is accepted. All faults are reported at once; only
 // the targets' own schemas wait until the rest is sound, because they judge the metadata document made from it.
 
+import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
-import type { ApiVersion } from '../../context.ts';
 import { type FaultSink, Faults } from '../../input/faults.ts';
 import { compileForeignSchema, compileSchema, type SchemaCheck } from '../../input/json-schema.ts';
 import { CreateDetails } from '../schema/details.ts';

@@ -1,7 +1,7 @@
 // What a request wants changed of a dataset's details, taken out of its wrappers. Only the form of the wrappers is judged
 // here; whether the values are sound is asked of the details as they will be (patch-check.ts).
 
-import type { ApiVersion } from '../../context.ts';
+import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import { describeValue } from '../../input/describe.ts';
 import { Faults, type FieldPath } from '../../input/faults.ts';
 import { isNested, membersOf, type NestedField, PATCHABLE_FIELDS } from '../schema/patch-details.ts';

@@ -1,12 +1,12 @@
 // Everything that GET /datasets/{id} shows, gathered: metadata and mirror from the cache, archive sizes from the store,
 // names of people, related datasets, and the install status as the targets themselves tell it where that is wired in.
 
+import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import type { Accounts } from '../../../engine/ports/accounts.ts';
 import type { InstallRecord } from '../../../engine/ports/catalog.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
-import type { ApiVersion } from '../../context.ts';
 import { type FileSources, listFiles } from '../files/dataset-files.ts';
 import type { DatasetDetails, OldDatasetDetails } from '../schema/dataset-details.ts';
 import { datasetDetails } from '../views/dataset-details.ts';

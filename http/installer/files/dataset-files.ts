@@ -1,9 +1,9 @@
 // A dataset's files: names and sizes from the cache, sizes of its two archives from the object store.
 
+import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import type { ApiVersion } from '../../context.ts';
 import type { FileListing, OldFileListing } from '../schema/file-listing.ts';
 import { fileListing } from '../views/file-listing.ts';
 

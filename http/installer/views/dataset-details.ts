@@ -1,11 +1,11 @@
 // A dataset as GET /datasets/{id} shows it, in the field names of the asked interface version.
 
+import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { type DatasetMetadata, shortName } from '../../../engine/model/metadata.ts';
 import type { InstallRecord } from '../../../engine/ports/catalog.ts';
 import type { RelatedDataset, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
-import type { ApiVersion } from '../../context.ts';
 import type { DatasetDetails, OldDatasetDetails, RelatedDatasetOutput } from '../schema/dataset-details.ts';
 import type { FileListing, OldFileListing } from '../schema/file-listing.ts';
 import { ownerView, type Profiles, shareDetailsView } from './people.ts';

@@ -1,9 +1,9 @@
 // A dataset's files as responses show them.
 
+import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { ImportStatus } from '../../../engine/model/status.ts';
 import type { DatasetFiles } from '../../../engine/ports/dataset-queries.ts';
-import type { ApiVersion } from '../../context.ts';
 import type { FileDetails, FileListing, OldFileListing } from '../schema/file-listing.ts';
 
 export interface ZipSizes {

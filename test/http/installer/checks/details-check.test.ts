@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { ApiVersion } from '../../../../engine/model/api-version.ts';
 import { targetId } from '../../../../engine/model/ids.ts';
-import type { ApiVersion } from '../../../../http/context.ts';
 import { Faults } from '../../../../http/input/faults.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
 import type { CreateDetails } from '../../../../http/installer/schema/details.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
+import type { ApiVersion } from '../../../../engine/model/api-version.ts';
 import { targetId } from '../../../../engine/model/ids.ts';
 import { type DatasetMetadata, parseMetadata, serialiseMetadata } from '../../../../engine/model/metadata.ts';
-import type { ApiVersion } from '../../../../http/context.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
 import { readDetailsPatch } from '../../../../http/installer/checks/details-patch.ts';
 import { PatchCheck } from '../../../../http/installer/checks/patch-check.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { ApiVersion } from '../../../../engine/model/api-version.ts';
 import type { DatasetId } from '../../../../engine/model/ids.ts';
-import type { ApiVersion } from '../../../../http/context.ts';
 import { datasetDetails } from '../../../../http/installer/views/dataset-details.ts';
 import { fileListing } from '../../../../http/installer/views/file-listing.ts';
 import { DATASET, FRIEND, metadata, share, viewed } from '../datasets.ts';
