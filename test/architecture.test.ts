@@ -112,6 +112,6 @@ t.test('no file outgrows what a reader can hold', async (t) => {
 });
 
 t.test('every top-level folder says what it owns', async (t) => {
-  for (const folder of ['bin', 'engine', 'actors', 'http', 'config', 'test'])
+  for (const folder of ['bin', 'engine', 'actors', 'http', 'config', 'docs', 'test'])
     t.match(readFileSync(join(root, folder, 'README.md'), 'utf8'), /\n/, folder);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { anchors, beside, codeSpans, links, type Page, pages, ROOT } from './support/readmes.ts';
 
-const TOP = ['actors', 'bin', 'config', 'engine', 'http', 'test'];
+const TOP = ['actors', 'bin', 'config', 'docs', 'engine', 'http', 'test'];
 /** More files than these want a page that says where to start. */
 const FEW = 3;
 const MOST_LINES = 100;

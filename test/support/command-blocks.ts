@@ -17,6 +17,7 @@ export interface CommandBlock {
 }
 
 const README = 'README.md';
+const MIGRATING = 'docs/migrating.md';
 const UPGRADING = 'config/deploy/UPGRADING.md';
 const NEEDS_SYSTEMD =
   'systemd has to be process 1: test/binary/debian-package.test.ts installs, runs, upgrades and removes the package as they do';
@@ -45,6 +46,9 @@ export const COMMAND_BLOCKS = {
   package: { page: UPGRADING, has: 'apt-get install', not: { why: NEEDS_SYSTEMD } },
   backup: { page: UPGRADING, has: 'pg_dump', by: 'test/binary/upgrading.test.ts' },
   restore: { page: UPGRADING, has: 'pg_restore', by: 'test/binary/upgrading.test.ts' },
+  schemas: { page: MIGRATING, has: 'migrate-target', by: 'test/stack/migrating.test.ts' },
+  reached: { page: MIGRATING, has: 'longshore doctor', by: 'test/stack/migrating.test.ts' },
+  compared: { page: MIGRATING, has: 'longshore reconcile', by: 'test/stack/migrating.test.ts' },
   rebuild: { page: UPGRADING, has: 'drop schema', by: 'test/binary/upgrading.test.ts' },
 } as const satisfies Record<string, CommandBlock>;
 
