@@ -7,6 +7,9 @@ import { COMMANDS } from './promises/commands.ts';
 import { CONTAINMENT } from './promises/containment.ts';
 import { DURABILITY } from './promises/durability.ts';
 import { EFFECTS } from './promises/effects.ts';
+import { EXISTING_CLIENTS } from './promises/existing-clients.ts';
+import { EXISTING_PLUGINS } from './promises/existing-plugins.ts';
+import { EXISTING_SITES } from './promises/existing-sites.ts';
 import { INPUT } from './promises/input.ts';
 import { OBSERVATION } from './promises/observation.ts';
 import { OUTAGES } from './promises/outages.ts';
@@ -58,6 +61,11 @@ export const PROMISES = {
     'Commands and configuration': COMMANDS,
     'Seeing what goes on': OBSERVATION,
     Upkeep: UPKEEP,
+  },
+  compatibility: {
+    'What deployed front ends need': EXISTING_CLIENTS,
+    'What existing plugins need': EXISTING_PLUGINS,
+    'What sites and their operators need': EXISTING_SITES,
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, readonly PromiseRow[]>>>>;
 export type PromiseKind = keyof typeof PROMISES;

@@ -18,14 +18,27 @@ t.test('a token in the query is taken only where the route allows it, and never 
   t.equal(await status(`/file?access_token=${mine}`, { authorization: `Bearer ${another}` }), 400);
   t.equal(await status(`/file?access_token=${mine}&access_token=${another}`), 400);
   t.equal(await status(`/file?access_token=${mine}&access_token=${mine}`), 200);
-  t.equal(await status('/other', { 'auth-key': mine }), 200);
-  t.equal(await status('/other', { auth_key: `Bearer ${mine}` }), 200);
-  t.equal(await status('/other', { auth_key: mine, authorization: `bearer ${mine}` }), 200);
-  t.equal(await status('/other', { auth_key: mine, 'auth-key': another }), 400);
   t.equal(await status('/other', { authorization: mine }), 401);
   const off = await httpApp(t, routes, { auth: { queryToken: false } });
   t.equal((await fetch(`${off.url}/file?access_token=${mine}`)).status, 401);
 });
+
+t.test(
+  'a token is taken from Auth-Key and Auth_Key as from Authorization, and all that are sent have to agree',
+  async (t) => {
+    const app = await httpApp(t, [route('/me', 'user', async (context) => context.json(200, 1))]);
+    const [mine, another] = [await bearer(), await bearer({}, { subject: '7' })];
+    const status = async (headers: Record<string, string>) => (await fetch(`${app.url}/me`, { headers })).status;
+    for (const name of ['auth-key', 'auth_key'])
+      for (const value of [mine, `Bearer ${mine}`]) {
+        t.equal(await status({ [name]: value }), 200, `${name}: ${value}`);
+        t.equal(await status({ [name]: value, authorization: `bearer ${mine}` }), 200, `${name} twice: ${value}`);
+        t.equal(await status({ [name]: value, authorization: `Bearer ${another}` }), 400, `${name} and another`);
+      }
+    t.equal(await status({ auth_key: mine, 'auth-key': another }), 400);
+    t.equal(await status({ 'auth-key': 'no token' }), 401);
+  },
+);
 
 t.test('every caller that is known is remembered', async (t) => {
   const seen: string[] = [];

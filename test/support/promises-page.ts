@@ -8,6 +8,7 @@ const NAMES: Readonly<Record<PromiseKind, string>> = {
   reliability: 'Reliability',
   security: 'Security',
   operation: 'Operation',
+  compatibility: 'Compatibility',
 };
 
 /** Lines of all tables, in the order of the page, each under its heading. */
