@@ -137,6 +137,12 @@ t.test('foreign keys that lead to an old control schema are found, and made to l
       definition: 'FOREIGN KEY (dataset_id) REFERENCES alpha_control.dataset(dataset_id)',
     },
   ]);
+  const ours = ['FOREIGN KEY (dataset_id) REFERENCES alpha_control_longshore.dataset(dataset_id)'];
+  const keysOf = async (schema: string, more: pg.ClientConfig = {}): Promise<unknown> => {
+    const text = `select pg_get_constraintdef(oid) as key from pg_constraint
+      where contype = 'f' and conrelid = '${schema}.genelist'::regclass`;
+    return (await site.query<{ key: string }>(text, [], more)).map(({ key }) => key);
+  };
   const refused = { code: '23503', constraint: 'genelist_dataset' };
   const insert = (schema: string, more: pg.ClientConfig = {}) =>
     site.query(`insert into ${schema}.genelist values ('notInstalled', 'G1')`, [], more);
@@ -148,10 +154,12 @@ t.test('foreign keys that lead to an old control schema are found, and made to l
   await t.rejects(site.query(sql('drop constraint'), [], owner), { code: '42501' }, 'without the two rights');
   await site.query(sql('grant references'), [], { database });
   await site.query(sql('drop constraint'), [], owner);
+  t.strictSame(await keysOf('alpha_data', { database }), ours);
   await t.rejects(insert('alpha_data', { database }), refused);
   t.strictSame(await site.query('select * from alpha_data.genelist', [], { database }), []);
 
   await site.query(sql('like alpha_data.genelist'));
+  t.strictSame(await keysOf('alpha_data_longshore'), ours);
   await t.rejects(insert('alpha_data_longshore'), refused);
   t.strictSame(await site.rows(), before);
 });
