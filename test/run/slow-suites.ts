@@ -68,6 +68,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['engine/archive/', 'http/multipart', 'http/download', 'actors/tasks/'],
   },
   {
+    name: 'attack',
+    run: 'npm run --silent test:attack',
+    seconds: 120,
+    touchedBy: ['http/', 'engine/archive/', 'bin/front-end', 'bin/access-service', 'bin/handler', 'bin/report-service'],
+  },
+  {
     name: 'binary',
     run: 'npm run --silent test:binary',
     seconds: 140,

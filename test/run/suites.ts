@@ -31,7 +31,9 @@ const MATRIX = [
   ...['http/access/crash', 'http/access/crowd', 'http/access/patch-table'],
 ].map((at) => `test/${at}`);
 const SHORT = ['crash', 'datasets', 'life', 'newcomer', 'up'].map((name) => `test/e2e/${name}.test.ts`);
-const PROGRAM = ['e2e', 'binary', 'browser', 'stack', 'observability', 'simulation'].map((at) => `test/${at}/`);
+const PROGRAM = ['attack', 'e2e', 'binary', 'browser', 'stack', 'observability', 'simulation'].map(
+  (at) => `test/${at}/`,
+);
 
 export const SUITES: Readonly<Record<string, Suite>> = {
   unit: { tests: ['test/'], exclude: [...PROGRAM, ...INTEGRATION, ...MATRIX], timeoutSeconds: 600, jobs: 4 },
@@ -51,6 +53,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     timeoutSeconds: 600,
     jobs: 1,
   },
+  // Attacks on the running program.
+  attack: { tests: ['test/attack/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
   browser: { tests: ['test/browser/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
 };
 
