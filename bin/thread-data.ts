@@ -5,8 +5,8 @@ import type { PluginHttpOptions } from '../engine/adapters/plugin-http.ts';
 import type { RemoteHttpOptions } from '../engine/adapters/remote-http.ts';
 import type { ArchiveLimits, PackedFile, WrittenArchive } from '../engine/archive/archive-entry.ts';
 import type { CopyOrder, RecordsOrder } from '../engine/archive/zip-pieces.ts';
-import type { FileEntry } from '../engine/model/metadata.ts';
 import type { PackOrder, UnpackOrder } from '../http/handler/packages.ts';
+import type { Unpacked } from '../http/plugin-host/archives.ts';
 import type { StoreData } from './store-reader.ts';
 
 export interface ThreadData {
@@ -21,7 +21,7 @@ export interface ThreadData {
 export type ArchiveTasks = {
   readonly unpack: {
     readonly input: { readonly zip: string; readonly dir: string; readonly limits: ArchiveLimits };
-    readonly output: readonly FileEntry[];
+    readonly output: Unpacked;
   };
   readonly zip: {
     readonly input: { readonly target: string; readonly files: readonly PackedFile[]; readonly level: number };
@@ -33,7 +33,7 @@ export type ArchiveTasks = {
 
 /** The same of the handler service: packages of either format in, tar.gz out. */
 export type PackageTasks = {
-  readonly 'unpack-package': { readonly input: UnpackOrder; readonly output: number };
+  readonly 'unpack-package': { readonly input: UnpackOrder; readonly output: readonly string[] };
   readonly 'pack-package': { readonly input: PackOrder; readonly output: number };
 };
 

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../engine/failure.ts';
 import { parseJson } from '../engine/model/json.ts';
+import { decodeDocument } from '../engine/model/utf8.ts';
 import { badRequest, tooLarge, unsupportedMedia } from './errors.ts';
 
 /** Deeper nesting serves nothing but to overflow the stack of whoever walks it. */
@@ -37,12 +38,8 @@ export async function readBytes(body: Readable | IncomingMessage, maxBytes: numb
 
 /** JSON of strict UTF-8; anything else is 400 and names `what`. Of duplicate keys the last counts. */
 export function parseJsonText(bytes: Uint8Array, what: string): unknown {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw badRequest(`${what} is not UTF-8`);
-  }
+  const text = decodeDocument(bytes);
+  if (text === undefined) throw badRequest(`${what} is not UTF-8`);
   if (depthOf(text) > MAX_DEPTH) throw badRequest(`${what} is nested deeper than ${MAX_DEPTH} levels`);
   let value: unknown;
   try {

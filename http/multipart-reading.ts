@@ -4,11 +4,13 @@
 
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
+import type { Dicer } from '@fastify/busboy';
 import { defect, messageOf } from '../engine/failure.ts';
 import { readBytes } from './body.ts';
 import { badRequest, HttpError } from './errors.ts';
 import type { MultipartLimits, MultipartPart } from './multipart.ts';
+import { ClosingDelimiter, PartOutside } from './multipart-outside.ts';
+import { type PartHeaders, readPartHead } from './part-head.ts';
 
 const NAME_BYTES = 128;
 /** More than any file system takes: what is a good name is the handler's to say. */
@@ -18,13 +20,14 @@ interface ArrivedPart {
   readonly name: string;
   readonly fileName: string | undefined;
   readonly contentType: string;
-  readonly body: BusboyFileStream;
+  readonly body: Readable;
 }
 
 /** The reading of one body; `run` once. */
 export class MultipartReading {
   readonly #request: IncomingMessage;
-  readonly #parser: BusboyInstance;
+  readonly #parser: Dicer;
+  readonly #boundary: string;
   readonly #limits: MultipartLimits;
   readonly #onPart: (part: MultipartPart) => Promise<void>;
   readonly #outcome = Promise.withResolvers<void>();
@@ -32,44 +35,55 @@ export class MultipartReading {
   #current: ArrivedPart | undefined;
   #latest = '';
   #parserHasRoom = true;
-  #allRead = false;
+  #parts = 0;
+  /** The headers of the latest part have not come to their end. */
+  #headOpen = false;
+  #parserDone = false;
+  #requestDone = false;
   #fault: unknown;
 
   constructor(
     request: IncomingMessage,
-    parser: BusboyInstance,
+    parser: Dicer,
+    boundary: string,
     limits: MultipartLimits,
     onPart: (part: MultipartPart) => Promise<void>,
   ) {
     this.#request = request;
     this.#parser = parser;
+    this.#boundary = boundary;
     this.#limits = limits;
     this.#onPart = onPart;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const request = this.#request;
-    const onData = (chunk: Buffer): void => this.#feed(chunk);
+    const closing = new ClosingDelimiter(this.#boundary);
+    const behind = new PartOutside();
+    const onData = (chunk: Buffer): void => {
+      if (behind.holds(closing.behind(chunk)))
+        this.#fail(this.#malformed('behind its closing delimiter is another part'));
+      else this.#feed(chunk);
+    };
     const onEnd = (): void => {
+      this.#requestDone = true;
       this.#parser.end();
+      this.#settle();
     };
     const onCut = (): void => {
       if (!request.complete) this.#fail(badRequest(`the body ended before its time${this.#where()}`));
     };
     const onAbort = (): void => this.#fail(signal.reason);
-    this.#parser.on('file', (name, body, fileName, _encoding, contentType) =>
-      this.#arrive({ name, body, fileName, contentType }),
-    );
+    this.#parser.on('preamble', (preamble) => this.#watchPreamble(preamble));
+    this.#parser.on('part', (part) => this.#begin(part));
     this.#parser.on('drain', () => {
       this.#parserHasRoom = true;
       this.#readOn();
     });
-    this.#parser.on('partsLimit', () => this.#fail(badRequest(`the body has more than ${this.#limits.parts} parts`)));
-    this.#parser.on('error', (error) =>
-      this.#fail(badRequest(`the multipart body is malformed${this.#where()}: ${messageOf(error)}`)),
-    );
+    this.#parser.on('error', (error) => this.#fail(this.#malformed(messageOf(error))));
     this.#parser.on('finish', () => {
-      this.#allRead = true;
+      this.#parserDone = true;
+      if (this.#headOpen) this.#fail(this.#unusable('has headers that do not end with an empty line'));
       this.#settle();
     });
     signal.addEventListener('abort', onAbort, { once: true });
@@ -99,9 +113,32 @@ export class MultipartReading {
     return this.#parserHasRoom && this.#waiting.length === 0 && this.#fault === undefined;
   }
 
-  #arrive(part: ArrivedPart): void {
+  /** Parts before the first delimiter are none to the format; a client that makes a mistake there would lose them. */
+  #watchPreamble(preamble: Readable): void {
+    const before = new PartOutside();
+    preamble.on('error', () => undefined);
+    preamble.on('data', (chunk: Buffer) => {
+      if (before.holds(chunk))
+        this.#fail(this.#malformed(`before its first delimiter '--${this.#boundary}' is a part`));
+    });
+  }
+
+  #begin(body: Readable): void {
     // Its errors are those of the whole reading.
-    part.body.on('error', () => undefined);
+    body.on('error', () => undefined);
+    if (this.#headOpen) this.#fail(this.#unusable('has headers that do not end with an empty line'));
+    this.#headOpen = true;
+    if (++this.#parts > this.#limits.parts)
+      this.#fail(badRequest(`the body has more than ${this.#limits.parts} parts`));
+    body.on('header', (headers: PartHeaders) => {
+      this.#headOpen = false;
+      const head = readPartHead(headers);
+      if ('fault' in head) this.#fail(this.#unusable(head.fault));
+      else if (this.#fault === undefined) this.#arrive({ ...head, body });
+    });
+  }
+
+  #arrive(part: ArrivedPart): void {
     this.#latest = part.name;
     this.#waiting.push(part);
     if (!this.#current) void this.#work();
@@ -125,14 +162,13 @@ export class MultipartReading {
     const part = await this.#open(arrived);
     if (part) await this.#onPart(part);
     const { body } = arrived;
-    if (body.destroyed && !body.readableEnded)
+    if (body.destroyed && !body.readableEnded && this.#fault === undefined)
       throw defect(`the body of part '${arrived.name}' was destroyed, so that those behind it cannot be reached`);
     body.resume();
   }
 
   /** Fields are read whole first; undefined for a file input that was left empty. */
   async #open({ name, fileName, contentType, body }: ArrivedPart): Promise<MultipartPart | undefined> {
-    if (typeof name !== 'string' || name === '') throw badRequest('a part has no name');
     if (Buffer.byteLength(name) > NAME_BYTES) throw badRequest(`a part's name is longer than ${NAME_BYTES} bytes`);
     if (Buffer.byteLength(fileName ?? '') > FILE_NAME_BYTES)
       throw badRequest(`part '${name}': the file name is longer than ${FILE_NAME_BYTES} bytes`);
@@ -160,7 +196,17 @@ export class MultipartReading {
   #settle(): void {
     if (this.#current) return;
     if (this.#fault !== undefined) this.#outcome.reject(this.#fault);
-    else if (this.#allRead && this.#waiting.length === 0) this.#outcome.resolve();
+    else if (this.#parserDone && this.#requestDone && this.#waiting.length === 0) this.#outcome.resolve();
+  }
+
+  #malformed(how: string): HttpError {
+    return badRequest(`the multipart body is malformed${this.#where()}: ${how}`);
+  }
+
+  #unusable(how: string): HttpError {
+    return badRequest(
+      `part ${this.#parts} of the body${this.#latest ? ` (behind part '${this.#latest}')` : ''} ${how}`,
+    );
   }
 
   #where(): string {

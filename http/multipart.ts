@@ -1,13 +1,17 @@
 // Multipart bodies, part by part and strictly one after the other. A part's body is a stream; what a handler leaves of it
 // is skipped. Held are the buffers of one part, and those parts that came in the same chunk as the end of the one before.
+//
+// Parsed by Dicer, the lower half of @fastify/busboy, which shows every part. The upper half leaves out parts whose headers it
+// cannot read, without a word, and decodes names with loss.
 
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Busboy, type BusboyConfig, type BusboyInstance } from '@fastify/busboy';
+import { Dicer } from '@fastify/busboy';
 import { messageOf } from '../engine/failure.ts';
 import { mediaType } from './body.ts';
 import { badRequest, unsupportedMedia } from './errors.ts';
 import { MultipartReading } from './multipart-reading.ts';
+import { readParameters } from './part-head.ts';
 
 export interface MultipartPart {
   readonly name: string;
@@ -26,12 +30,14 @@ export interface MultipartLimits {
 
 export const MULTIPART_LIMITS: MultipartLimits = { parts: 1_000, fieldBytes: 1024 * 1024 };
 
+/** Of the headers of one part, and how many there may be: what is beyond is as good as not there. */
 const HEADER_BYTES = 16 * 1024;
+const HEADER_LINES = 32;
 const BUFFER_BYTES = 256 * 1024;
 
 /**
  * Resolves when the whole body was read and every part handled. A body that is no multipart, is cut off or breaks a
- * limit is 400; a failing handler ends the reading. Rejects once the handler under way has ended too, its body being
+ * limit, or has a part that cannot be used, is 400; a failing handler ends the reading. Rejects once the handler under way has ended too, its body being
  * destroyed with the reason; the rest of the request is the server's to discard. The empty file parts that browsers
  * send for unused inputs are skipped.
  */
@@ -45,23 +51,31 @@ export async function readMultipart(
   const contentType = request.headers['content-type'] ?? '';
   if (mediaType(contentType) !== 'multipart/form-data')
     throw unsupportedMedia(`content type '${contentType}': multipart/form-data is needed`);
-  await new MultipartReading(request, openParser(contentType, limits), limits, onPart).run(signal);
+  const boundary = boundaryOf(contentType);
+  await new MultipartReading(request, openParser(boundary), boundary, limits, onPart).run(signal);
 }
 
-function openParser(contentType: string, limits: MultipartLimits): BusboyInstance {
-  const config: BusboyConfig = {
-    headers: { 'content-type': contentType },
-    // Separators must be seen to be refused, not cut away.
-    preservePath: true,
-    // Fields come as streams too: read here, they are bytes as they were sent, and wait for their turn like files.
-    isPartAFile: () => true,
-    fileHwm: BUFFER_BYTES,
+function boundaryOf(contentType: string): string {
+  const read = readParameters(contentType);
+  const boundary = 'fault' in read ? undefined : read.parameters.get('boundary');
+  if (boundary) return boundary;
+  throw badRequest(
+    `the multipart body cannot be read: there is no boundary in Content-Type '${contentType.slice(0, 200)}'`,
+  );
+}
+
+function openParser(boundary: string): Dicer {
+  // More than the type declaration knows of.
+  const config = {
+    boundary,
+    maxHeaderPairs: HEADER_LINES,
+    maxHeaderSize: HEADER_BYTES,
+    partHwm: BUFFER_BYTES,
     // Of chunks that wait because the part has no room.
     highWaterMark: BUFFER_BYTES,
-    limits: { parts: limits.parts, headerPairs: 32, headerSize: HEADER_BYTES },
   };
   try {
-    return new Busboy(config);
+    return new Dicer(config);
   } catch (error) {
     throw badRequest(`the multipart body cannot be read: ${messageOf(error)}`);
   }

@@ -14,6 +14,7 @@ import { writeManifest, writeUploadError } from '../dataset/stored-documents.ts'
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
 import { overQuota } from '../tasks/fetch-upload.ts';
+import type { PackUploadInput } from '../tasks/pack-upload.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 
 export interface UploadLimits {
@@ -76,7 +77,7 @@ export class UploadLane implements JobHandler {
       try {
         await this.#scratch.using(job, async (folder) => {
           if (source.kind === 'url') files = [await this.#fetchOnce(job, record, source.url, folder, signal)];
-          await this.#pack(job, record, files, folder, signal);
+          await this.#pack(job, record, { files, leftOut: source.leftOut }, folder, signal);
         });
       } catch (error) {
         if (kindOf(error) !== 'rejected') throw error;
@@ -163,7 +164,7 @@ export class UploadLane implements JobHandler {
   async #pack(
     job: ClaimedJob,
     record: DatasetRecord,
-    files: readonly FileEntry[],
+    received: Pick<PackUploadInput, 'files' | 'leftOut'>,
     scratchDir: string,
     signal: AbortSignal,
   ): Promise<void> {
@@ -174,7 +175,7 @@ export class UploadLane implements JobHandler {
       'pack-upload',
       {
         at,
-        files,
+        ...received,
         scratchDir,
         limits: {
           maxTotalBytes: this.#limits.maxTotalBytes,
@@ -194,7 +195,7 @@ export class UploadLane implements JobHandler {
       job.lease,
       [
         { set: 'uploadFiles', files: packed.files },
-        { set: 'upload', status: 'success' },
+        { set: 'upload', status: 'success', ...(packed.notes.length > 0 ? { message: packed.notes.join('; ') } : {}) },
       ],
       signal,
     );

@@ -8,11 +8,14 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { ArchiveEntry, ArchiveLimits, ArchiveSource, ReadOptions } from '../../engine/archive/archive-entry.ts';
 import { archiveByName, detectArchive, MAGIC_BYTES } from '../../engine/archive/archive-kind.ts';
+import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { EntryNames } from '../../engine/archive/entry-path.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import { Failure, rejected, transient } from '../../engine/failure.ts';
+import { isDesktopJunk } from '../../engine/model/desktop-junk.ts';
+import { reservedNameFault } from '../../engine/model/file-name.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey } from '../../engine/model/object-key.ts';
 import type { OpenObject } from '../../engine/ports/object-store.ts';
@@ -22,6 +25,8 @@ export interface PackUploadInput {
   readonly at: DatasetAddress;
   /** What was received, under raw/. */
   readonly files: readonly FileEntry[];
+  /** Names of what desktops add, which was not kept at all. */
+  readonly leftOut?: readonly string[] | undefined;
   /** Ours alone, exists, removed by the caller. */
   readonly scratchDir: string;
   readonly limits: ArchiveLimits;
@@ -36,6 +41,8 @@ export interface PackUploadOutput {
   readonly files: readonly FileEntry[];
   /** What was received. */
   readonly rawBytes: number;
+  /** What the owner should hear of: files left out, names read in another way. A sentence each. */
+  readonly notes: readonly string[];
 }
 
 type PackContext = Pick<TaskContext, 'store' | 'signal'>;
@@ -45,10 +52,10 @@ const SPOOL_BYTES = 1024 * 1024;
 
 /** Fails `rejected`, with a sentence for the user that names the file and entry, when the upload itself is at fault. */
 export async function packUpload(input: PackUploadInput, context: PackContext): Promise<PackUploadOutput> {
-  const [first, ...others] = input.files;
-  if (!first) throw rejected('the upload has no files');
-  const kind = others.length === 0 ? archiveByName(first.name) : undefined;
   const raw = new RawFiles(input, context);
+  const [first, ...others] = raw.files;
+  if (!first) throw rejected(`the upload has no files${input.files.length > 0 ? ' but those that desktops add' : ''}`);
+  const kind = others.length === 0 ? archiveByName(first.name) : undefined;
   const packed: FileEntry[] = [];
   const entries = kind ? archiveEntries(kind, first.name, raw) : plainFiles(raw);
   const zipFile = join(input.scratchDir, 'import-ready.zip');
@@ -58,7 +65,7 @@ export async function packUpload(input: PackUploadInput, context: PackContext): 
     if (!kind || !(error instanceof Failure) || error.kind !== 'rejected') throw error;
     throw rejected(`${first.name}: ${error.message}`, { cause: error });
   }
-  return { zipFile, files: packed, rawBytes: raw.bytes };
+  return { zipFile, files: packed, rawBytes: raw.bytes, notes: raw.notes.lines() };
 }
 
 async function* noting(entries: AsyncIterable<ArchiveSource>, files: FileEntry[]): AsyncGenerator<ArchiveSource> {
@@ -69,10 +76,11 @@ async function* noting(entries: AsyncIterable<ArchiveSource>, files: FileEntry[]
 }
 
 async function* plainFiles(raw: RawFiles): AsyncGenerator<ArchiveSource> {
-  const { files, limits } = raw.input;
+  const { files } = raw;
+  const { limits } = raw.input;
   const names = new EntryNames();
   for (const file of files) {
-    raw.checkExtension(file.name);
+    raw.checkName(file.name);
     names.add(file.name);
   }
   for (const file of files) {
@@ -93,7 +101,8 @@ async function* plainFiles(raw: RawFiles): AsyncGenerator<ArchiveSource> {
 
 async function* archiveEntries(kind: 'zip' | 'tar.gz', name: string, raw: RawFiles): AsyncGenerator<ArchiveEntry> {
   await checkMagic(kind, name, raw);
-  const options = { limits: raw.input.limits, inspect: (entry: { path: string }) => raw.checkExtension(entry.path) };
+  const inspect = ({ path }: { path: string }): void => raw.checkName(path);
+  const options = { limits: raw.input.limits, notes: raw.notes, inspect };
   yield* kind === 'zip' ? zipEntries(name, raw, options) : tarEntries(name, raw, options);
 }
 
@@ -127,12 +136,18 @@ class RawFiles {
   readonly input: PackUploadInput;
   readonly context: PackContext;
   readonly #extensions: readonly string[];
+  readonly notes = new ArchiveNotes();
+  /** Without what desktops add. */
+  readonly files: readonly FileEntry[];
   /** Of the files opened so far. */
   bytes = 0;
 
   constructor(input: PackUploadInput, context: PackContext) {
     this.input = input;
     this.context = context;
+    this.files = input.files.filter(({ name }) => !isDesktopJunk(name));
+    for (const name of [...(input.leftOut ?? []), ...input.files.map((file) => file.name)])
+      if (isDesktopJunk(name)) this.notes.leftOut(name);
     this.#extensions = input.allowedFileExtensions.map((extension) => extension.toLowerCase());
   }
 
@@ -151,7 +166,9 @@ class RawFiles {
     return buffer((await this.#get(name, { from: 0, to })).body);
   }
 
-  checkExtension(path: string): void {
+  checkName(path: string): void {
+    const reserved = reservedNameFault(path);
+    if (reserved) throw rejected(`'${path}' ${reserved}`);
     const lower = path.toLowerCase();
     if (this.#extensions.length === 0 || this.#extensions.some((extension) => lower.endsWith(extension))) return;
     const allowed = this.input.allowedFileExtensions.join(', ');

@@ -142,6 +142,7 @@ function writtenBy(move: HandlerMove, holder: number): Written {
         ['result_bytes', move.result.bytes],
         ['result_expires_at', move.result.expires],
         ['expires_at', move.expires],
+        ['message', move.message === undefined ? null : storableText(move.message)],
       ];
     case 'failed':
       return [

@@ -128,11 +128,12 @@ export class PostgresUploads implements Uploads {
   async fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const parameters = new SqlParameters();
-    const source: UploadSource = { kind: 'files', files };
+    // What was left out at the door stays said.
+    const source = { kind: 'files', files } satisfies UploadSource;
     const [row] = await this.#db.query<{ ours: boolean }>(
       `with ${fence(dataset, lease, parameters)},
        fetched as (
-         update upload u set source = ${parameters.add(storableJson(JSON.stringify(source)), 'jsonb')} from fence f
+         update upload u set source = (u.source - 'url') || ${parameters.add(storableJson(JSON.stringify(source)), 'jsonb')} from fence f
          where u.accepted_id = f.dataset_id and u.state = 'accepted')
        select exists (select from fence) as ours`,
       parameters.values,

@@ -1,5 +1,7 @@
 // What both archive readers yield and both writers take.
 
+import type { ArchiveNotes } from './archive-notes.ts';
+
 /** A file inside an archive as a reader yields it. */
 export interface ArchiveEntry {
   /** Relative, `/` between folders, passed by entry-path.ts. */
@@ -50,6 +52,8 @@ export interface ReadOptions {
    * each file before its own body.
    */
   readonly inspect?: (entry: Pick<ArchiveEntry, 'path' | 'size'>) => void;
+  /** Hears what was left out or read in another way than it is written. */
+  readonly notes?: ArchiveNotes | undefined;
 }
 
 /** Enforced on the bytes that really come out, never on what headers say. */

@@ -2,6 +2,7 @@
 // is NFC and can be joined to a directory without leaving it, on file systems that ignore case too.
 
 import { rejected } from '../failure.ts';
+import { isDesktopJunk } from '../model/desktop-junk.ts';
 
 const MAX_PATH_BYTES = 1024;
 const MAX_SEGMENT_BYTES = 255;
@@ -10,8 +11,8 @@ const MAX_DEPTH = 64;
 
 export type PathCheck =
   | { readonly path: string }
-  /** What macOS adds and nobody asked for: `__MACOSX/` and `._*`; also the root itself (`./`). */
-  | { readonly dropped: true }
+  /** What desktops add and nobody asked for (desktop-junk.ts); also the root itself (`./`). */
+  | { readonly dropped: 'junk' | 'root' }
   | { readonly fault: string };
 
 /**
@@ -22,8 +23,11 @@ export function checkEntryPath(raw: string): PathCheck {
   if (raw === '') return { fault: 'has an empty name' };
   if (Buffer.byteLength(raw) > MAX_PATH_BYTES) return { fault: `has a name longer than ${MAX_PATH_BYTES} bytes` };
   if (raw.includes('\0')) return { fault: 'has a NUL character in its name' };
+  if (!raw.isWellFormed()) return { fault: 'has half of a surrogate pair in its name' };
+  // Before the rules: the icon of a folder of macOS has a control character in its name.
+  const isJunk = isDesktopJunk(raw);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-  if (/[\u0001-\u001f\u007f-\u009f]/.test(raw)) return { fault: 'has a control character in its name' };
+  if (!isJunk && /[\u0001-\u001f\u007f-\u009f]/.test(raw)) return { fault: 'has a control character in its name' };
   if (raw.includes('\\')) return { fault: 'has a backslash in its name' };
   if (raw.startsWith('/')) return { fault: 'has an absolute path' };
   if (/^[A-Za-z]:/.test(raw)) return { fault: 'has a drive letter in its path' };
@@ -35,10 +39,16 @@ export function checkEntryPath(raw: string): PathCheck {
   if (segments.length > MAX_DEPTH) return { fault: `lies more than ${MAX_DEPTH} folders deep` };
   if (segments.some((segment) => Buffer.byteLength(segment) > MAX_SEGMENT_BYTES))
     return { fault: `has a file or folder name longer than ${MAX_SEGMENT_BYTES} bytes` };
-  const last = segments.at(-1);
-  if (last === undefined || segments[0] === '__MACOSX' || last.startsWith('._')) return { dropped: true };
+  if (segments.length === 0) return { dropped: 'root' };
+  if (isJunk) return { dropped: 'junk' };
   return { path: segments.join('/') };
 }
+
+/**
+ * The name as it is in the archive, in the form that {@link checkEntryPath} takes: Windows programs write `\\` between
+ * folders, and the readers that people know take it for `/`.
+ */
+export const withSlashes = (raw: string): string => raw.replaceAll('\\', '/');
 
 /** An entry's name for a message: control characters made visible, cut when long. */
 export function quoteEntry(raw: string): string {

@@ -4,9 +4,11 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { defect, rejected } from '../failure.ts';
+import { foreignNameFault, quoteBytes } from '../model/foreign-name.ts';
+import { decodeUtf8 } from '../model/utf8.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';
-import { checkEntryPath, EntryNames, quoteEntry } from './entry-path.ts';
+import { checkEntryPath, EntryNames, quoteEntry, withSlashes } from './entry-path.ts';
 import { InflateBudget } from './inflate-budget.ts';
 import { TarEntries, type TarEntry } from './tar-entries.ts';
 import { zlibChunks } from './zlib-chunks.ts';
@@ -46,6 +48,8 @@ class TarGzUnpacking {
   readonly #names = new EntryNames();
   #entries = 0;
   #fileBytes = 0;
+  /** How many bytes of the input there are up to the last that is not zero; gunzip leaves out what is behind zeros. */
+  #lastByte = 0;
   #current = '';
   #inputError: { readonly error: unknown } | undefined;
 
@@ -69,6 +73,8 @@ class TarGzUnpacking {
         if (file) yield { ...file, body: this.#body(file) };
       }
       this.#signal.throwIfAborted();
+      if (this.#lastByte > this.#gunzip.bytesWritten)
+        throw rejected('the archive goes on after its end: behind the zeros that fill it up are other bytes');
       this.#names.finish();
       if (this.#names.count === 0) throw rejected('the archive holds no files');
     } catch (error) {
@@ -90,8 +96,14 @@ class TarGzUnpacking {
   }
 
   async *#readInput(): AsyncGenerator<Uint8Array> {
+    let read = 0;
     try {
-      yield* typeof this.#source === 'string' ? localChunks(this.#source) : this.#source;
+      for await (const chunk of typeof this.#source === 'string' ? localChunks(this.#source) : this.#source) {
+        const last = (chunk as Uint8Array).findLastIndex((byte) => byte !== 0);
+        if (last !== -1) this.#lastByte = read + last + 1;
+        read += (chunk as Uint8Array).length;
+        yield chunk;
+      }
     } catch (error) {
       this.#inputError = { error };
       throw error;
@@ -115,17 +127,26 @@ class TarGzUnpacking {
   #checkHeader(header: TarEntry): Pick<ArchiveEntry, 'path' | 'size'> | undefined {
     this.#entries++;
     this.#budget.countEntry();
-    const shown = quoteEntry(header.name);
-    const check = checkEntryPath(header.name);
+    const { name: bytes, size } = header;
+    const written = decodeUtf8(bytes);
+    if (written === undefined) throw rejected(`entry ${quoteBytes(bytes)} ${foreignNameFault(bytes)}`);
+    const name = withSlashes(written);
+    const shown = quoteEntry(written);
+    const check = checkEntryPath(name);
     if ('fault' in check) throw rejected(`entry ${shown} ${check.fault}`);
     if (header.type === 'link') throw rejected(`entry ${shown} is a link`);
     if (header.type === 'folder') return undefined;
     if (header.type !== 'file') throw rejected(`entry ${shown} is neither a file nor a folder`);
     if (isSparse(header)) throw rejected(`entry ${shown} is a sparse file, which is not supported`);
-    const { size } = header;
+    if (name.endsWith('/')) throw rejected(`entry ${shown} is a folder but has content`);
     this.#fileBytes += size;
-    this.#budget.checkDeclared(header.name, size, this.#fileBytes);
-    if ('dropped' in check) return undefined;
+    this.#budget.checkDeclared(name, size, this.#fileBytes);
+    const { notes } = this.#options;
+    if ('dropped' in check) {
+      if (check.dropped === 'junk') notes?.leftOut(name);
+      return undefined;
+    }
+    if (name !== written) notes?.backslashes(written);
     this.#current = check.path;
     this.#names.add(check.path);
     const file = { path: check.path, size };

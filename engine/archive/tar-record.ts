@@ -1,10 +1,10 @@
-// What a record of a tar before a file's content says (POSIX ustar, GNU, pax), as tar-stream reads it, which keeps that
-// for itself. Throws a plain error for what is no tar.
+// What a record of a tar before a file's content says (V7, POSIX ustar, GNU, pax), by the rules of GNU tar and libarchive.
+// Names are bytes: which text they are is the reader's to say. Throws a plain error for what is no tar.
 
 export type TarType = 'file' | 'folder' | 'link' | 'pax' | 'global pax' | 'long path' | 'long link' | 'other';
 
 export interface TarRecord {
-  readonly name: string;
+  readonly name: Buffer;
   /** Bytes of content; not a number where the field is none. */
   readonly size: number;
   readonly type: TarType;
@@ -19,6 +19,8 @@ const TYPES: Readonly<Record<string, TarType>> = {
 const EMPTY_SUM = 8 * 0x20;
 const PLACE = { size: 124, sum: 148, type: 156, magic: 257, prefix: 345 } as const;
 const SPACE = 0x20;
+const SLASH = Buffer.from('/');
+const LINE_END = 0x0a;
 
 /** Undefined for a record of zeros, which ends an archive or fills it up. */
 export function decodeRecord(record: Buffer): TarRecord | undefined {
@@ -26,34 +28,34 @@ export function decodeRecord(record: Buffer): TarRecord | undefined {
   if (sum === EMPTY_SUM) return undefined;
   if (sum !== decodeNumber(record.subarray(PLACE.sum, PLACE.sum + 8)))
     throw new Error('the checksum of a record is wrong, or this is no tar');
-  const magic = record.toString('latin1', PLACE.magic, PLACE.magic + 8);
-  const posix = magic.startsWith('ustar\0');
-  if (!posix && magic !== 'ustar  \0') throw new Error('a record of a format that is not known');
-  const prefix = posix ? decodeText(record.subarray(PLACE.prefix, PLACE.prefix + 155)) : '';
-  const name = (posix && record[PLACE.prefix] ? `${prefix}/` : '') + decodeText(record.subarray(0, 100));
+  // Without a magic it is of Unix V7 or one of its kin, which know neither a prefix nor other types; the sum was right.
+  const posix = record.toString('latin1', PLACE.magic, PLACE.magic + 6) === 'ustar\0';
+  const prefix = posix ? beforeNul(record.subarray(PLACE.prefix, PLACE.prefix + 155)) : NOTHING;
+  const rest = beforeNul(record.subarray(0, 100));
+  const name = prefix.length > 0 ? Buffer.concat([prefix, SLASH, rest]) : rest;
   const type = TYPES[String.fromCharCode(record[PLACE.type] ?? 0)] ?? 'other';
   return { name, size: decodeNumber(record.subarray(PLACE.size, PLACE.size + 12)), type };
 }
 
-/** Up to the first NUL. */
-export function decodeText(bytes: Buffer): string {
+const NOTHING = Buffer.alloc(0);
+
+/** Up to the first NUL, copied: a record holds until the next is asked for. */
+export function beforeNul(bytes: Buffer): Buffer {
   const end = bytes.indexOf(0);
-  return bytes.toString('utf8', 0, end === -1 ? bytes.length : end);
+  return Buffer.from(bytes.subarray(0, end === -1 ? bytes.length : end));
 }
 
-/** Lines `LENGTH KEY=VALUE\n` by key, up to the first that is none. */
-export function decodePax(bytes: Buffer): Readonly<Record<string, string>> {
-  const found: Record<string, string> = Object.create(null);
-  for (let rest = bytes; rest.length > 0; ) {
+/** Values of the lines `LENGTH KEY=VALUE\n` by key. A line that is none would lose what is behind it, so it is a fault. */
+export function decodePax(bytes: Buffer): Readonly<Record<string, Buffer>> {
+  const found: Record<string, Buffer> = Object.create(null);
+  for (let rest = bytes; rest.length > 0 && rest[0] !== 0; ) {
     const space = rest.indexOf(SPACE);
-    if (space === -1) return found;
-    const length = Number.parseInt(rest.toString('latin1', 0, space), 10);
-    // One that does not even count its own digits would never come to an end.
-    if (!(length > space)) return found;
-    const line = rest.toString('utf8', space + 1, length - 1);
-    const equals = line.indexOf('=');
-    if (equals === -1) return found;
-    found[line.slice(0, equals)] = line.slice(equals + 1);
+    const digits = space === -1 ? '' : rest.toString('latin1', 0, space);
+    const length = /^\d{1,10}$/.test(digits) ? Number(digits) : 0;
+    const equals = rest.indexOf('=', space);
+    if (length <= space || length > rest.length || rest[length - 1] !== LINE_END || equals === -1 || equals >= length)
+      throw new Error('a line of an extended header (pax) is not well-formed');
+    found[rest.toString('latin1', space + 1, equals)] = Buffer.from(rest.subarray(equals + 1, length - 1));
     rest = rest.subarray(length);
   }
   return found;

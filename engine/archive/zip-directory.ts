@@ -2,16 +2,14 @@
 // yauzl parses; it also trusts the entry count, so a directory that goes on behind the last counted entry is refused:
 // tools that write the count modulo 65,536 would otherwise lose files without a word.
 
-import {
-  type Entry,
-  fromRandomAccessReaderPromise,
-  getFileNameLowLevel,
-  RandomAccessReader,
-  type ZipFile,
-} from 'yauzl';
+import { crc32 } from 'node:zlib';
+import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl';
 import { rejected } from '../failure.ts';
+import { foreignNameFault, onlyIn437, quoteBytes } from '../model/foreign-name.ts';
+import { decodeUtf8 } from '../model/utf8.ts';
 import { archiveFault } from './archive-fault.ts';
-import { checkEntryPath, quoteEntry } from './entry-path.ts';
+import type { ArchiveNotes } from './archive-notes.ts';
+import { checkEntryPath, quoteEntry, withSlashes } from './entry-path.ts';
 import type { FileWindow } from './file-window.ts';
 import type { InflateBudget } from './inflate-budget.ts';
 
@@ -44,6 +42,7 @@ export async function* zipMembers(
   budget: InflateBudget,
   maxEntries: number,
   signal: AbortSignal,
+  notes?: ArchiveNotes,
 ): AsyncGenerator<ZipMember> {
   const zip = await openDirectory(window, signal);
   if (zip.entryCount > maxEntries) throw rejected(`the archive has more than ${maxEntries} entries`);
@@ -56,7 +55,7 @@ export async function* zipMembers(
       });
       if (next.done) break;
       budget.countEntry();
-      const member = toMember(next.value);
+      const member = toMember(next.value, notes);
       if (member) yield member;
     }
   } finally {
@@ -83,15 +82,20 @@ async function openDirectory(window: FileWindow, signal: AbortSignal): Promise<Z
   }
 }
 
-function toMember(entry: Entry): ZipMember | undefined {
-  const raw = decodeName(entry);
+function toMember(entry: Entry, notes: ArchiveNotes | undefined): ZipMember | undefined {
+  const written = decodeName(entry, notes);
+  const raw = withSlashes(written);
+  if (raw !== written) notes?.backslashes(written);
   const check = checkEntryPath(raw);
   if ('fault' in check) throw rejected(`entry ${quoteEntry(raw)} ${check.fault}`);
   const type = (entry.externalFileAttributes >>> 16) & TYPE_MASK;
   if (type === LINK) throw rejected(`entry ${quoteEntry(raw)} is a link`);
   if (type !== 0 && type !== PLAIN && type !== FOLDER)
     throw rejected(`entry ${quoteEntry(raw)} is neither a file nor a folder`);
-  if ('dropped' in check) return undefined;
+  if ('dropped' in check) {
+    if (check.dropped === 'junk' && !raw.endsWith('/')) notes?.leftOut(raw);
+    return undefined;
+  }
   if (raw.endsWith('/') || type === FOLDER) {
     // Left out, its content would be lost without a word.
     if (entry.uncompressedSize > 0) throw rejected(`entry ${quoteEntry(raw)} is a folder but has content`);
@@ -116,19 +120,23 @@ function toMember(entry: Entry): ZipMember | undefined {
   };
 }
 
-/** Many tools write UTF-8 without saying so; what is valid UTF-8 is taken as such before falling back to CP437. */
-function decodeName(entry: Entry): string {
-  if (!entry.extraFields.some((field) => field.id === UNICODE_PATH_FIELD)) {
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(entry.fileNameRaw);
-    } catch (cause) {
-      if (entry.generalPurposeBitFlag & UTF8_NAME)
-        throw rejected(`entry ${quoteEntry(entry.fileNameRaw.toString('latin1'))} has a name that is not UTF-8`, {
-          cause,
-        });
-    }
+/**
+ * Many tools write UTF-8 without saying so; what is valid UTF-8 is taken as such. All else is in code page 437 as the format
+ * has it, or in the code page of whoever wrote it, which nobody can know.
+ */
+function decodeName({ fileNameRaw, extraFields, generalPurposeBitFlag: flags }: Entry, notes?: ArchiveNotes): string {
+  const unicode = extraFields.find(({ id }) => id === UNICODE_PATH_FIELD)?.data;
+  // Version 1, then the checksum of the name that it belongs to: one that was renamed since does not count.
+  if (unicode && unicode[0] === 1 && unicode.length > 5 && unicode.readUInt32LE(1) === crc32(fileNameRaw)) {
+    const name = decodeUtf8(unicode.subarray(5));
+    if (name !== undefined) return name;
   }
-  return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, true);
+  const name = decodeUtf8(fileNameRaw);
+  if (name !== undefined) return name;
+  const dos = flags & UTF8_NAME ? undefined : onlyIn437(fileNameRaw);
+  if (dos === undefined) throw rejected(`entry ${quoteBytes(fileNameRaw)} ${foreignNameFault(fileNameRaw)}`);
+  notes?.converted(dos);
+  return dos;
 }
 
 /** Serves yauzl's header reads from the window. */

@@ -94,7 +94,7 @@ async function inspectDirectory(window: FileWindow, options: ReadOptions, signal
   const budget = new InflateBudget(options.limits);
   const names = new EntryNames();
   let totalBytes = 0;
-  for await (const member of zipMembers(window, budget, options.limits.maxEntries, signal)) {
+  for await (const member of zipMembers(window, budget, options.limits.maxEntries, signal, options.notes)) {
     names.add(member.path);
     totalBytes += member.size;
     budget.checkDeclared(member.path, member.size, totalBytes);

@@ -13,9 +13,23 @@ export function checkFileName(raw: string): { readonly name: string } | { readon
   if (/[/\\]/.test(name)) return { fault: 'must not hold / or \\' };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
   if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return { fault: 'must not hold control characters' };
+  if (!name.isWellFormed()) return { fault: 'must not hold half of a surrogate pair' };
   if (Buffer.byteLength(name) > MAX_BYTES) return { fault: `is longer than ${MAX_BYTES} bytes` };
   return { name };
 }
 
 /** Names are unique per folder regardless of case; two names clash when their keys are equal. */
 export const fileNameKey = (name: string): string => name.normalize('NFC').toLowerCase();
+
+/** Names of the files that we put beside those of a dataset. */
+export const RESERVED_PREFIX = 'vdi-';
+const METADATA = 'vdi-meta.json';
+
+/**
+ * Why a user's file cannot have the name, or undefined. Ours would take its place, and it would be lost.
+ * @param path relative, `/` between folders; names inside folders are free
+ */
+export function reservedNameFault(path: string): string | undefined {
+  if (!path.startsWith(RESERVED_PREFIX) && path.toLowerCase() !== METADATA) return undefined;
+  return `is a reserved name: names that begin with '${RESERVED_PREFIX}' are those of our own files; leave it out or rename it`;
+}

@@ -39,7 +39,14 @@ export type HandlerMove =
   | { readonly to: 'awaiting'; readonly message: string; readonly expires: Date }
   | { readonly to: 'unpacking'; readonly size: number }
   | { readonly to: 'processing' }
-  | { readonly to: 'completed'; readonly ended: Date; readonly result: HandlerResult; readonly expires: Date }
+  | {
+      readonly to: 'completed';
+      readonly ended: Date;
+      readonly result: HandlerResult;
+      readonly expires: Date;
+      /** What the owner should hear of although all went well; absent = nothing. */
+      readonly message?: string;
+    }
   | { readonly to: 'failed'; readonly ended: Date; readonly message: string; readonly expires: Date };
 
 /** What has to be removed: the objects of a job's result, or those and the record. */

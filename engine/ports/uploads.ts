@@ -14,9 +14,13 @@ import type { ObjectVersion } from './catalog.ts';
 import type { Lease } from './leases.ts';
 
 /** What was received: data files under raw/, or a URL to fetch. */
-export type UploadSource =
+export type UploadSource = (
   | { readonly kind: 'files'; readonly files: readonly FileEntry[] }
-  | { readonly kind: 'url'; readonly url: string };
+  | { readonly kind: 'url'; readonly url: string }
+) & {
+  /** Names of files that desktops add, which came with it and were not kept; absent = none. */
+  readonly leftOut?: readonly string[];
+};
 
 export interface AcceptedUpload extends DatasetAddress {
   readonly metadata: DatasetMetadata;

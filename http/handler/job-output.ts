@@ -1,13 +1,16 @@
 // What a job gives back: the one archive that its commands packed themselves (`dataset_u{owner}_*.tgz`), else everything
 // under `output/`, packed here. Only what was not there before the commands ran counts.
 
-import { lstat, opendir, writeFile } from 'node:fs/promises';
+import { lstat, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
 import { defect } from '../../engine/failure.ts';
+import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
+import { foreignNameFault, quoteBytes } from '../../engine/model/foreign-name.ts';
 import type { JobRegistration } from '../../engine/model/handler-job.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
+import { decodeUtf8, shownBytes } from '../../engine/model/utf8.ts';
 import { findFiles } from '../plugin-host/workspace.ts';
 import type { JobFolder } from './job-folder.ts';
 import { OUTPUT_FOLDER, type Packages } from './packages.ts';
@@ -16,6 +19,8 @@ export interface JobOutput {
   /** Path on disk. */
   readonly file: string;
   readonly fileName: string;
+  /** What the owner should hear of, a sentence each. */
+  readonly notes: readonly string[];
 }
 
 export interface OutputAbout {
@@ -27,11 +32,10 @@ export interface OutputAbout {
   readonly type: { readonly name: string; readonly version: string };
 }
 
-/** Top-level names, sorted. */
+/** Top-level names, sorted. One that is not UTF-8 is shown as its bytes, which is no name of a file. */
 export async function topLevel(dir: string): Promise<readonly string[]> {
-  const names: string[] = [];
-  for await (const entry of await opendir(dir)) names.push(entry.name);
-  return names.sort();
+  const names = await readdir(dir, { encoding: 'buffer' });
+  return names.map((name) => decodeUtf8(name) ?? shownBytes(name)).sort();
 }
 
 /** Fails `defect`, which is the commands', when there is nothing to give back or too much. */
@@ -56,10 +60,12 @@ export async function collectOutput(
 }
 
 async function ownPackage(file: string, fileName: string): Promise<JobOutput> {
+  const found = await lstat(file).catch(() => undefined);
+  if (!found) throw defect(`the result ${fileName} of the commands has a name that is not UTF-8`);
   // A link could lead anywhere.
-  if (!(await lstat(file)).isFile()) throw defect(`the result ${fileName} of the commands is no plain file`);
+  if (!found.isFile()) throw defect(`the result ${fileName} of the commands is no plain file`);
   if ((await detectArchiveFile(file)) !== 'gzip') throw defect(`the result ${fileName} of the commands is no tar.gz`);
-  return { file, fileName };
+  return { file, fileName, notes: [] };
 }
 
 /** `meta.json`, `dataset.json`, and the files below `datafiles/` with their folders. */
@@ -69,7 +75,13 @@ async function packOutput(
   packages: Packages,
   signal: AbortSignal,
 ): Promise<JobOutput> {
-  const { files, others } = await findFiles(join(folder.files, OUTPUT_FOLDER));
+  const { files: found, others, misnamed } = await findFiles(join(folder.files, OUTPUT_FOLDER));
+  if (misnamed[0] !== undefined)
+    throw defect(`${quoteBytes(misnamed[0])} in ${OUTPUT_FOLDER} of the commands ${foreignNameFault(misnamed[0])}`);
+  const files = found.filter(({ name }) => !isDesktopJunk(name));
+  const note = leftOutNote(
+    found.flatMap(({ name }) => (isDesktopJunk(name) ? [`${OUTPUT_FOLDER}/${name}`] : [])).slice(0, 6),
+  );
   if (others[0] !== undefined)
     throw defect(`${OUTPUT_FOLDER}/${others[0].name} of the commands is neither file nor folder`);
   if (files.length === 0) throw defect(`the commands left ${OUTPUT_FOLDER} empty`);
@@ -99,5 +111,5 @@ async function packOutput(
   const target = join(folder.package, fileName);
   const data = files.map((file) => ({ path: `datafiles/${file.name}`, file: file.file, size: file.size }));
   await packages.pack({ target, files: [...added, ...data] }, signal);
-  return { file: target, fileName };
+  return { file: target, fileName, notes: note === undefined ? [] : [note] };
 }

@@ -125,9 +125,11 @@ export class JobRun {
     const { commands, environment, maxUnpackedBytes, type } = this.#options;
     await this.#advance(job, { to: 'unpacking', size }, signal);
     const limits = { maxTotalBytes: maxUnpackedBytes, maxFileBytes: maxUnpackedBytes, maxEntries: MAX_ENTRIES };
-    await packages.unpack({ file: folder.upload, kind, dir: folder.files, limits }, signal).catch((error: unknown) => {
-      throw kindOf(error) === 'rejected' ? new Unusable(messageOf(error)) : error;
-    });
+    const notes = await packages
+      .unpack({ file: folder.upload, kind, dir: folder.files, limits }, signal)
+      .catch((error: unknown) => {
+        throw kindOf(error) === 'rejected' ? new Unusable(messageOf(error)) : error;
+      });
     await rm(folder.upload);
     const inputFiles = await topLevel(folder.files);
     await this.#advance(job, { to: 'processing' }, signal);
@@ -136,6 +138,7 @@ export class JobRun {
     const env = { ...environment, TMPDIR: folder.tmp, TRACEPARENT: job.traceparent };
     await runCommands(commands, { id: job.id, values, env, log }, { runner, metrics }, signal);
     const output = await collectOutput(folder, inputFiles, { registration, started, size, type }, packages, signal);
+    const said = [...notes, ...output.notes];
     const { size: bytes } = await store.put(handlerResultKey(job.id), { file: output.file }, {}, signal);
     const ended = clock.now();
     const move = {
@@ -143,6 +146,7 @@ export class JobRun {
       ended: new Date(ended),
       result: { fileName: output.fileName, bytes, expires: new Date(ended + this.#options.resultRetentionMs) },
       expires: new Date(ended + this.#options.historyRetentionMs),
+      ...(said.length > 0 ? { message: said.join('; ') } : {}),
     } as const;
     await this.#advance(job, move, signal);
     return { kind: 'completed', fileName: output.fileName, bytes };

@@ -3,6 +3,7 @@
 // plain values.
 
 import type { ArchiveLimits, ArchiveSource, PackedFile, ReadOptions } from '../../engine/archive/archive-entry.ts';
+import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
 import { unpackTo, unpackZip } from '../../engine/archive/unpack.ts';
@@ -28,8 +29,11 @@ export interface PackOrder {
 }
 
 export interface Packages {
-  /** Number of files; an archive that breaks the archive rules, or has a top-level `output`, is a `rejected` failure. */
-  unpack(order: UnpackOrder, signal: AbortSignal): Promise<number>;
+  /**
+   * What its owner should hear of, a sentence each: files left out, names read in another way than they are written. An archive
+   * that breaks the archive rules, or has a top-level `output`, is a `rejected` failure.
+   */
+  unpack(order: UnpackOrder, signal: AbortSignal): Promise<readonly string[]>;
   /** Bytes of the tar.gz. */
   pack(order: PackOrder, signal: AbortSignal): Promise<number>;
 }
@@ -37,9 +41,11 @@ export interface Packages {
 /** The work itself, in the thread that calls it. */
 export const packagesHere: Packages = {
   async unpack({ file, kind, dir, limits }, signal) {
-    const options: ReadOptions = { limits, inspect: refuseOutput };
-    if (kind === 'zip') return (await unpackZip(dir, file, options, signal)).length;
-    return (await unpackTo(dir, readTarGz(file, options, signal), signal)).length;
+    const notes = new ArchiveNotes();
+    const options: ReadOptions = { limits, notes, inspect: refuseOutput };
+    if (kind === 'zip') await unpackZip(dir, file, options, signal);
+    else await unpackTo(dir, readTarGz(file, options, signal), signal);
+    return notes.lines();
   },
   async pack({ target, files }, signal) {
     return (await writeTarGz(target, sources(files), { level: LEVEL }, signal)).bytes;

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../../engine/model/handler-job.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
+import { decodeDocument } from '../../engine/model/utf8.ts';
 import { mediaType, parseJsonText, readBytes } from '../body.ts';
 import { badRequest, HttpError } from '../errors.ts';
 
@@ -46,7 +47,7 @@ export async function readRegistration(
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest('the body is not a JSON object');
   // User ids are kept as text by our parser: only the bare one tells a number from a text.
-  const bare = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+  const bare = JSON.parse(decodeDocument(bytes) ?? '') as Record<string, unknown>;
   return registrationOf(
     { ...(value as Record<string, unknown>), ownerIsNumber: typeof bare.owner === 'number' },
     projects,
@@ -114,7 +115,8 @@ function textOf(key: string, value: unknown, faults: Faults): string | undefined
   if (value === undefined) return undefined;
   if (typeof value !== 'string') faults.add(key, 'must be text');
   else if (value.includes('\0')) faults.add(key, 'must not hold the character NUL');
-  else return value.toWellFormed();
+  else if (!value.isWellFormed()) faults.add(key, 'holds half of a surrogate pair, which is no character');
+  else return value;
   return undefined;
 }
 

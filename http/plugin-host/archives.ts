@@ -2,13 +2,21 @@
 // implementation that runs it in worker threads. Arguments and results are plain values.
 
 import type { ArchiveLimits, ArchiveSource, PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
+import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { unpackZip } from '../../engine/archive/unpack.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 
+/** Plain data. */
+export interface Unpacked {
+  readonly files: readonly FileEntry[];
+  /** What was left out or read in another way than it is written: a sentence each, for the owner. */
+  readonly notes: readonly string[];
+}
+
 export interface Archives {
   /** Unpacks a zip into an existing folder; an archive that breaks the archive rules is a `rejected` failure. */
-  unpack(zip: string, dir: string, limits: ArchiveLimits, signal: AbortSignal): Promise<readonly FileEntry[]>;
+  unpack(zip: string, dir: string, limits: ArchiveLimits, signal: AbortSignal): Promise<Unpacked>;
   /** Creates or replaces `target`. */
   zip(
     target: string,
@@ -20,7 +28,11 @@ export interface Archives {
 
 /** The work itself, in the thread that calls it. */
 export const archivesHere: Archives = {
-  unpack: (zip, dir, limits, signal) => unpackZip(dir, zip, { limits }, signal),
+  async unpack(zip, dir, limits, signal) {
+    const notes = new ArchiveNotes();
+    const files = await unpackZip(dir, zip, { limits, notes }, signal);
+    return { files, notes: notes.lines() };
+  },
   zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),
 };
 

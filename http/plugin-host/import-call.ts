@@ -5,7 +5,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
 import type { Logger } from '../../engine/log.ts';
-import { fileNameKey } from '../../engine/model/file-name.ts';
+import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
+import { fileNameKey, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
+import { quoteBytes } from '../../engine/model/foreign-name.ts';
 import { removeTree } from '../remove-tree.ts';
 import type { Archives } from './archives.ts';
 import { type HostReply, invalid, scriptFailure } from './host-reply.ts';
@@ -16,8 +18,9 @@ import { splitMessages } from './script-messages.ts';
 import { type MetadataDocument, manifestDocument, validationDocument } from './wire-documents.ts';
 import { type FoundFile, type FoundFiles, findFiles, type Workspace } from './workspace.ts';
 
-const RESERVED_PREFIX = 'vdi-';
 const METADATA = 'vdi-meta.json';
+/** Of files that were left out. */
+const MOST_NAMED = 6;
 const DATA_LEVEL = 6;
 /** What is packed already is only stored. */
 const STORED = 0;
@@ -41,7 +44,7 @@ export async function runImport(
   const { workspace, plugin } = call;
   const input = await workspace.folder('input');
   const output = await workspace.folder('output');
-  const rawUploads = await archives.unpack(workspace.path('import.zip'), input, call.limits, signal);
+  const { files: rawUploads, notes } = await archives.unpack(workspace.path('import.zip'), input, call.limits, signal);
   await rm(workspace.path('import.zip'));
   if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
   if (rawUploads.some((file) => file.name.startsWith(`${METADATA}/`)))
@@ -52,11 +55,19 @@ export async function runImport(
   const outcome = await scripts.run({ kind: 'import', ...call, args, cwd: workspace.dir }, signal);
   if (outcome.kind === 'refused') return invalid(outcome.lines);
   if (outcome.kind !== 'ok') return scriptFailure(outcome);
-  const found = await findFiles(output);
+  const written = await findFiles(output);
+  const left = written.files.filter(({ name }) => isDesktopJunk(name)).map(({ name }) => name);
+  const found = { ...written, files: written.files.filter(({ name }) => !isDesktopJunk(name)) };
   const fault = outputFault(found);
   if (fault !== undefined) return scriptFailure(scriptError(plugin.scripts.dataCleaning, 0, fault));
   await removeTree(input);
-  return packReply(call, archives, { rawUploads, files: found.files, lines: outcome.lines }, signal);
+  const leftOut = leftOutNote(left.slice(0, MOST_NAMED), left.length - MOST_NAMED);
+  // Uploads of ours cannot hold it; those of other services may.
+  const own = rawUploads.some(({ name }) => name === METADATA)
+    ? [`left out: the upload's own ${METADATA}, a reserved name, where the metadata go`]
+    : [];
+  const lines = [...notes, ...own, ...(leftOut === undefined ? [] : [leftOut]), ...outcome.lines];
+  return packReply(call, archives, { rawUploads, files: found.files, lines }, signal);
 }
 
 /** Why the script's output cannot become a dataset's files, and what the plugin's author has to change. */
@@ -68,7 +79,7 @@ function outputFault({ files, others, misnamed }: FoundFiles): string | undefine
     return `the import script wrote ${quoteEntry(other.name)}, which is neither file nor folder: leave only those in the output folder`;
   const [wrong] = misnamed;
   if (wrong !== undefined)
-    return `the import script wrote ${quoteEntry(wrong)}, a name that is not UTF-8: give it one that is`;
+    return `the import script wrote ${quoteBytes(wrong)}, a name that is not UTF-8: give it one that is`;
   if (files.length === 0)
     return 'the import script wrote no output files: at least one has to be in the folder that is its second argument';
   const keys = new Map<string, string>();
@@ -77,6 +88,8 @@ function outputFault({ files, others, misnamed }: FoundFiles): string | undefine
       return `the import script wrote '${METADATA}': leave it out when the input folder is copied; install-data is given it anyway`;
     if (name.startsWith(RESERVED_PREFIX))
       return `the import script wrote ${quoteEntry(name)}; names beginning with '${RESERVED_PREFIX}' are reserved: choose another`;
+    if (name.includes('\\'))
+      return `the import script wrote ${quoteEntry(name)}, whose backslash would be read as a folder: choose another name`;
     const check = checkEntryPath(name);
     if ('fault' in check) return `an output file of the import script ${check.fault}: ${quoteEntry(name)}`;
     const twin = keys.get(fileNameKey(name));

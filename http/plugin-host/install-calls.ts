@@ -43,7 +43,7 @@ export async function runInstallData(
   await clear.set();
   const zip = workspace.path('install-ready.zip');
   const dataDir = await workspace.folder('install');
-  const files = await archives.unpack(zip, dataDir, call.limits, signal);
+  const { files } = await archives.unpack(zip, dataDir, call.limits, signal);
   if (files.some((file) => file.name.startsWith(`${METADATA}/`)))
     throw rejected(`the payload has a folder named ${METADATA}, where the metadata go`);
   await rm(zip);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { checkFileName, fileNameKey } from '../../engine/model/file-name.ts';
+import { decodeDocument } from '../../engine/model/utf8.ts';
 import { readBytes } from '../body.ts';
 import { badRequest, HttpError } from '../errors.ts';
 import { type MultipartPart, readMultipart } from '../multipart.ts';
@@ -42,7 +43,8 @@ export async function readParts<const Name extends string>(
     if ((wanted.documents as readonly string[]).includes(name)) {
       if (documents.has(name)) throw badRequest(`part '${name}' comes twice`);
       if (wanted.strict && part.fileName !== undefined) throw badRequest(`part '${name}' must be a field, not a file`);
-      const text = (await readBytes(part.body, DOCUMENT_BYTES)).toString('utf8');
+      const text = decodeDocument(await readBytes(part.body, DOCUMENT_BYTES));
+      if (text === undefined) throw badRequest(`part '${name}' is not UTF-8`);
       documents.set(name, text);
       await wanted.onDocument?.(name as Name, text);
     } else if (name === 'payload' && wanted.payloadFile !== undefined) {

@@ -4,6 +4,7 @@ import { lstat, mkdir, mkdtemp, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../engine/log.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
+import { decodeUtf8 } from '../../engine/model/utf8.ts';
 import { removeTree } from '../remove-tree.ts';
 
 const PREFIX = 'call-';
@@ -64,21 +65,28 @@ export interface FoundFiles {
   readonly files: readonly FoundFile[];
   /** What is neither file nor folder. */
   readonly others: readonly { readonly name: string; readonly isLink: boolean }[];
-  /** What has a name that is not UTF-8, as far as it can be shown. */
-  readonly misnamed: readonly string[];
+  /** Paths that are not UTF-8, as bytes; what is below such a folder is not looked at. */
+  readonly misnamed: readonly Buffer[];
 }
 
 /** Every file below the folder by relative path, sorted. A folder that is gone, or is no folder any more, holds none. */
 export async function findFiles(dir: string): Promise<FoundFiles> {
   const files: FoundFile[] = [];
   const others: { name: string; isLink: boolean }[] = [];
-  const misnamed: string[] = [];
+  const misnamed: Buffer[] = [];
   const visit = async (folder: string): Promise<void> => {
-    for await (const entry of await opendir(join(dir, folder))) {
-      const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    // Latin-1 keeps the bytes: as UTF-8, those that are none would come as U+FFFD, which may stand in a name as well.
+    for await (const entry of await opendir(join(dir, folder), { encoding: 'latin1' as BufferEncoding })) {
+      const bytes = Buffer.from(entry.name, 'latin1');
+      const text = decodeUtf8(bytes);
+      const parent = folder === '' ? '' : `${folder}/`;
+      if (text === undefined) {
+        misnamed.push(Buffer.concat([Buffer.from(parent), bytes]));
+        continue;
+      }
+      const name = parent + text;
       const file = join(dir, name);
-      if (name.includes('\ufffd')) misnamed.push(name);
-      else if (entry.isDirectory()) await visit(name);
+      if (entry.isDirectory()) await visit(name);
       else if (entry.isFile()) files.push({ name, file, size: (await stat(file)).size });
       else others.push({ name, isLink: entry.isSymbolicLink() });
     }

@@ -128,7 +128,9 @@ export class FakeUploads implements Uploads {
     signal.throwIfAborted();
     if (lease.name !== dataset || !this.#options.holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
     const upload = this.#uploads.get(dataset);
-    if (upload?.state === 'accepted') this.#put({ ...upload, source: { kind: 'files', files } });
+    const leftOut = upload?.source?.leftOut;
+    const source = { kind: 'files', files, ...(leftOut ? { leftOut } : {}) } as const;
+    if (upload?.state === 'accepted') this.#put({ ...upload, source });
   };
 
   settle: Uploads['settle'] = async (dataset, lease, rawBytes, signal) => {

@@ -184,10 +184,135 @@ t.test('a body that is no multipart, is cut off or breaks a limit is refused', a
       incoming([encode([{ name: 'f', fileName: 'n'.repeat(1025), content: Buffer.from('x') }])]),
       /^400 part 'f': the file name is longer than 1024 bytes/,
     ],
-    'no name': [incoming([nameless]), /^400 a part has no name/],
+    'no name': [incoming([nameless]), /^400 part 1 of the body has no name/],
   };
   for (const [what, [request, expected]] of Object.entries(cases))
     t.match(await refusal(readAll(request)), expected, what);
+});
+
+const bodyOf = (...pieces: readonly string[]): Buffer => Buffer.from(pieces.join(''), 'latin1');
+const FIRST = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="dataFile"; filename="a.txt"\r\n\r\n1\r\n`;
+const END = `--${BOUNDARY}--\r\n`;
+
+t.test('a part that cannot be used is refused by its place, whatever is wrong with it', async (t) => {
+  const named = 'form-data; name="dataFile"; filename="b.txt"';
+  const heads: Readonly<Record<string, [head: string, fault: RegExp]>> = {
+    'no disposition': ['Content-Type: text/plain; name="b.txt"', /no header Content-Disposition/],
+    'no headers': ['', /no header Content-Disposition/],
+    attachment: [
+      'Content-Disposition: attachment; name="docFile"; filename="b.pdf"',
+      /'attachment': 'form-data' is needed/,
+    ],
+    file: ['Content-Disposition: file; name="dataFile"; filename="b.txt"', /'file': 'form-data' is needed/],
+    inline: ['Content-Disposition: inline', /'inline': 'form-data' is needed/],
+    'bare LF in the name': ['Content-Disposition: form-data; name="dataFile"; filename="b\nc.txt"', /no header/],
+    'bare CR in the name': ['Content-Disposition: form-data; name="dataFile"; filename="b\rc.txt"', /no header/],
+    'lines that end with LF': [`Content-Type: text/plain\nContent-Disposition: ${named}`, /no header/],
+    'headers of 20 kB': [`X-Long: ${'x'.repeat(20_000)}\r\nContent-Disposition: ${named}`, /no header/],
+    'forty headers': [`${'X-More: x\r\n'.repeat(40)}Content-Disposition: ${named}`, /no header/],
+    'a file name of 20 kB': [
+      `Content-Disposition: form-data; name="a"; filename="${'x'.repeat(20_000)}"`,
+      /not well-formed/,
+    ],
+    'no colon': [`Content-Disposition ${named}`, /no header/],
+    'a line before that is none': [`what is this\r\nContent-Disposition: ${named}`, /no header/],
+    'no name': ['Content-Disposition: form-data; filename="b.txt"', /has no name/],
+    'an empty name': ['Content-Disposition: form-data; name=""; filename="b.txt"', /has no name/],
+    'two dispositions': [`Content-Disposition: ${named}\r\nContent-Disposition: ${named}`, /twice/],
+    'two file names': [`Content-Disposition: ${named}; filename="c.txt"`, /parameter 'filename' twice/],
+    'a quote that is not closed': [
+      'Content-Disposition: form-data; name="dataFile"; filename="b.txt',
+      /not well-formed/,
+    ],
+    'a quote in the middle': ['Content-Disposition: form-data; name="f"; filename="b"c.txt"', /not well-formed/],
+    'text behind a quote': ['Content-Disposition: form-data; name="f"; filename="b" c.txt', /not well-formed/],
+    'a Latin-1 file name': [
+      'Content-Disposition: form-data; name="f"; filename="Gr\xf6\xdfe.txt"',
+      /'Größe\.txt' in Windows-1252/,
+    ],
+    'a Shift-JIS file name': [
+      'Content-Disposition: form-data; name="f"; filename="\x83e\x83X\x83g.txt"',
+      /'テスト\.txt' in Shift-JIS/,
+    ],
+    'a Latin-1 name': ['Content-Disposition: form-data; name="\xf6"', /a name that cannot be used: '\\xf6'/],
+    'half an escape': ["Content-Disposition: form-data; name=f; filename*=UTF-8''a%C3.txt", /RFC 8187/],
+    'a charset that is none': ["Content-Disposition: form-data; name=f; filename*=what''a.txt", /RFC 8187/],
+  };
+  for (const [what, [head, fault]] of Object.entries(heads)) {
+    for (const chunk of [100_000, 7]) {
+      const body = bodyOf(FIRST, `--${BOUNDARY}\r\n${head}${head ? '\r\n' : ''}\r\n2\r\n`, END);
+      const found = await refusal(readAll(incoming(split(body, [chunk]))));
+      t.match(found, fault, what);
+      t.match(found, /^400 part 2 of the body \(behind part 'dataFile'\) /, what);
+    }
+  }
+});
+
+t.test('a part whose headers have no end, or that stands outside of the delimiters, is refused', async (t) => {
+  const second = FIRST.replace('a.txt', 'b.txt');
+  const bodies: Readonly<Record<string, [body: Buffer, fault: RegExp]>> = {
+    'no empty line, last': [
+      bodyOf(FIRST, `--${BOUNDARY}\r\nContent-Disposition: form-data\r\n`, END),
+      /part 2 .*do not end/,
+    ],
+    'no empty line, first': [
+      bodyOf(`--${BOUNDARY}\r\nContent-Disposition: form-data\r\n`, FIRST, END),
+      /part 1 .*do not end/,
+    ],
+    'a part behind the end': [bodyOf(FIRST, END, second, END), /behind its closing delimiter is another part/],
+    'a part before the start': [
+      bodyOf(`-${second}`, FIRST, END),
+      /before its first delimiter '--XboundaryX' is a part/,
+    ],
+    'delimiters that end with LF': [
+      bodyOf(FIRST.replaceAll('\r\n', '\n'), END),
+      /before its first delimiter|malformed/,
+    ],
+  };
+  for (const [what, [body, fault]] of Object.entries(bodies))
+    for (const chunk of [100_000, 7, 1]) t.match(await refusal(readAll(incoming(split(body, [chunk])))), fault, what);
+});
+
+t.test('text outside of the delimiters is ignored', async (t) => {
+  const text = 'This is a multi-part message in MIME format.';
+  for (const body of [bodyOf(text, '\r\n', FIRST, END), bodyOf(FIRST, END, text), bodyOf(FIRST, END, '\r\n\r\n')])
+    for (const chunk of [100_000, 5]) t.equal((await readAll(incoming(split(body, [chunk])))).length, 1);
+});
+
+t.test('file names in five scripts come alike from every client', async (t) => {
+  const raw = (name: string): string => Buffer.from(name).toString('latin1');
+  const percent = (name: string): string => encodeURIComponent(name);
+  const word = (name: string): string => `=?utf-8?B?${Buffer.from(name).toString('base64')}?=`;
+  const quoted = (name: string): string =>
+    `=?UTF-8?Q?${[...Buffer.from(name)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')}?=`;
+  const clients: Readonly<Record<string, (name: string) => string>> = {
+    'Chromium, Firefox, curl': (name) => `form-data; name="dataFile"; filename="${raw(name)}"`,
+    'Python requests with urllib3 2, httpx, R httr2, OkHttp': (name) =>
+      `form-data; name="dataFile"; filename="${raw(name)}"`,
+    'Python requests with urllib3 1': (name) => `form-data; name="dataFile"; filename*=utf-8''${percent(name)}`,
+    '.NET HttpClient': (name) =>
+      `form-data; name=dataFile; filename="${word(name)}"; filename*=utf-8''${percent(name)}`,
+    '.NET Framework': (name) => `form-data; name=dataFile; filename="${word(name)}"`,
+    'Apache HttpClient 5': (name) =>
+      `form-data; name="dataFile"; filename="${'?'.repeat(name.length)}"; filename*="UTF-8''${percent(name)}"`,
+    'JavaMail, Jersey': (name) => `form-data; filename="${quoted(name)}"; name=dataFile; size=12`,
+    'Python http.client by hand': (name) => `form-data;name="dataFile";filename="${raw(name)}";`,
+  };
+  for (const name of [
+    'Größe März.txt',
+    'данные.csv',
+    '表データ.tsv',
+    '测试.txt',
+    'بيانات.txt',
+    'ข้อมูล.txt',
+    '\ufffd.txt',
+    '🧬.biom',
+  ])
+    for (const [client, disposition] of Object.entries(clients)) {
+      const body = bodyOf(`--${BOUNDARY}\r\nContent-Disposition: ${disposition(name)}\r\n\r\nx\r\n`, END);
+      const [part] = await readAll(incoming([body]));
+      t.strictSame([part?.name, part?.fileName], ['dataFile', name], `${client}: ${name}`);
+    }
 });
 
 t.test('the first fault of a handler ends the reading, and later parts are not seen', async (t) => {

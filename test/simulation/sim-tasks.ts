@@ -87,7 +87,7 @@ export class SimTasks implements TaskRunner {
     }
     const zipFile = `${input.scratchDir}/import-ready.zip`;
     this.#parts.scratch.write(zipFile, Buffer.from(JSON.stringify(entries)));
-    return { zipFile, files, rawBytes: files.reduce((sum, { size }) => sum + size, 0) };
+    return { zipFile, files, rawBytes: files.reduce((sum, { size }) => sum + size, 0), notes: [] };
   }
 
   async #import(input: ImportDatasetInput, signal: AbortSignal): Promise<ImportDatasetOutput> {

@@ -1,6 +1,7 @@
 // What a data type allows to be uploaded: extensions and sizes of data files, and property files.
 
 import { ARCHIVE_EXTENSIONS, type DataType, typeKey } from '../../../engine/model/data-types.ts';
+import { reservedNameFault } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { Visibility } from '../../../engine/model/status.ts';
 import { quote } from '../../input/describe.ts';
@@ -28,6 +29,8 @@ export function checkFiles(
 /** An archive may hold anything until it is unpacked, and is unpacked only when it comes alone. */
 function checkDataFile(type: DataType, file: FileEntry, alone: boolean, faults: Pick<FaultSink, 'add'>): void {
   if (file.size === 0) faults.add(['dataFile'], `${quote(file.name)} is empty; it must have at least one byte`);
+  const reserved = reservedNameFault(file.name);
+  if (reserved) faults.add(['dataFile'], `${quote(file.name)} ${reserved}`);
   const fault = extensionFault(type, file.name, alone);
   if (fault) faults.add(['dataFile'], fault);
   else if (file.size > type.maxFileSize && !(alone && hasExtension(file.name, ARCHIVE_EXTENSIONS)))

@@ -1,5 +1,6 @@
 // The two folders of a dataset whose files its owner puts and takes away one by one: which names and sizes they take.
 
+import { isDesktopJunk } from '../../../engine/model/desktop-junk.ts';
 import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey } from '../../../engine/model/object-key.ts';
@@ -49,6 +50,10 @@ export function storedName(given: string): string | undefined {
 export function newName(given: string): string {
   const checked = checkFileName(given);
   if ('fault' in checked) throw badRequest(`the file name ${quote(given)} ${checked.fault}`);
+  if (isDesktopJunk(checked.name))
+    throw badRequest(
+      `the file name ${quote(given)} is one of those that desktops and office programs add by themselves`,
+    );
   return checked.name;
 }
 

@@ -3,9 +3,11 @@
 // before its files are read.
 
 import type { DataType } from '../../../engine/model/data-types.ts';
+import { isDesktopJunk } from '../../../engine/model/desktop-junk.ts';
 import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { FileFolder } from '../../../engine/model/object-key.ts';
+import { decodeDocument } from '../../../engine/model/utf8.ts';
 import { parseJsonText, readBytes } from '../../body.ts';
 import { badRequest, type HttpError } from '../../errors.ts';
 import { quote } from '../../input/describe.ts';
@@ -27,6 +29,8 @@ export interface UploadForm<Details> extends JudgedDetails<Details> {
   readonly data: readonly FileEntry[];
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
+  /** Names of files that desktops add, none of which is kept. */
+  readonly leftOut: readonly string[];
 }
 
 /** Throws what refuses the details. */
@@ -48,6 +52,7 @@ export class UploadFormReader<Details> {
   readonly #judge: JudgeDetails<Details>;
   readonly #files: Record<FileFolder, FileEntry[]> = { raw: [], documents: [], datasetProperties: [] };
   readonly #nameKeys = new Set<string>();
+  readonly #leftOut = new Set<string>();
   #details: JudgedDetails<Details> | undefined;
   #url: string | undefined;
 
@@ -68,12 +73,20 @@ export class UploadFormReader<Details> {
   finish(): UploadForm<Details> {
     if (!this.#details) throw badRequest("the part 'details' is missing");
     if (this.#url === undefined && this.#files.raw.length === 0)
-      throw badRequest("neither 'dataFile' nor 'url' is given; exactly one of them is needed");
+      throw badRequest(
+        this.#leftOut.size > 0
+          ? `the only files are such as desktops add, which are left out: ${[...this.#leftOut].map(quote).join(', ')}`
+          : "neither 'dataFile' nor 'url' is given; exactly one of them is needed",
+      );
     const { raw: data, documents, datasetProperties: properties } = this.#files;
-    return { ...this.#details, url: this.#url, data, documents, properties };
+    return { ...this.#details, url: this.#url, data, documents, properties, leftOut: [...this.#leftOut] };
   }
 
   async #takeFile(part: MultipartPart, folder: FileFolder, signal: AbortSignal): Promise<void> {
+    if (part.fileName !== undefined && isDesktopJunk(part.fileName)) {
+      this.#leftOut.add(part.fileName);
+      return;
+    }
     const name = this.#fileName(part, folder);
     if (folder === 'raw') {
       if (this.#url !== undefined) throw fileAndUrl();
@@ -108,7 +121,8 @@ export class UploadFormReader<Details> {
   }
 
   async #takeUrl(part: MultipartPart): Promise<void> {
-    const url = (await readBytes(part.body, MAX_URL_BYTES)).toString().trim();
+    const url = decodeDocument(await readBytes(part.body, MAX_URL_BYTES))?.trim();
+    if (url === undefined) throw badRequest("the part 'url' is not UTF-8");
     // An empty field is what a browser's form sends for "no URL".
     if (url === '') return;
     if (this.#url !== undefined) throw badRequest("the part 'url' is given twice");

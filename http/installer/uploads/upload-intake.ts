@@ -98,7 +98,11 @@ export class UploadIntake {
     if (!faults.empty) throw faults.refusal();
     if (expected !== undefined) await session.expect(expected, signal);
     const metadata = (await order.complete?.(form, session, signal)) ?? described;
-    const source: UploadSource = url ? { kind: 'url', url: url.href } : { kind: 'files', files: data };
+    const leftOut = form.leftOut.length > 0 ? { leftOut: form.leftOut } : {};
+    const source: UploadSource = {
+      ...(url ? { kind: 'url', url: url.href } : { kind: 'files', files: data }),
+      ...leftOut,
+    };
     return { metadata, source, documents, properties };
   }
 }

@@ -50,6 +50,38 @@ t.test('one archive is repacked with its folders, without what macOS adds', asyn
   }
 });
 
+t.test('what was left out or read in another way is said, of loose files and of archives', async (t) => {
+  const junk = ['.DS_Store', 'Thumbs.db', 'desktop.ini', '._a.txt', '~$a.xlsx', '.~lock.a.ods#', 'Icon\r'];
+  const named = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
+  const said = `left out, as files that desktops and office programs add: ${named(junk.slice(0, 6))} and 1 more`;
+  const files = Object.fromEntries(['a.txt', ...junk].map((name) => [name, 'x']));
+  const only = { allowedFileExtensions: ['.txt'] };
+  for (const upload of [files, { 'up.zip': await zipOf(files) }, { 'up.tgz': await tarGzOf(files) }]) {
+    const { output, contents } = await pack(t, upload, only);
+    t.strictSame(contents, { 'a.txt': 'x' });
+    t.strictSame(output.notes, [said]);
+  }
+  const beside = await pack(t, { 'up.zip': await zipOf({ 'a.txt': 'a' }), '.DS_Store': 'x' }, only);
+  t.strictSame(beside.contents, { 'a.txt': 'a' }, 'an archive beside it is still the only file');
+  const door = await pack(t, { 'a.txt': 'a' }, { ...only, leftOut: ['.DS_Store'] });
+  t.strictSame(door.output.notes, ["left out, as files that desktops and office programs add: '.DS_Store'"]);
+  t.strictSame((await pack(t, { 'a.txt': 'a' })).output.notes, []);
+  await refuses(t, { '.DS_Store': 'x' }, /the upload has no files but those that desktops add/);
+  await refuses(t, { 'up.zip': await zipOf({ '.DS_Store': 'x' }) }, /the archive holds no files/);
+});
+
+t.test('names that are ours are refused at the top, where our files would take their place', async (t) => {
+  for (const name of ['vdi-meta.json', 'VDI-META.json', 'vdi-manifest.json', 'vdi-x', 'vdi-a/b'])
+    for (const files of [
+      { 'up.zip': await zipOf({ 'a.txt': 'a', [name]: 'x' }) },
+      { 'up.tgz': await tarGzOf({ [name]: 'x' }) },
+    ])
+      await refuses(t, files, /^up\.\w+: 'vdi-.*' is a reserved name: names that begin with 'vdi-'/i);
+  await refuses(t, { 'a.txt': 'a', 'vdi-meta.json': 'x' }, /'vdi-meta\.json' is a reserved name/);
+  const { contents } = await pack(t, { 'up.zip': await zipOf({ 'a/vdi-meta.json': 'x', 'VDI-results.csv': 'y' }) });
+  t.strictSame(Object.keys(contents), ['a/vdi-meta.json', 'VDI-results.csv']);
+});
+
 t.test('extensions are checked without case, in every place', async (t) => {
   const allowedFileExtensions = ['.txt', '.tar.bz'];
   await pack(t, { 'A.TXT': 'a', 'b.tar.bz': 'b' }, { allowedFileExtensions });

@@ -13,14 +13,22 @@ t.test('paths that are kept, as they are kept', async (t) => {
     'a/C:b': 'a/C:b',
     'Ünïcode ☃/e\u0301': 'Ünïcode ☃/é',
     '.hidden': '.hidden',
-    'a/__MACOSX/b': 'a/__MACOSX/b',
+    'Thumbs.db.txt': 'Thumbs.db.txt',
+    'my.DS_Store': 'my.DS_Store',
+    '\ufffd.txt': '\ufffd.txt',
   };
   for (const [raw, path] of Object.entries(kept)) t.strictSame(checkEntryPath(raw), { path }, raw);
 });
 
-t.test('what macOS adds is dropped', async (t) => {
-  for (const raw of ['__MACOSX/._a', '__MACOSX/', '._a', 'a/._b', './', '.'])
-    t.strictSame(checkEntryPath(raw), { dropped: true }, raw);
+t.test('what desktops and office programs add is dropped, and so is the root', async (t) => {
+  const junk = [
+    ...['__MACOSX/._a', '__MACOSX/', 'a/__MACOSX/b', '._a', 'a/._b', '.DS_Store', 'a/b/.DS_Store', '.ds_store'],
+    ...['Thumbs.db', 'x/thumbs.db', 'ehthumbs.db', 'desktop.ini', 'Desktop.ini', '$RECYCLE.BIN/S-1-5/x.txt'],
+    ...['~$table.xlsx', 'a/~$letter.docx', '.~lock.table.ods#', '.Spotlight-V100/x', '.Trashes/501/x', 'Icon\r'],
+    ...['.fseventsd/00', 'System Volume Information/x', '.directory', '.localized', '.TemporaryItems/x'],
+  ];
+  for (const raw of junk) t.strictSame(checkEntryPath(raw), { dropped: 'junk' }, JSON.stringify(raw));
+  for (const raw of ['./', '.']) t.strictSame(checkEntryPath(raw), { dropped: 'root' }, raw);
 });
 
 t.test('paths that are refused, and why', async (t) => {
@@ -36,6 +44,7 @@ t.test('paths that are refused, and why', async (t) => {
     'a\\b': 'has a backslash in its name',
     '\\\\server\\share': 'has a backslash in its name',
     'a\0b': 'has a NUL character in its name',
+    'a\ud800b': 'has half of a surrogate pair in its name',
     'a\nb': 'has a control character in its name',
     [`${'a/'.repeat(512)}b`]: 'has a name longer than 1024 bytes',
     [`${'a/'.repeat(64)}b`]: 'lies more than 64 folders deep',
@@ -49,7 +58,7 @@ t.test('paths that are refused, and why', async (t) => {
 
 t.test('no path that is kept leaves the directory, whatever the name', async () => {
   const piece = fc.oneof(
-    fc.constantFrom('..', '.', '', '/', '\\', 'C:', '\0', '__MACOSX'),
+    fc.constantFrom('..', '.', '', '/', '\\', 'C:', '\0', '__MACOSX', '.DS_Store'),
     fc.string({ unit: 'binary' }),
   );
   fc.assert(

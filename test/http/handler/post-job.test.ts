@@ -88,6 +88,10 @@ t.test('400 for a body that is no archive, or one that breaks the rules; the job
       await tarGzOf({ a: 'x'.repeat(600), b: 'x'.repeat(600) }),
       `${UNUSABLE}at entry 'b' the archive unpacks to more than the 1000 bytes allowed`,
     ],
+    [
+      rawZip([{ name: 'b.txt' }, { name: Buffer.from('Gr\xf6\xdfe.txt', 'latin1') }]),
+      /entry 'Gr\\xf6\\xdfe\.txt' has a name that is not UTF-8 \(it would read 'Größe\.txt' in Windows-1252/,
+    ],
     [await zipOf({ output: 'a file' }), `${UNUSABLE}'output' at its top level is the name of the folder for results`],
     [await tarGzOf({ 'output/x': 'x' }), `${UNUSABLE}'output' at its top level is the name of the folder for results`],
   ];

@@ -102,6 +102,7 @@ t.test('422 with one text per key for everything that is wrong in it', async (t)
     [{ name: 'ab' }, { name: 'must have at least 3 characters' }],
     [{ name: 7 }, { name: 'must be text' }],
     [{ name: 'a\0b' }, { name: 'must not hold the character NUL' }],
+    [{ name: 'abc\ud800' }, { name: 'holds half of a surrogate pair, which is no character' }],
     [{ description: 1 }, { description: 'must be text' }],
     [{ summary: null }, { summary: 'must be text' }],
     [{ origin: 'mars' }, { origin: 'must be one of galaxy, direct-upload' }],

@@ -46,6 +46,28 @@ t.test('a zip and a tar.gz go in, what the commands left in output comes back pa
   }
 });
 
+t.test('names are text in any script, U+FFFD too; what desktops add is left out and the job says so', async (t) => {
+  const junk = { '.DS_Store': 'x', 'a/Thumbs.db': 'x' };
+  const files = { 'S\ufffd.txt': '1', 'Größe.txt': '2', 'a/表データ.txt': '3' };
+  const commands = [sh('mkdir output; cp -r ./[!o]* output/; echo x > output/desktop.ini')];
+  for (const [jobId, archive] of [
+    ['zip', await zipOf({ ...files, ...junk })],
+    ['tgz', await tarGzOf({ ...files, ...junk })],
+  ] as const) {
+    const app = await handlerApp(t, { commands });
+    const response = await app.job(jobId, archive);
+    t.equal(response.status, 200);
+    const { 'meta.json': _meta, 'dataset.json': _dataset, ...data } = await untar(await bytesOf(response));
+    t.strictSame(data, Object.fromEntries(Object.entries(files).map(([name, text]) => [`datafiles/${name}`, text])));
+    t.match(await app.status(jobId), {
+      status: 'job completed',
+      message:
+        "left out, as files that desktops and office programs add: '.DS_Store', 'a/Thumbs.db'; " +
+        "left out, as files that desktops and office programs add: 'output/desktop.ini'",
+    });
+  }
+});
+
 t.test('an archive that the commands packed themselves is the answer, whatever its size', async (t) => {
   for (const size of [8192, 2 * 8192, 8191]) {
     // A gzip of exactly that size: its trailing bytes are nobody's business here.
@@ -136,6 +158,15 @@ t.test('every other end of a command is 500 with the id of the request, and says
     [sh('true'), 'the commands wrote neither dataset_u42_*.tgz nor a folder output'],
     [sh('mkdir output'), 'the commands left output empty'],
     [sh('mkdir output; ln -s /etc/passwd output/x'), 'output/x of the commands is neither file nor folder'],
+    [
+      sh('mkdir output; echo a > output/a; echo b > "output/$(printf "Gr\\366\\337e.txt")"'),
+      "'Gr\\xf6\\xdfe.txt' in output of the commands has a name that is not UTF-8 (it would read 'Größe.txt' in " +
+        'Windows-1252 (Latin-1)): rename it with plain letters, or have the name written as UTF-8',
+    ],
+    [
+      sh('echo a > "$(printf "dataset_u42_\\366.tgz")"'),
+      'the result dataset_u42_\\xf6.tgz of the commands has a name that is not UTF-8',
+    ],
     [
       sh('touch dataset_u42_1.tgz dataset_u42_2.tgz'),
       'the commands wrote 2 archives (dataset_u42_1.tgz, dataset_u42_2.tgz); one is the result',

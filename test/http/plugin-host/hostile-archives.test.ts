@@ -20,7 +20,7 @@ const OUTSIDE = '../outside';
 const REFUSED: readonly (readonly [what: string, zip: Buffer, message: RegExp])[] = [
   ['a path that climbs out', archive({ name: `${OUTSIDE}/x` }), /^entry '\.\.\/outside\/x' has '\.\.' in its path$/],
   ['one that climbs out from inside', archive({ name: 'sub/../../x' }), /^entry .* has '\.\.' in its path$/],
-  ['a backslash', archive({ name: '..\\x' }), /^entry '\.\.\\\\x' has a backslash in its name$/],
+  ['a backslash', archive({ name: '..\\x' }), /^entry '\.\.\/x' has '\.\.' in its path$/],
   ['an absolute path', archive({ name: '/tmp/x' }), /^entry '\/tmp\/x' has an absolute path$/],
   ['a drive letter', archive({ name: 'C:/x' }), /^entry 'C:\/x' has a drive letter in its path$/],
   [

@@ -83,7 +83,10 @@ t.test('an import hands the files and the metadata to the script and packs what 
   });
   t.same(JSON.parse(`${contents['warnings.json']}`), {
     isValid: true,
-    basicValidation: ['one line was odd'],
+    basicValidation: [
+      "left out: the upload's own vdi-meta.json, a reserved name, where the metadata go",
+      'one line was odd',
+    ],
     communityValidation: ['für alle λ'],
   });
   const inner = join(t.testdir(), 'data.zip');
