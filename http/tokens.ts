@@ -6,7 +6,7 @@ import { Failure, messageOf, rejected } from '../engine/failure.ts';
 import { parseUserId } from '../engine/model/ids.ts';
 import { type Clock, systemClock } from '../engine/time.ts';
 import type { Caller } from './caller.ts';
-import { unauthorized } from './errors.ts';
+import { type HttpError, unauthorized } from './errors.ts';
 import { keySet } from './key-set.ts';
 import { TokenMemory } from './token-memory.ts';
 
@@ -105,15 +105,26 @@ function callerOf(claims: JWTPayload, token: string): Caller {
   const userId = parseUserId(subjectOf(claims, token));
   if (!userId) throw unauthorized("the bearer token's claim 'sub' is no user id");
   const text = (name: string): string => (typeof claims[name] === 'string' ? claims[name] : '');
+  const { guest, email_verified: verified } = claims;
+  // Both decide what somebody may do, so nothing is guessed: issuers write "false" and 0 as well.
+  if (guest !== undefined && typeof guest !== 'boolean') throw badClaim('guest', guest, 'a boolean');
+  if (verified !== undefined && verified !== true) throw badClaim('email_verified', verified, 'the boolean true');
   const profile = {
     userId,
     firstName: text('given_name'),
     lastName: text('family_name'),
     // Invitations are redeemed by it, so it has to be the person's own.
-    email: claims.email_verified === false ? '' : text('email'),
+    email: verified === true ? text('email') : '',
     affiliation: text('affiliation'),
   };
-  return { kind: claims.guest === true ? 'guest' : 'user', userId, profile };
+  return { kind: guest === true ? 'guest' : 'user', userId, profile };
+}
+
+const MAX_SHOWN = 64;
+
+function badClaim(name: string, found: unknown, allowed: string): HttpError {
+  const shown = JSON.stringify(found).slice(0, MAX_SHOWN);
+  return unauthorized(`the bearer token's claim '${name}' is ${shown}; ${allowed} is needed, or no such claim`);
 }
 
 /** Some issuers write the id as a number; above 2^53 only its digits in the token are exact. */

@@ -9,7 +9,7 @@ import type { Logger } from '../../engine/log.ts';
 import type { Counter, Gauge, Metrics } from '../../engine/metrics.ts';
 import type { MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import { isEmail } from '../../engine/model/mail-address.ts';
+import { addressKey, isEmail } from '../../engine/model/mail-address.ts';
 import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
@@ -174,13 +174,13 @@ async function recipients(
   return { to, cc, person: profiles.get(asker) };
 }
 
-/** Those that are one address each, whatever an account says; of two that differ in case only, the first. */
+/** Those that are one address each, whatever an account says; of two that are the same, the first. */
 const distinct = (addresses: readonly string[]): readonly string[] =>
   [
     ...new Map(
       addresses
         .filter(isEmail)
         .toReversed()
-        .map((address) => [address.toLowerCase(), address] as const),
+        .map((address) => [addressKey(address) ?? address, address] as const),
     ).values(),
   ].toReversed();

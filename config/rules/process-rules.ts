@@ -1,6 +1,7 @@
 // Rules of the sections beside `installer`, and of values that stand in order.
 
 import { parseDuration } from '../../engine/duration.ts';
+import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
 import type { Cursor } from '../cursor.ts';
 import type { Finding } from '../validate.ts';
 
@@ -11,6 +12,7 @@ export function processRules(root: Cursor, asWritten: Cursor): readonly Finding[
     ...distinctPorts(root),
     ...hostedPlugins(root),
     ...mailedAccess(root),
+    ...foreignIssuer(root),
     ...ORDERED.flatMap(([lower, higher, orEqual]) => inOrder(root, lower, higher, orEqual)),
     ...root
       .at('installer', 'lanes')
@@ -93,6 +95,21 @@ function hostedPlugins(root: Cursor): readonly Finding[] {
       found: `${JSON.stringify(name.text)}, which is no plugin`,
       allowed: `one of ${known.join(', ')}`,
     }));
+}
+
+/** Another program's issuer signs tokens for others too: without an audience, those would do here. */
+function foreignIssuer(root: Cursor): readonly Finding[] {
+  const oauth = root.at('containerCore', 'authentication', 'oauth');
+  const issuer = oauth.at('issuer').text;
+  const own = issuer === LOCAL_ISSUER || oauth.at('privateKeyFile').present;
+  if (issuer === undefined || own || oauth.at('audience').present) return [];
+  return [
+    {
+      path: [...oauth.path, 'audience'],
+      found: 'nothing',
+      allowed: `the audience that ${JSON.stringify(issuer)} writes into tokens for this service`,
+    },
+  ];
 }
 
 function mailedAccess(root: Cursor): readonly Finding[] {

@@ -25,7 +25,12 @@ const oauth = section(
   'Verification of bearer tokens: asymmetric signatures only. Exactly one of `jwksUrl` and `publicKeyFile`.',
   {
     issuer: text('Value that the `iss` claim must have.', { minLength: 1 }),
-    audience: optional(text('Value that the `aud` claim must hold; not checked when absent.', { minLength: 1 })),
+    audience: optional(
+      text(
+        'Value that the `aud` claim must hold. Needed unless the issuer is our own: `longshore-local`, or one with a `privateKeyFile`.',
+        { minLength: 1 },
+      ),
+    ),
     jwksUrl: optional(formed<string>('http-url', "URL of the issuer's key set; re-read on an unknown key id.")),
     publicKeyFile: optional(formed<string>('file', 'PEM file of the one public key.')),
     privateKeyFile: optional(

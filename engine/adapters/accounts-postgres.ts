@@ -2,6 +2,7 @@
 
 import { defect } from '../failure.ts';
 import type { UserId } from '../model/ids.ts';
+import { addressKey } from '../model/mail-address.ts';
 import type { Accounts, Profile } from '../ports/accounts.ts';
 import type { Sql } from './postgres.ts';
 import { storableText } from './storable-text.ts';
@@ -28,13 +29,14 @@ export class PostgresAccounts implements Accounts {
     const texts = [profile.firstName, profile.lastName, profile.email, profile.affiliation].map(storableText);
     // The check comes before the insert: an upsert locks, and so writes, the row even when it updates nothing.
     await this.#db.query(
-      `insert into account (user_id, first_name, last_name, email, affiliation)
-       select $1::numeric, $2::text, $3::text, $4::text, $5::text
-       where not exists (select from account
-         where user_id = $1::numeric and (first_name, last_name, email, affiliation) = ($2, $3, $4, $5))
+      `insert into account (user_id, first_name, last_name, email, affiliation, address_key)
+       select $1::numeric, $2::text, $3::text, $4::text, $5::text, $6::text
+       where not exists (select from account where user_id = $1::numeric
+         and (first_name, last_name, email, affiliation) = ($2, $3, $4, $5) and address_key is not distinct from $6)
        on conflict (user_id) do update set first_name = excluded.first_name, last_name = excluded.last_name,
-         email = excluded.email, affiliation = excluded.affiliation, updated = excluded.updated`,
-      [profile.userId, ...texts],
+         email = excluded.email, affiliation = excluded.affiliation, address_key = excluded.address_key,
+         updated = excluded.updated`,
+      [profile.userId, ...texts, profile.email === '' ? null : (addressKey(profile.email) ?? null)],
     );
   }
 

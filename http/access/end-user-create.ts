@@ -4,6 +4,7 @@
 import { keptDuration, parseCuratedId, type RequestTerms, settleTerms } from '../../engine/model/access-request.ts';
 import type { RestrictionLevel } from '../../engine/model/access-rights.ts';
 import type { UserId } from '../../engine/model/ids.ts';
+import { addressKey } from '../../engine/model/mail-address.ts';
 import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
 import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
 import type { AddressBook } from '../../engine/ports/address-book.ts';
@@ -114,7 +115,8 @@ async function makeRequest(
 function isSelf(invitee: Invitee, { caller, userId }: RequestContext): boolean {
   if ('userId' in invitee) return invitee.userId === (userId satisfies UserId);
   const own = caller.kind === 'user' ? caller.profile.email : '';
-  return own !== '' && invitee.email.toLowerCase() === own.toLowerCase();
+  const key = addressKey(own);
+  return own !== '' && key !== undefined && addressKey(invitee.email) === key;
 }
 
 function demandUndecided(body: Body): void {

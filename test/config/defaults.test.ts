@@ -315,13 +315,13 @@ t.test('the sections beside the installer', async (t) => {
 });
 
 t.test('oauth and mail', async (t) => {
-  const core = `{ authentication: { adminToken: ${'x'.repeat(32)}, oauth: { issuer: i, jwksUrl: https://i/keys } } }`;
+  const core = `{ authentication: { adminToken: ${'x'.repeat(32)}, oauth: { issuer: i, audience: a, jwksUrl: https://i/keys } } }`;
   const { containerCore, mail } = await configurationOf(
     `${SHORTEST.replace('containerCore: {}', `containerCore: ${core}`)}mail: { server: smtp, from: a@b.org }\n`,
   );
   t.strictSame(containerCore.authentication, {
     adminToken: 'x'.repeat(32),
-    oauth: { issuer: 'i', jwksUrl: 'https://i/keys', clockToleranceMs: 30 * SECOND, queryToken: true },
+    oauth: { issuer: 'i', audience: 'a', jwksUrl: 'https://i/keys', clockToleranceMs: 30 * SECOND, queryToken: true },
   });
   t.strictSame(mail, {
     server: { host: 'smtp', port: 587 },

@@ -22,6 +22,7 @@ const withChanges = (changes: Record<string, unknown>, document: Document = cont
 
 const [I0, I1, I2] = [0, 1, 2].map((at) => `installer.installTargets.${at}`);
 const [T0, T1, T2] = [0, 1, 2].map((at) => `installer.installTargets[${at}]`);
+const AUDIENCE = 'containerCore.authentication.oauth.audience';
 const GENELIST = 'installer.plugins.genelist.dataTypes';
 const QUEUE = 'installer.queueBroker.driver';
 const SHARED_CHANNEL = Object.fromEntries(
@@ -45,6 +46,11 @@ t.test('rules leave malformed values to the schema', async (t) => {
 
 /** What a changed document is told, by the fact that it shows. */
 const FACTS: Record<string, readonly (readonly [changes: Record<string, unknown>, found: readonly string[]])[]> = {
+  "an issuer that is not our own is named with the audience of this service's tokens": [
+    [{ [AUDIENCE]: undefined }, [`${AUDIENCE}: nothing`]],
+    [{ [AUDIENCE]: undefined, 'containerCore.authentication.oauth.privateKeyFile': 'key.pem' }, []],
+    [{ [AUDIENCE]: undefined, 'containerCore.authentication.oauth.issuer': 'longshore-local' }, []],
+  ],
   'target ids and names are unique': [
     [{ [`${I1}.targetName`]: 'Alpha' }, [`${T1}.targetName: "Alpha", as at ${T0}.targetName`]],
     [{ [`${I2}.targetId`]: 'AlphaDB' }, [`${T2}.targetId: "AlphaDB", as at ${T0}.targetId`]],

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Test } from 'tap';
 import { dataDir } from '../../bin/data-dir.ts';
-import { LOCAL_ISSUER } from '../../bin/local-token.ts';
+import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
 import { issueToken } from '../../http/local-issuer.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import type { AccessRowId } from './access.ts';
@@ -95,7 +95,10 @@ export async function accessWorld(t: Test): Promise<AccessWorld> {
   const person: AccessWorld['person'] = async (claims = {}) => {
     const id = ++people;
     const email = `u${id}@site.example`;
-    const profile = { given_name: `First${id}`, family_name: `Last${id}`, affiliation: 'Lab', email, ...claims };
+    const profile = {
+      ...{ given_name: `First${id}`, family_name: `Last${id}`, affiliation: 'Lab', email, email_verified: true },
+      ...claims,
+    };
     const subject = { privateKeyPem, issuer: LOCAL_ISSUER, subject: String(id), lifetimeSeconds: 3_600 };
     const token = await issueToken({ ...subject, claims: profile });
     const shown = { userId: id, firstName: `First${id}`, lastName: `Last${id}`, organization: 'Lab', email };

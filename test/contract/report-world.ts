@@ -8,8 +8,8 @@ import type { Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { dataDir } from '../../bin/data-dir.ts';
 import { embeddedConfig } from '../../bin/embedded-config.ts';
-import { LOCAL_ISSUER } from '../../bin/local-token.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast-database.ts';
+import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
 import {
   QUERY_PROGRAMS,
   type QueryJobId,

@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { dataDir } from '../../bin/data-dir.ts';
 import { embeddedConfig } from '../../bin/embedded-config.ts';
-import { LOCAL_ISSUER } from '../../bin/local-token.ts';
+import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
 import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
 import { type Endpoints, freePortBase, ROOT, tempDir, up } from '../support/longshore.ts';
 import { LOOPBACK } from '../support/remote-server.ts';
@@ -95,7 +95,10 @@ export async function world(t: Test, options: WorldOptions = {}): Promise<World>
       issuer: issuer ?? LOCAL_ISSUER,
       subject: user,
       lifetimeSeconds,
-      claims: { guest, given_name: `First${user}`, family_name: `Last${user}`, email: `user${user}@example.org` },
+      claims: {
+        ...{ guest, given_name: `First${user}`, family_name: `Last${user}` },
+        ...{ email: `user${user}@example.org`, email_verified: true },
+      },
     });
   const as = (headers: Readonly<Record<string, string>>): ContractClient => new ContractClient(url, headers, recorder);
   const user = async (id: string, more?: TokenOptions): Promise<ContractClient> =>

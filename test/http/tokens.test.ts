@@ -34,14 +34,28 @@ const refusal = async (token: string, by = verify): Promise<string> => {
 };
 
 t.test('a good token names its user, its profile and whether it is a guest', async (t) => {
-  const profile = { given_name: 'Ada', family_name: 'L', email: 'a@x.example', affiliation: 'X', guest: false };
-  t.same(await verify(await sign({ ...CLAIMS, ...profile })), {
+  const profile = { given_name: 'Ada', family_name: 'L', email: 'a@x.example', affiliation: 'X' };
+  t.same(await verify(await sign({ ...CLAIMS, ...profile, guest: false, email_verified: true })), {
     kind: 'user',
     userId: '42',
     profile: { userId: '42', firstName: 'Ada', lastName: 'L', email: 'a@x.example', affiliation: 'X' },
   });
   const guest = await verify(await sign({ ...CLAIMS, guest: true, given_name: 7 }));
   t.match(guest, { kind: 'guest', profile: { firstName: '' } });
+});
+
+t.test('what decides who somebody is has the type that it must have, or is not there', async (t) => {
+  const guest = (found: unknown) =>
+    `401 the bearer token's claim 'guest' is ${JSON.stringify(found)}; a boolean is needed, or no such claim`;
+  const verified = (found: unknown) =>
+    `401 the bearer token's claim 'email_verified' is ${JSON.stringify(found)}; the boolean true is needed, or no such claim`;
+  for (const found of ['true', 'false', '', 0, 1, null, [], [true], {}]) {
+    t.equal(await refusal(await sign({ ...CLAIMS, guest: found })), guest(found));
+    t.equal(await refusal(await sign({ ...CLAIMS, email_verified: found })), verified(found));
+  }
+  t.equal(await refusal(await sign({ ...CLAIMS, email_verified: false })), verified(false));
+  t.match(await refusal(await sign({ ...CLAIMS, guest: 'x'.repeat(5_000) })), /^.{0,160}$/, 'a long one is cut');
+  t.match(await verify(await sign(CLAIMS)), { kind: 'user', profile: { email: '' } });
 });
 
 t.test('what the local issuer makes is accepted', async (t) => {

@@ -37,6 +37,24 @@ export const CALLERS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'claims-closed',
+    promise: 'Claims that decide who somebody is are taken as the type that they must have, or refused by name.',
+    heldBy: [
+      {
+        file: 'test/http/tokens.test.ts',
+        test: 'what decides who somebody is has the type that it must have, or is not there',
+      },
+      {
+        file: 'test/attack/caller-claims.test.ts',
+        test: 'nobody takes a grant with an address that the issuer does not vouch for',
+      },
+      {
+        file: 'test/attack/caller-claims.test.ts',
+        test: 'no letter is taken for another one in an address',
+      },
+    ],
+  },
+  {
     id: 'token-memory',
     promise: 'We trust a verified token for at most a minute, and never after it expires.',
     heldBy: [

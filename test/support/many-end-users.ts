@@ -96,8 +96,8 @@ export const STUDIES = 20_000;
 /** Fills the cache schema: accounts of those with requests after `Many0`, and installed datasets of users. */
 export async function fillAccounts(sql: Sql): Promise<void> {
   await sql.query(
-    `insert into account (user_id, first_name, last_name, email, affiliation)
-     select ${FIRST_USER} + n, 'F' || n, 'L' || n, 'n' || n || '@many.example', 'Lab' from generate_series(0, ${ACCOUNTS - 1}) n`,
+    `insert into account (user_id, first_name, last_name, email, affiliation, address_key)
+     select ${FIRST_USER} + n, 'F' || n, 'L' || n, 'n' || n || '@many.example', 'Lab', 'n' || n || '@many.example' from generate_series(0, ${ACCOUNTS - 1}) n`,
   );
   await sql.query(
     `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,

@@ -81,7 +81,10 @@ export async function reportSite(
   const dataTypes = [{ name: 'none', version: '1.0', category: 'None' }];
   const document = {
     containerCore: {
-      authentication: { adminToken: 'a'.repeat(40), oauth: { issuer: 'tests', publicKeyFile: 'key.pub.pem' } },
+      authentication: {
+        adminToken: 'a'.repeat(40),
+        oauth: { issuer: 'longshore-local', publicKeyFile: 'key.pub.pem' },
+      },
       http: { bindHost: '127.0.0.1' },
       ports: { installer: port, report: port + 2 },
     },
@@ -104,7 +107,7 @@ export async function reportSite(
   await writeFile(config, stringify(document), { mode: 0o600 });
   const base = `http://127.0.0.1:${port + 2}`;
   const token = await issueToken({
-    ...{ privateKeyPem: keys.privateKeyPem, issuer: 'tests', subject: USER },
+    ...{ privateKeyPem: keys.privateKeyPem, issuer: 'longshore-local', subject: USER },
     ...{ claims: { guest: false }, lifetimeSeconds: 3_600 },
   });
   const call: ReportSite['call'] = async (method, path, body) => {

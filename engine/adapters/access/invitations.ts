@@ -1,7 +1,9 @@
 // Invitations of people without account.
 
+import { defect } from '../../failure.ts';
 import type { CuratedId, SettledTerms } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
+import { addressKey } from '../../model/mail-address.ts';
 import type { AccessInvitations, Invitation } from '../../ports/access-invitations.ts';
 import type { Cause } from '../../ports/access-people.ts';
 import type { Postgres, Sql } from '../postgres.ts';
@@ -48,13 +50,13 @@ export class PostgresAccessInvitations implements AccessInvitations {
     } finally {
       // Who looked meanwhile may not have seen it.
       this.#invited++;
-      this.#uninvited.delete(invitation.email.toLowerCase());
+      this.#uninvited.delete(demandKey(invitation.email));
     }
   }
 
   #invite(invitation: Invitation, { user, at }: Cause, signal: AbortSignal): Promise<boolean> {
     const { datasetId, kind } = invitation;
-    const email = invitation.email.toLowerCase();
+    const email = demandKey(invitation.email);
     const content = kind === 'provider' ? { isManager: invitation.isManager } : { terms: invitation.terms };
     return this.#db.transaction(async (sql) => {
       const [free] = await sql.query(
@@ -78,7 +80,8 @@ export class PostgresAccessInvitations implements AccessInvitations {
 
   async redeem(email: string, user: UserId, at: Date, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
-    const address = email.toLowerCase();
+    const address = addressKey(email);
+    if (address === undefined) return 0;
     const age = at.getTime() - (this.#uninvited.get(address) ?? Number.NEGATIVE_INFINITY);
     if (age >= 0 && age < REMEMBERED_MS) return 0;
     const invitedBefore = this.#invited;
@@ -112,6 +115,12 @@ export class PostgresAccessInvitations implements AccessInvitations {
       return row !== undefined;
     }, signal);
   }
+}
+
+function demandKey(email: string): string {
+  const key = addressKey(email);
+  if (key === undefined) throw defect(`${email} is no address that can be compared with others`);
+  return key;
 }
 
 async function enter(sql: Sql, row: InvitationRow, userId: UserId, at: Date): Promise<void> {

@@ -1,6 +1,8 @@
 import t from 'tap';
+import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
 import type { Answer } from '../numbered-callers.ts';
-import { accessApp, asks, DAY_MS, enters, shownUser, TEXTS } from './access-app.ts';
+import { accessApp, asks, DAY_MS, enters, never, shownUser, TEXTS } from './access-app.ts';
 
 const codeAndFields = ({ status, body }: Answer): unknown => {
   const { errors } = body as { errors?: { byKey: Record<string, unknown> } };
@@ -134,8 +136,12 @@ t.test('by e-mail: an account is entered, a stranger invited once a day and ente
 
 t.test('an address that several accounts have is 422', async (t) => {
   const app = await accessApp(t);
-  await app.cache.query(`insert into account (user_id, first_name, last_name, email, affiliation)
-    values (91, '', '', 'twins@site.example', ''), (92, '', '', 'Twins@site.example', '')`);
+  const accounts = new PostgresAccounts(app.cache);
+  for (const [userId, email] of [
+    ['91', 'twins@site.example'],
+    ['92', 'Twins@site.example'],
+  ] as const)
+    await accounts.remember({ userId: userId as UserId, firstName: '', lastName: '', email, affiliation: '' }, never);
   const body = { ...TEXTS, email: 'twins@site.example', datasetId: 'private' };
   t.strictSame(codeAndFields(await app.call('1', 'POST', '/dataset-end-users', body)), [422, 'email']);
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { issueToken, newKeyPair } from '../../../http/local-issuer.ts';
 import { tokenVerifier } from '../../../http/tokens.ts';
 
-t.test('an address that the issuer calls unverified is none', async (t) => {
+t.test('an address counts when the issuer calls it verified, and not otherwise', async (t) => {
   const keys = await newKeyPair();
   const verify = tokenVerifier({ issuer: 'test', clockToleranceMs: 0 }, { publicKeyPem: keys.publicKeyPem });
   const emailOf = async (claims: Record<string, string | boolean>): Promise<string | undefined> => {
@@ -10,7 +10,10 @@ t.test('an address that the issuer calls unverified is none', async (t) => {
     const caller = await verify(await issueToken({ privateKeyPem: keys.privateKeyPem, ...about }));
     return caller.kind === 'user' ? caller.profile.email : undefined;
   };
-  t.equal(await emailOf({}), 'a@lab.example');
   t.equal(await emailOf({ email_verified: true }), 'a@lab.example');
-  t.equal(await emailOf({ email_verified: false }), '');
+  t.equal(await emailOf({}), '', 'it says nothing');
+  await t.rejects(emailOf({ email_verified: false }), {
+    code: 401,
+    message: "the bearer token's claim 'email_verified' is false; the boolean true is needed, or no such claim",
+  });
 });
