@@ -9,12 +9,15 @@ const DOCUMENT_PATH = '/api/openapi.json';
 
 /** The two routes; both are part of what they describe. */
 export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route[] {
-  let made: { readonly document: string; readonly page: string } | undefined;
-  const content = (): { readonly document: string; readonly page: string } => {
+  let made: { readonly document: Buffer; readonly page: Buffer } | undefined;
+  const content = (): { readonly document: Buffer; readonly page: Buffer } => {
     // At the first request: many processes are never asked.
     if (!made) {
       const document = openApi([...routes, ...docs], info);
-      made = { document: JSON.stringify(document), page: apiPage(document, `${info.basePath}${DOCUMENT_PATH}`) };
+      made = {
+        document: Buffer.from(JSON.stringify(document)),
+        page: Buffer.from(apiPage(document, `${info.basePath}${DOCUMENT_PATH}`)),
+      };
     }
     return made;
   };

@@ -3,6 +3,8 @@
 // looked at together, once in a while:
 //   resting   between two requests: closed when it has rested for the time that its client was told, and a little longer
 //   busy      a request is under way, or its first one is still to come: only now it gets the platform's timer for standing still
+// One request of a connection is served at a time. Those that came in the same piece wait; too many end the connection, since
+// what the platform has read cannot be given back.
 // A time that is measured so is never shorter than it was set to: standing still is at most one look longer, resting two.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,6 +15,8 @@ export interface IdleLimits {
   /** A client that neither sends what it announced nor takes what it is sent. The work in between may last longer. */
   readonly idleTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  /** Requests of one connection that may wait for the one before them. */
+  readonly maxPipelined: number;
 }
 
 /** The latest request of a connection, and the answer to it; none before the first. */
@@ -21,8 +25,15 @@ export interface Latest {
   readonly response: ServerResponse;
 }
 
+interface Waiting extends Latest {
+  readonly serve: () => void;
+}
+
 interface Connection {
+  /** The request that is served, or was served last. */
   latest: Latest | undefined;
+  /** Requests that came before the answer of the one that is served was sent: one after the other, in their order. */
+  readonly waiting: Waiting[];
   /** What had come when it was first seen to rest, and when that was. */
   restsFrom: { readonly bytes: number; readonly at: number } | undefined;
   /** It has the platform's timer. */
@@ -49,34 +60,69 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    this.#all.set(socket, { latest: undefined, restsFrom: undefined, timed: false });
+    this.#all.set(socket, { latest: undefined, waiting: [], restsFrom: undefined, timed: false });
     socket.once('close', () => this.#remove(socket));
     this.#cancel ??= this.#clock.after(this.#lookMs, this.#look);
   }
 
-  began(request: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#all.get(request.socket);
-    if (connection) connection.latest = { request, response };
+  /** @param serve called once the answers before this one are sent; never when the connection ends first */
+  arrived(request: IncomingMessage, response: ServerResponse, serve: () => void): void {
+    const { socket } = request;
+    const connection = this.#all.get(socket);
+    // The platform goes on with what it has read of a connection that was closed meanwhile.
+    if (!connection || socket.destroyed) return;
+    if (isUnderWay(connection)) this.#wait(connection, request, response, serve);
+    else {
+      connection.latest = { request, response };
+      serve();
+    }
   }
 
-  latest(socket: Socket): Latest | undefined {
-    return this.#all.get(socket)?.latest;
+  /** A request of it is served. */
+  isBusy(socket: Socket): boolean {
+    const connection = this.#all.get(socket);
+    return connection !== undefined && isUnderWay(connection);
   }
 
   /** The platform says that nothing moved for a while. Closes the connection if it is the client who is waited for. */
   stoodStill(socket: Socket): void {
-    const latest = this.latest(socket);
+    const latest = this.#all.get(socket)?.latest;
     if (!latest || latest.response.closed || waitsForClient(latest, socket)) socket.destroy();
     else socket.setTimeout(this.#limits.idleTimeoutMs);
   }
 
   /** Closes those that have no request under way. */
   closeUnused(): void {
-    for (const [socket, { latest }] of this.#all) if (!latest || latest.response.closed) socket.destroy();
+    for (const [socket, connection] of this.#all) if (!isUnderWay(connection)) socket.destroy();
   }
 
   closeAll(): void {
     for (const socket of this.#all.keys()) socket.destroy();
+  }
+
+  #wait(connection: Connection, request: IncomingMessage, response: ServerResponse, serve: () => void): void {
+    const { waiting, latest } = connection;
+    if (waiting.length >= this.#limits.maxPipelined) {
+      waiting.length = 0;
+      request.socket.destroy();
+      return;
+    }
+    waiting.push({ request, response, serve });
+    if (waiting.length === 1) latest?.response.once('close', () => this.#serveNext(connection));
+  }
+
+  #serveNext(connection: Connection): void {
+    const { waiting } = connection;
+    const next = waiting.shift();
+    // An answer that the connection ended with leaves the next one none to go out on.
+    if (!next?.response.socket || next.request.socket.destroyed) {
+      waiting.length = 0;
+      return;
+    }
+    const { request, response, serve } = next;
+    connection.latest = { request, response };
+    serve();
+    if (waiting.length > 0) response.once('close', () => this.#serveNext(connection));
   }
 
   #remove(socket: Socket): void {
@@ -111,6 +157,10 @@ export class Connections {
     connection.timed = ms > 0;
     socket.setTimeout(ms);
   }
+}
+
+function isUnderWay({ latest }: Connection): boolean {
+  return latest !== undefined && !latest.response.closed;
 }
 
 function waitsForClient({ request, response }: Latest, socket: Socket): boolean {

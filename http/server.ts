@@ -66,10 +66,10 @@ export class HttpServer extends Lifecycle {
     });
     this.#server.on('timeout', (socket: Socket) => this.#connections.stoodStill(socket));
     this.#server.on('clientError', (error, socket) => this.#refuse(error, socket));
-    this.#server.on('request', (request, response) => this.#take(request, response));
-    this.#server.on('checkExpectation', (request, response) => this.#take(request, response));
+    this.#server.on('request', (request, response) => this.#arrived(request, response));
+    this.#server.on('checkExpectation', (request, response) => this.#arrived(request, response));
     this.#server.on('checkContinue', (request, response) =>
-      this.#take(request, response, () => response.writeContinue()),
+      this.#arrived(request, response, () => response.writeContinue()),
     );
     this.draining.addEventListener('abort', () => {
       options.pipeline.draining = true;
@@ -130,9 +130,12 @@ export class HttpServer extends Lifecycle {
     this.#connections.closeAll();
   }
 
+  #arrived(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
+    this.#connections.arrived(request, response, () => this.#take(request, response, mayContinue));
+  }
+
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
   #take(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
-    this.#connections.began(request, response);
     keepFor(response, this.#options.limits.keepAliveTimeoutMs);
     this.#underWay += 2;
     response.on('close', this.#onHalf);
@@ -148,8 +151,7 @@ export class HttpServer extends Lifecycle {
 
   /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const underWay = this.#connections.latest(socket as Socket)?.response;
-    if (!socket.writable || (underWay && !underWay.closed)) {
+    if (!socket.writable || this.#connections.isBusy(socket as Socket)) {
       socket.destroy();
       return;
     }

@@ -56,6 +56,10 @@ const limits = filled('Bounds of every listener.', {
   maxHeaderSize: integer('Bytes of the request head.', { minimum: 8192, maximum: 1_048_576, default: 16_384 }),
   maxJsonSize: integer('Bytes of a JSON body.', { minimum: 65_536, maximum: 67_108_864, default: 1_048_576 }),
   maxConnections: integer('Connections per listener.', { minimum: 1, maximum: 65_535, default: 1000 }),
+  maxPipelined: integer(
+    'Requests that one connection may have waiting for the answer before them; one that sends more is closed.',
+    { minimum: 0, maximum: 1000, default: 16 },
+  ),
   uploadsPerUser: integer('Uploads of one user at a time in one process; more are answered 429.', {
     minimum: 1,
     maximum: 100,

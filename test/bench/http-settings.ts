@@ -15,6 +15,7 @@ export const HTTP_DEFAULTS: HttpConfiguration = {
     maxHeaderSize: 16_384,
     maxJsonSize: MIB,
     maxConnections: 1_000,
+    maxPipelined: 16,
     uploadsPerUser: 4,
     headerTimeoutMs: 10 * SECOND,
     idleTimeoutMs: 60 * SECOND,

@@ -52,6 +52,7 @@ const INTEGERS: Record<string, Bounds> = {
   'containerCore.http.limits.maxHeaderSize': [8192, 1_048_576],
   'containerCore.http.limits.maxJsonSize': [65_536, 67_108_864],
   'containerCore.http.limits.maxConnections': [1, 65_535],
+  'containerCore.http.limits.maxPipelined': [0, 1000],
   'containerCore.http.limits.uploadsPerUser': [1, 100],
   'installer.restService.urlUploads.maxRedirects': [0, 20],
   'installer.plugins.*.limits.cpu': [1, 31_536_000],

@@ -86,6 +86,7 @@ const DEFAULTS = {
         maxHeaderSize: 16_384,
         maxJsonSize: 1_048_576,
         maxConnections: 1000,
+        maxPipelined: 16,
         uploadsPerUser: 4,
         headerTimeoutMs: 10 * SECOND,
         idleTimeoutMs: MINUTE,

@@ -6,7 +6,9 @@ import { Connections } from '../../http/connections.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { dial } from './http-app.ts';
 
-const LIMITS = { idleTimeoutMs: 60_000, keepAliveTimeoutMs: 5_000 };
+const LIMITS = { idleTimeoutMs: 60_000, keepAliveTimeoutMs: 5_000, maxPipelined: 2 };
+const PATHS = ['/a', '/b', '/c'];
+const getOf = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
 /** A server whose connections are looked at by a clock that stands still; requests wait to be answered. */
@@ -15,7 +17,11 @@ async function watched(t: Test, limits = LIMITS) {
   const connections = new Connections(limits, clock);
   const server = createServer({ keepAliveTimeout: 0 });
   server.on('connection', (socket) => connections.add(socket));
-  server.on('request', (request, response) => connections.began(request, response));
+  server.on('request', (request, response) =>
+    connections.arrived(request, response, () => server.emit('served', request, response)),
+  );
+  let count = 0;
+  server.on('served', () => count++);
   server.on('timeout', (socket: Socket) => connections.stoodStill(socket));
   t.teardown(() => {
     server.close();
@@ -33,9 +39,23 @@ async function watched(t: Test, limits = LIMITS) {
       const [socket] = (await arrived) as [Socket];
       return { client, socket };
     },
+    /** So many answers that are to be given, of requests that are served after this was called. */
+    async served(many: number, act: () => unknown): Promise<readonly ServerResponse[]> {
+      const responses: ServerResponse[] = [];
+      const enough = new Promise<void>((resolve) => {
+        server.on('served', (_request, response) => {
+          if (responses.push(response) === many) resolve();
+        });
+      });
+      act();
+      await enough;
+      return responses;
+    },
+    /** Requests that were served. */
+    count: () => count,
     /** Resolves with the answer that is to be given. */
     async ask(client: Socket): Promise<ServerResponse> {
-      const asked = once(server, 'request');
+      const asked = once(server, 'served');
       client.write(GET);
       return (await asked)[1];
     },
@@ -105,7 +125,7 @@ t.test('a request may be worked on for longer than a connection may rest', async
 });
 
 t.test('whoever connects and says nothing gets the timer for standing still', async (t) => {
-  const { clock, connect } = await watched(t, { idleTimeoutMs: 20, keepAliveTimeoutMs: 5_000 });
+  const { clock, connect } = await watched(t, { ...LIMITS, idleTimeoutMs: 20 });
   const { client, socket } = await connect();
   await clock.advance(5);
   t.equal(socket.timeout, 20);
@@ -123,4 +143,38 @@ t.test('unused connections can be closed, and those in use stay', async (t) => {
     [true, true, false],
   );
   await answer(lasting);
+});
+
+t.test(
+  'requests of one connection are served one after the other, each when the answer before it is sent',
+  async (t) => {
+    const { connect, served } = await watched(t);
+    const { client, socket } = await connect();
+    const [first] = await served(1, () => client.socket.write(PATHS.map(getOf).join('')));
+    t.equal(socket.bytesRead, PATHS.map(getOf).join('').length, 'all of them were read');
+    const [second] = await served(1, () => first?.end('one'));
+    const [third] = await served(1, () => second?.end('two'));
+    third?.setHeader('connection', 'close');
+    third?.end('three');
+    t.match(await client.answer, /one.*two.*three$/s);
+  },
+);
+
+t.test('a connection with more requests waiting than it may have is closed, and none of them is served', async (t) => {
+  const { connect, served, count } = await watched(t);
+  const { client } = await connect();
+  const [first] = await served(1, () => client.socket.write([...PATHS, '/d'].map(getOf).join('')));
+  t.equal(await client.answer, '');
+  t.ok(first?.destroyed);
+  t.equal(count(), 1);
+});
+
+t.test('after an answer that ends its connection no request that came behind is served', async (t) => {
+  const { connect, served, count } = await watched(t);
+  const { client } = await connect();
+  const [first] = await served(1, () => client.socket.write(PATHS.map(getOf).join('')));
+  first?.setHeader('connection', 'close');
+  first?.end('one');
+  t.match(await client.answer, /one$/);
+  t.equal(count(), 1);
 });

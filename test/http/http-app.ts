@@ -85,6 +85,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     limits: {
       maxHeaderSize: 16_384,
       maxConnections: 100,
+      maxPipelined: 16,
       headerTimeoutMs: 10_000,
       idleTimeoutMs: 60_000,
       keepAliveTimeoutMs: 5_000,

@@ -304,7 +304,10 @@ t.test('kill cuts everything off', async (t) => {
 
 t.test('a port in use is a transient failure that names it', async (t: Test) => {
   const app = await httpApp(t, []);
-  const limits = { maxHeaderSize: 1, maxConnections: 1, headerTimeoutMs: 1, idleTimeoutMs: 1, keepAliveTimeoutMs: 1 };
+  const limits = {
+    ...{ maxHeaderSize: 1, maxConnections: 1, maxPipelined: 1 },
+    ...{ headerTimeoutMs: 1, idleTimeoutMs: 1, keepAliveTimeoutMs: 1 },
+  };
   const second = new HttpServer({
     name: 'second',
     clock: systemClock,
