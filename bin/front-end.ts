@@ -12,6 +12,7 @@ import { apiDocs } from '../http/api-docs.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { httpMetrics } from '../http/http-metrics.ts';
 import { type HealthCheck, opsRoutes } from '../http/ops.ts';
+import { proxyCheck } from '../http/peer-address.ts';
 import { profileMemory } from '../http/profile-memory.ts';
 import { RequestPipeline } from '../http/request-pipeline.ts';
 import type { Route } from '../http/route.ts';
@@ -66,6 +67,7 @@ export async function frontEnd(
     cert: await readFile(http.tls.certFile, 'utf8'),
     key: await readFile(http.tls.keyFile, 'utf8'),
   };
+  const isProxy = proxyCheck(http);
   let running: HttpServer | undefined;
   const create = (): HttpServer => {
     const ops = opsRoutes({
@@ -73,16 +75,18 @@ export async function frontEnd(
       ...{ threads: threadsHere, metrics, clock },
     });
     const info = { title: `Longshore ${options.name}`, version: VERSION, basePath, assumedApiVersion };
+    const told = httpMetrics(metrics, options.name);
     const pipeline = new RequestPipeline({
       routes: options.routes,
       opsRoutes: [...ops, ...apiDocs([...ops, ...options.routes], info)],
       auth: options.auth,
       cors: http.enableCors,
-      url: { trustProxy: http.trustProxy, basePath },
+      url: { isProxy, basePath },
+      tls: tls !== undefined,
       assumedApiVersion,
       clock,
       log: log.child({ actor: options.name }),
-      metrics: httpMetrics(metrics, options.name),
+      metrics: told,
     });
     running = new HttpServer({
       name: options.name,
@@ -92,6 +96,8 @@ export async function frontEnd(
       port: options.port,
       tls,
       limits: http.limits,
+      isProxy,
+      metrics: told,
       pipeline,
     });
     return running;

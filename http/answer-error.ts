@@ -6,6 +6,9 @@ import { discardBody } from './discard-body.ts';
 import { errorBody, type HttpError } from './errors.ts';
 import { JSON_TYPE } from './json-type.ts';
 
+/** What describes a body; what browsers may do with it is said of every answer. */
+const OF_CONTENT = /^(?:content-(?!security-policy)|etag$|last-modified$)/;
+
 /**
  * Sends the error unless an answer is under way already: half an answer is cut off, so that nobody takes it for the
  * whole. A body that was not read is discarded before the connection is closed; one that was not even asked for
@@ -24,8 +27,7 @@ export async function answerError(
     return;
   }
   // What a handler had set describes an answer that will not come.
-  for (const name of response.getHeaderNames())
-    if (name.startsWith('content-') || name === 'etag' || name === 'last-modified') response.removeHeader(name);
+  for (const name of response.getHeaderNames()) if (OF_CONTENT.test(name)) response.removeHeader(name);
   const body = Buffer.from(JSON.stringify(errorBody(error, id)));
   const unread = !request.complete && hasBody(request);
   response.statusCode = error.code;

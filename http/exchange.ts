@@ -12,11 +12,8 @@ import {
   type Traceparent,
   traceIdOf,
 } from '../engine/model/traceparent.ts';
-import { AnswerHead } from './answer-head.ts';
-import { constantHeader, headerLine } from './header-line.ts';
+import type { AnswerHead } from './answer-head.ts';
 import type { Route } from './route.ts';
-
-const NO_SNIFFING = constantHeader('x-content-type-options', 'nosniff');
 
 /** The header `traceid` of clients that know no Trace Context. */
 const CLIENT_TRACE = /^[A-Za-z0-9-]{1,64}$/;
@@ -36,12 +33,12 @@ export class Exchange implements Disposable {
   #traceparent: Traceparent | undefined;
 
   /**
-   * @param date when it began, as a header has it
+   * @param head of the answer
    * @param stopped aborted when the server gives up what is under way
    */
   constructor(
     id: string,
-    date: string,
+    head: AnswerHead,
     request: IncomingMessage,
     response: ServerResponse,
     stopped: Followers,
@@ -50,7 +47,7 @@ export class Exchange implements Disposable {
     this.id = id;
     this.request = request;
     this.response = response;
-    this.head = new AnswerHead(request, response, date, [headerLine('x-request-id', id), NO_SNIFFING]);
+    this.head = head;
     this.#stopped = stopped;
     this.#serverLog = log;
   }

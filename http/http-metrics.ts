@@ -2,10 +2,13 @@
 
 import type { Metrics } from '../engine/metrics.ts';
 import type { Series } from '../engine/tallied-histogram.ts';
+import type { CutReason } from './connections.ts';
 
 export interface HttpMetrics {
   begun(): void;
   ended(route: string, method: string, status: number, seconds: number): void;
+  /** A connection was closed before its time. */
+  cut(reason: CutReason): void;
 }
 
 /** Of one method of one route. */
@@ -24,6 +27,10 @@ export function httpMetrics(metrics: Metrics, frontEnd: string): HttpMetrics {
     'method',
   ]);
   const inFlight = metrics.gauge('http_requests_in_flight', 'Requests being answered.', ['front_end']);
+  const cut = metrics.counter('http_connections_cut_total', 'Connections closed to keep a bound.', [
+    'front_end',
+    'reason',
+  ]);
   const routes = new Map<string, Map<string, Answers>>();
   let now = 0;
   metrics.onScrape(() => {
@@ -50,6 +57,9 @@ export function httpMetrics(metrics: Metrics, frontEnd: string): HttpMetrics {
       const answers = routes.get(route)?.get(method) ?? answersOf(route, method);
       answers.byStatus.set(status, (answers.byStatus.get(status) ?? 0) + 1);
       answers.duration.observe(seconds);
+    },
+    cut(reason) {
+      cut.inc({ front_end: frontEnd, reason });
     },
   };
 }

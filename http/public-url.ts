@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 
 export interface UrlSettings {
-  /** Believe the headers of a proxy in front. */
-  readonly trustProxy: boolean;
+  /** Whether the peer with this address is a proxy in front, whose headers are believed. */
+  readonly isProxy: (address: string) => boolean;
   /** Prefix under which that proxy publishes us, without trailing slash. */
   readonly basePath: string;
 }
@@ -13,8 +13,8 @@ export interface UrlSettings {
 const HOST = /^[A-Za-z0-9.-]+(:\d{1,5})?$|^\[[0-9a-fA-F:.]+\](:\d{1,5})?$/;
 
 /** Without trailing slash. A host that is no host is replaced by the address that was connected to. */
-export function publicUrl(request: IncomingMessage, { trustProxy, basePath }: UrlSettings): string {
-  const forwarded = trustProxy ? forwardedBy(request.headers) : {};
+export function publicUrl(request: IncomingMessage, { isProxy, basePath }: UrlSettings): string {
+  const forwarded = isProxy(request.socket.remoteAddress ?? '') ? forwardedBy(request.headers) : {};
   const encrypted = (request.socket as Partial<TLSSocket>).encrypted === true;
   const asked = forwarded.scheme?.toLowerCase();
   const scheme = asked === 'http' || asked === 'https' ? asked : encrypted ? 'https' : 'http';

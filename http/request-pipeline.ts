@@ -7,21 +7,24 @@ import type { Logger } from '../engine/log.ts';
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../engine/model/api-version.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
+import { AnswerHead } from './answer-head.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
 import { ANSWERED, RequestContext } from './context.ts';
 import { type CorsSettings, corsHeaders, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
-import { badRequest, HttpError, notFound, toHttpError, unavailable } from './errors.ts';
+import { badRequest, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
 import { HttpDate } from './http-date.ts';
 import type { HttpMetrics } from './http-metrics.ts';
+import { refuseOddHeads } from './odd-heads.ts';
 import type { UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
 import { RequestIds } from './request-ids.ts';
 import type { Route } from './route.ts';
 import { type Found, Router } from './router.ts';
+import { standingHeaders } from './standing-headers.ts';
 
 export interface PipelineOptions {
   /** One that has method and path of an ops route takes its place. */
@@ -33,13 +36,14 @@ export interface PipelineOptions {
   readonly url: UrlSettings;
   /** Of requests that name none; 1.8.0 when absent. */
   readonly assumedApiVersion?: ApiVersion | undefined;
+  /** The listener speaks TLS. */
+  readonly tls: boolean;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: HttpMetrics;
 }
 
 const DRAINING_RETRY_SECONDS = 10;
-const HOST = 'host';
 const VERSION_HEADER = 'api-version';
 const CLOSING = constantHeader('connection', 'close');
 /** By the version that was asked for. */
@@ -59,6 +63,8 @@ export class RequestPipeline {
   readonly #always: ReadonlySet<Route>;
   /** Every route that is served, for tests and documentation. */
   readonly routes: readonly Route[];
+  /** Of every answer. */
+  readonly standing: readonly HeaderLine[];
   draining = false;
 
   constructor(options: PipelineOptions) {
@@ -69,6 +75,7 @@ export class RequestPipeline {
     this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
     this.#router = new Router(this.routes, options.url.basePath);
     this.#query = new QueryReader();
+    this.standing = standingHeaders({ tls: options.tls, framedBy: options.cors });
   }
 
   /**
@@ -82,9 +89,9 @@ export class RequestPipeline {
     stopped: Followers,
     mayContinue?: () => void,
   ): Promise<void> {
-    const { clock, metrics, log } = this.#options;
+    const { clock, metrics } = this.#options;
     const begun = clock.now();
-    const exchange = new Exchange(this.#ids.next(), this.#date.at(begun), request, response, stopped, log);
+    const exchange = this.#exchange(begun, request, response, stopped);
     if (mayContinue) continueWhenRead(request, response, mayContinue);
     metrics.begun();
     let answered: Promise<void>;
@@ -96,6 +103,15 @@ export class RequestPipeline {
     if (answered !== ANSWERED) return this.#finish(exchange, begun, answered);
     this.#end(exchange, begun);
     return isRead(request) ? ANSWERED : this.#discardRest(exchange);
+  }
+
+  #exchange(begun: number, request: IncomingMessage, response: ServerResponse, stopped: Followers): Exchange {
+    const id = this.#ids.next();
+    const head = new AnswerHead(request, response, this.#date.at(begun), [
+      headerLine('x-request-id', id),
+      ...this.standing,
+    ]);
+    return new Exchange(id, head, request, response, stopped, this.#options.log);
   }
 
   async #finish(exchange: Exchange, begun: number, answered: Promise<void>): Promise<void> {
@@ -222,19 +238,6 @@ function continueWhenRead(request: IncomingMessage, response: ServerResponse, ma
     if (!response.headersSent) mayContinue();
     read.call(request, size);
   };
-}
-
-/** What Node would refuse on its own without our error body. */
-function refuseOddHeads({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
-  if (headers.host === undefined && httpVersion === '1.1') throw badRequest('the Host header is missing');
-  let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2)
-    if (rawHeaders[i]?.length === HOST.length && rawHeaders[i]?.toLowerCase() === HOST) hosts++;
-  // A proxy in front may have gone by the other one (RFC 9112, 3.2).
-  if (hosts > 1) throw badRequest('there are several Host headers; one is needed');
-  const { expect } = headers;
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue')
-    throw new HttpError('bad-request', `header Expect '${expect}': only 100-continue is known`, { code: 417 });
 }
 
 /** Path and query; of an absolute URL, as proxies send it, what follows the host. */

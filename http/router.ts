@@ -59,16 +59,25 @@ export class Router {
   }
 
   #match(method: string, path: string): Found | undefined {
-    // Only a path: find-my-way would also take an absolute URL, and a NUL in a parameter.
-    if (!path.startsWith('/') || (path.includes('%') && !isDecodable(path))) return undefined;
+    // Only a path: find-my-way would also take an absolute URL, a fragment, and a NUL in a parameter.
+    const isEncoded = path.includes('%');
+    if (!path.startsWith('/') || path.includes('#') || (isEncoded && !isDecodable(path))) return undefined;
     const match = this.#finder.find(method as HTTPMethod, path);
     if (!match) return undefined;
-    return { route: (match.store as { readonly route: Route }).route, params: match.params as Record<string, string> };
+    const { route } = match.store as { readonly route: Route };
+    if (isEncoded && !isSpelledAs(route.path, path)) return undefined;
+    return { route, params: match.params as Record<string, string> };
   }
 }
 
 /** For the router to take apart: parameters, patterns, or what is not as it stands in a URL. */
 const isPattern = (path: string): boolean => !/^[\w\-./]+$/.test(path);
+
+/** A route has one spelling: a proxy in front that lets no `/admin` through must not be passed by `/%61dmin`. */
+function isSpelledAs(pattern: string, path: string): boolean {
+  const segments = path.split('/');
+  return pattern.split('/').every((segment, i) => segment.startsWith(':') || segment === segments[i]);
+}
 
 function isDecodable(path: string): boolean {
   try {

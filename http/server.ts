@@ -11,15 +11,17 @@ import type { Duplex } from 'node:stream';
 import { transient } from '../engine/failure.ts';
 import { Followers } from '../engine/followers.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
-import { Connections, type IdleLimits } from './connections.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
 import { ANSWERED } from './context.ts';
+import type { HttpMetrics } from './http-metrics.ts';
 import { JSON_TYPE } from './json-type.ts';
+import { type Certificate, listenerTls } from './listener-tls.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
 import { keepFor } from './whole-head.ts';
 
-export interface ServerLimits extends IdleLimits {
+export interface ServerLimits extends ConnectionLimits {
   readonly maxHeaderSize: number;
-  readonly maxConnections: number;
+  readonly handshakeTimeoutMs: number;
   readonly headerTimeoutMs: number;
 }
 
@@ -27,8 +29,11 @@ export interface ServerOptions extends LifecycleOptions {
   readonly host: string;
   /** 0 = any that is free. */
   readonly port: number;
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly tls?: Certificate | undefined;
   readonly limits: ServerLimits;
+  /** Whether the peer with this address is a proxy in front. */
+  readonly isProxy: (address: string) => boolean;
+  readonly metrics: Pick<HttpMetrics, 'cut'>;
   readonly pipeline: RequestPipeline;
 }
 
@@ -44,8 +49,12 @@ export class HttpServer extends Lifecycle {
   constructor(options: ServerOptions) {
     super(options);
     this.#options = options;
-    const { limits, tls } = options;
-    this.#connections = new Connections(limits, options.clock);
+    const { limits, tls, clock, isProxy, metrics } = options;
+    this.#connections = new Connections(limits, {
+      clock,
+      isProxy,
+      onCut: (reason) => metrics.cut(reason),
+    });
     const settings = {
       maxHeaderSize: limits.maxHeaderSize,
       headersTimeout: limits.headerTimeoutMs,
@@ -59,11 +68,11 @@ export class HttpServer extends Lifecycle {
       // The pipeline refuses such a request with an error body.
       requireHostHeader: false,
     };
-    this.#server = tls ? createTlsServer({ ...settings, ...tls }) : createServer(settings);
-    this.#server.maxConnections = limits.maxConnections;
-    this.#server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
-      this.#connections.add(socket);
-    });
+    this.#server = tls
+      ? createTlsServer({ ...settings, ...listenerTls(tls, limits.handshakeTimeoutMs) })
+      : createServer(settings);
+    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
+    if (tls) this.#server.on('secureConnection', (socket: Socket) => this.#connections.secured(socket));
     this.#server.on('timeout', (socket: Socket) => this.#connections.stoodStill(socket));
     this.#server.on('clientError', (error, socket) => this.#refuse(error, socket));
     this.#server.on('request', (request, response) => this.#arrived(request, response));
@@ -131,7 +140,7 @@ export class HttpServer extends Lifecycle {
   }
 
   #arrived(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
-    this.#connections.arrived(request, response, () => this.#take(request, response, mayContinue));
+    this.#connections.arrived({ request, response }, () => this.#take(request, response, mayContinue));
   }
 
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
@@ -140,8 +149,13 @@ export class HttpServer extends Lifecycle {
     this.#underWay += 2;
     response.on('close', this.#onHalf);
     const handled = this.#options.pipeline.handle(request, response, this.#underWayUntil, mayContinue);
-    if (handled === ANSWERED) this.#onHalf();
-    else void handled.then(this.#onHalf);
+    if (handled === ANSWERED) this.#handled(request);
+    else void handled.then(() => this.#handled(request));
+  }
+
+  #handled({ socket }: IncomingMessage): void {
+    if (socket.writableLength > 0) this.#connections.answered(socket);
+    this.#onHalf();
   }
 
   /** A request was handled, or its answer sent. */
@@ -151,7 +165,8 @@ export class HttpServer extends Lifecycle {
 
   /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (!socket.writable || this.#connections.isBusy(socket as Socket)) {
+    // Whoever has not finished the handshake of TLS cannot be told anything.
+    if (!socket.writable || !this.#connections.isFree(socket as Socket)) {
       socket.destroy();
       return;
     }
@@ -160,12 +175,14 @@ export class HttpServer extends Lifecycle {
       status: 'bad-request',
       message: `${STATUS_CODES[code]}: the request cannot be read`,
     });
+    const { standing } = this.#options.pipeline;
     const head = [
       `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
       'connection: close',
       `content-type: ${JSON_TYPE}`,
       `content-length: ${Buffer.byteLength(body)}`,
       `x-request-id: ${randomUUID()}`,
+      ...standing.map(({ name, value }) => `${name}: ${value}`),
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     (socket as Socket).destroySoon();

@@ -55,7 +55,14 @@ const authentication = section('Who callers are. Without it every call that need
 const limits = filled('Bounds of every listener.', {
   maxHeaderSize: integer('Bytes of the request head.', { minimum: 8192, maximum: 1_048_576, default: 16_384 }),
   maxJsonSize: integer('Bytes of a JSON body.', { minimum: 65_536, maximum: 67_108_864, default: 1_048_576 }),
-  maxConnections: integer('Connections per listener.', { minimum: 1, maximum: 65_535, default: 1000 }),
+  maxConnections: integer(
+    'Connections per listener. Beyond them a new one takes the place of one that is idle, or is closed.',
+    { minimum: 1, maximum: 65_535, default: 1000 },
+  ),
+  connectionsPerAddress: integer(
+    'Connections of one IPv4 address, or of one /64 network of IPv6, per listener. It does not count for proxies (`trustProxy`).',
+    { minimum: 1, maximum: 65_535, default: 200 },
+  ),
   maxPipelined: integer(
     'Requests that one connection may have waiting for the answer before them; one that sends more is closed.',
     { minimum: 0, maximum: 1000, default: 16 },
@@ -65,8 +72,19 @@ const limits = filled('Bounds of every listener.', {
     maximum: 100,
     default: 4,
   }),
+  maxUnsentSize: integer(
+    'Bytes of answers, per listener, that clients have not taken yet. Beyond them the slowest clients are cut off.',
+    { minimum: 1_048_576, maximum: 4_294_967_296, default: 33_554_432 },
+  ),
+  minTransferRate: integer(
+    'Bytes per second that a client has to send of a body or take of an answer, on average over `idleTimeout`.',
+    { minimum: 1, maximum: 1_048_576, default: 1024 },
+  ),
+  handshakeTimeout: duration('For the TLS handshake.', '10s', { positive: true }),
   headerTimeout: duration('For the whole request head.', '10s', { positive: true }),
-  idleTimeout: duration('For a request whose body stands still.', '60s', { positive: true }),
+  idleTimeout: duration('For a request whose body, or an answer whose reader, stands still.', '60s', {
+    positive: true,
+  }),
   keepAliveTimeout: duration('For an idle connection.', '5s', { positive: true }),
 });
 
@@ -85,7 +103,17 @@ const http = filled('Listeners of all front ends.', {
     "false, or a list of origins such as 'https://site.example'",
   ),
   tls: optional(listenerTls),
-  trustProxy: flag('Believe `X-Forwarded-*` and `Forwarded` headers. Only behind a proxy that sets them.', false),
+  trustProxy: flag(
+    'Believe `X-Forwarded-*` and `Forwarded` headers. Only behind a proxy that sets them. Connections of proxies are not counted per address.',
+    false,
+  ),
+  proxies: optional(
+    list(
+      'Addresses of the proxies that `trustProxy` means; without it, whoever connects.',
+      formed<string>('cidr', 'One address or network.'),
+      { minItems: 1, uniqueItems: true },
+    ),
+  ),
   basePath: oneOrEach(
     'Path prefix under which a proxy publishes the front ends: one for all, or one for each. It begins every address that we give out: `Location` headers, redirects, links in answers. Requests are taken with it and without.',
     basePathOf('All front ends.', ''),

@@ -52,6 +52,9 @@ const INTEGERS: Record<string, Bounds> = {
   'containerCore.http.limits.maxHeaderSize': [8192, 1_048_576],
   'containerCore.http.limits.maxJsonSize': [65_536, 67_108_864],
   'containerCore.http.limits.maxConnections': [1, 65_535],
+  'containerCore.http.limits.connectionsPerAddress': [1, 65_535],
+  'containerCore.http.limits.maxUnsentSize': [1_048_576, 4_294_967_296],
+  'containerCore.http.limits.minTransferRate': [1, 1_048_576],
   'containerCore.http.limits.maxPipelined': [0, 1000],
   'containerCore.http.limits.uploadsPerUser': [1, 100],
   'installer.restService.urlUploads.maxRedirects': [0, 20],
@@ -144,6 +147,7 @@ const ITEMS: Record<string, { readonly low: number; readonly make: (n: number) =
   'installer.installTargets': { low: 1, make: (n) => ({ enabled: false, targetId: `Target${n}` }) },
   'installer.installTargets.*.dataTypes': { low: 1, make: (n) => ({ name: `type${n}`, version: '1' }) },
   'handler.commands': { low: 1, make: (n) => ({ command: `step${n}`, arguments: [] }) },
+  'containerCore.http.proxies': { low: 1, make: (n) => `10.0.0.${n}` },
   'containerCore.http.enableCors': { low: 1, make: (n) => `https://site${n}.example` },
 };
 

@@ -51,6 +51,8 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
   const metrics = options.metrics ?? new Metrics();
   let ready = true;
   const clock = options.clock ?? systemClock;
+  const isProxy = (): boolean => false;
+  const told = httpMetrics(metrics, 'test');
   const pipeline = new RequestPipeline({
     routes,
     opsRoutes: opsRoutes({
@@ -69,11 +71,12 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
       ...options.auth,
     },
     cors: options.cors ?? false,
-    url: { trustProxy: false, basePath: '/base', ...options.url },
+    url: { isProxy, basePath: '/base', ...options.url },
+    tls: options.tls !== undefined,
     assumedApiVersion: options.assumedApiVersion,
     clock,
     log: options.log ?? silentLogger(),
-    metrics: httpMetrics(metrics, 'test'),
+    metrics: told,
   });
   const server = new HttpServer({
     name: 'test',
@@ -85,12 +88,18 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     limits: {
       maxHeaderSize: 16_384,
       maxConnections: 100,
+      connectionsPerAddress: 100,
       maxPipelined: 16,
+      maxUnsentSize: 32 * 1024 * 1024,
+      minTransferRate: 1,
+      handshakeTimeoutMs: 10_000,
       headerTimeoutMs: 10_000,
       idleTimeoutMs: 60_000,
       keepAliveTimeoutMs: 5_000,
       ...options.limits,
     },
+    isProxy: options.url?.isProxy ?? isProxy,
+    metrics: told,
     pipeline,
   });
   await server.start(new AbortController().signal);
@@ -127,9 +136,12 @@ export async function raw(port: number, text: string): Promise<string> {
   return answer;
 }
 
-/** A connection to write to by hand; `answer` is all that came back when it closes, whether by an end or a reset. */
-export function dial(port: number): { readonly socket: Socket; readonly answer: Promise<string>; got(): string } {
-  const socket = connect(port, '127.0.0.1');
+/** A connection from that address, to write to by hand; `answer` is all that came back when it closes, whether by an end or a reset. */
+export function dial(
+  port: number,
+  from = '127.0.0.1',
+): { readonly socket: Socket; readonly answer: Promise<string>; got(): string } {
+  const socket = connect({ host: '127.0.0.1', port, localAddress: from });
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {
     text += chunk;

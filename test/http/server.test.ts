@@ -305,8 +305,8 @@ t.test('kill cuts everything off', async (t) => {
 t.test('a port in use is a transient failure that names it', async (t: Test) => {
   const app = await httpApp(t, []);
   const limits = {
-    ...{ maxHeaderSize: 1, maxConnections: 1, maxPipelined: 1 },
-    ...{ headerTimeoutMs: 1, idleTimeoutMs: 1, keepAliveTimeoutMs: 1 },
+    ...{ maxHeaderSize: 1, maxConnections: 1, connectionsPerAddress: 1, maxPipelined: 1, maxUnsentSize: 1 },
+    ...{ minTransferRate: 1, handshakeTimeoutMs: 1, headerTimeoutMs: 1, idleTimeoutMs: 1, keepAliveTimeoutMs: 1 },
   };
   const second = new HttpServer({
     name: 'second',
@@ -314,6 +314,8 @@ t.test('a port in use is a transient failure that names it', async (t: Test) => 
     log: silentLogger(),
     host: '127.0.0.1',
     port: app.port,
+    isProxy: () => false,
+    metrics: { cut: () => undefined },
     limits,
     pipeline: app.pipeline,
   });

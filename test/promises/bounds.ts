@@ -31,12 +31,55 @@ export const BOUNDS: readonly PromiseRow[] = [
   },
   {
     id: 'connections-bounded',
-    promise: 'A front end has a limit of connections and closes those beyond it.',
+    promise:
+      'A front end bounds connections, all and per address; a new one beyond that takes the place of an idle one, or is closed.',
     heldBy: [
       {
         file: 'test/http/connection-limit.test.ts',
-        test: 'a connection beyond the limit is closed unanswered, and one that ends makes room',
+        test: 'a connection beyond the limit is closed unanswered while all are in use, and one that ends makes room',
       },
+      {
+        file: 'test/http/connections.test.ts',
+        test: 'a new connection of an address that has its share takes the place of one that rests, or of a silent one',
+      },
+      {
+        file: 'test/attack/silent-connections.test.ts',
+        test: '… silent connections to a TLS listener: others are served',
+      },
+    ],
+  },
+  {
+    id: 'answers-bounded',
+    promise:
+      'One request of a connection is served at a time, and what clients do not take of their answers is bounded in bytes.',
+    heldBy: [
+      {
+        file: 'test/http/connections.test.ts',
+        test: 'of answers that nobody takes so much is kept; beyond that the slowest clients are cut off',
+      },
+      {
+        file: 'test/attack/pipelined-answers.test.ts',
+        test: 'pipelined requests whose answers are not read cost a bounded amount of memory',
+      },
+    ],
+  },
+  {
+    id: 'slow-transfers',
+    promise: 'A client that sends its request or takes its answer too slowly is cut off.',
+    heldBy: [
+      {
+        file: 'test/http/connections.test.ts',
+        test: 'a client that takes less of its answer than it has to is cut off',
+      },
+      {
+        file: 'test/http/connections.test.ts',
+        test: 'a client that sends less of its body than it has to is cut off',
+      },
+      {
+        file: 'test/http/connection-limit.test.ts',
+        test: 'whoever does not finish the handshake of TLS counts, and is cut off',
+      },
+      { file: 'test/attack/slow-readers.test.ts', test: 'readers that take nothing: others get a place' },
     ],
   },
   {

@@ -16,10 +16,10 @@ interface Teardown {
   teardown(fn: () => unknown): void;
 }
 
-/** Connects to where the URL leads; resolves when the system has connected, whether the server has accepted or not. */
-export async function attacker(t: Teardown, url: string): Promise<Attacker> {
+/** Connects from that address to where the URL leads; resolves when the system has connected, whether the server has accepted or not. */
+export async function attacker(t: Teardown, url: string, from = '127.0.0.1'): Promise<Attacker> {
   const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
+  const socket = connect({ host: hostname, port: Number(port), localAddress: from });
   t.teardown(() => socket.destroy());
   let text = '';
   const read = (): unknown =>

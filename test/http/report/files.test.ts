@@ -46,7 +46,7 @@ t.test('a download is an attachment under its name', async (t) => {
   for (const name of ['report.txt', 'report.zip']) {
     const { headers, text } = await get(`files/${name}?download=true`);
     t.equal(headers.get('content-disposition'), `attachment; filename=${name}`);
-    t.equal(headers.get('content-security-policy'), null);
+    t.equal(headers.get('content-security-policy'), "frame-ancestors 'none'");
     t.ok(text);
     t.equal((await get(`files/${name}?download=false`)).headers.get('content-disposition'), null);
   }

@@ -1,0 +1,45 @@
+// Who is at the other end of a connection, as bounds count: an IPv4 address, or the /64 network of an IPv6 address, which is what
+// one customer is given. A proxy in front has one address for everybody behind it, so bounds per address leave it out.
+
+import { BlockList, isIPv4 } from 'node:net';
+
+export interface ProxySettings {
+  /** Believe the headers of a proxy in front. */
+  readonly trustProxy: boolean;
+  /** Addresses and networks of the proxies; undefined = any peer may be one. */
+  readonly proxies?: readonly string[] | undefined;
+}
+
+const MAPPED = '::ffff:';
+
+/** @param address as the platform writes it: IPv6 shortened, IPv4 perhaps mapped into IPv6 */
+export function peerOf(address: string): string {
+  const plain = unmapped(address);
+  if (isIPv4(plain)) return plain;
+  const [head = '', tail] = (plain.split('%')[0] ?? '').split('::');
+  const groupsOf = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
+  const first = groupsOf(head);
+  const last = groupsOf(tail ?? '');
+  const all = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
+  return `${all.slice(0, 4).join(':')}::/64`;
+}
+
+/** Whether the peer with this address is one of our proxies. */
+export function proxyCheck({ trustProxy, proxies }: ProxySettings): (address: string) => boolean {
+  if (!trustProxy) return () => false;
+  if (!proxies) return () => true;
+  const list = new BlockList();
+  for (const one of proxies) {
+    const [address = '', prefix] = one.split('/');
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return (address) => {
+    const plain = unmapped(address);
+    return list.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
+  };
+}
+
+const unmapped = (address: string): string =>
+  address.startsWith(MAPPED) && isIPv4(address.slice(MAPPED.length)) ? address.slice(MAPPED.length) : address;

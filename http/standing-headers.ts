@@ -1,0 +1,24 @@
+// Headers of every answer that tell browsers what not to do with it. A route may set a policy of its own instead.
+
+import { constantHeader, type HeaderLine } from './header-line.ts';
+
+export interface StandingSettings {
+  /** We are reached over TLS of our own; behind a proxy this is the proxy's to say. */
+  readonly tls: boolean;
+  /** Origins whose pages may show an answer in a frame; false = none. */
+  readonly framedBy: false | readonly string[];
+}
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
+
+export function standingHeaders({ tls, framedBy }: StandingSettings): readonly HeaderLine[] {
+  return [
+    constantHeader('x-content-type-options', 'nosniff'),
+    constantHeader('referrer-policy', 'no-referrer'),
+    constantHeader('content-security-policy', frameAncestors(framedBy)),
+    ...(tls ? [constantHeader('strict-transport-security', `max-age=${YEAR_SECONDS}`)] : []),
+  ];
+}
+
+const frameAncestors = (origins: false | readonly string[]): string =>
+  `frame-ancestors ${origins === false ? "'none'" : origins.join(' ')}`;
