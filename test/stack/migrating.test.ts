@@ -204,6 +204,9 @@ t.test('the datasets of the bucket are installed on the site, from what was impo
 });
 
 t.test('a dataset goes through as a deployed front end sends it, and leaves nothing', async (t) => {
+  const curated = join(ROOT, 'config', 'samples', 'access-studies.yaml');
+  const imported = await longshore(['access', 'import', curated, '--config', config], { env });
+  t.equal(imported.code, 0, imported.stderr);
   const service = await running(t, ['serve', '--config', config], { env });
   const [owner, friend] = [await installer(OWNER), await installer(FRIEND)];
   const { dependencies: _empty, ...details } = detailsOf('genelist', { installTargets: ['AlphaDB'] }) as {
@@ -232,7 +235,8 @@ t.test('a dataset goes through as a deployed front end sends it, and leaves noth
   );
   const studies = new StrictClient(`http://127.0.0.1:${accessPort}/study-access`, await token(OWNER));
   const { body: permissions } = await studies.get('permissions', '/permissions');
-  t.match(permissions, { perDataset: { [PREFIX + id]: { studyId: PREFIX + id, isUserStudy: true } } });
+  const own = { [PREFIX + id]: { studyId: PREFIX + id, isUserStudy: true } };
+  t.match(permissions, { perDataset: { ...own, SAMPLE_private: { studyId: 'STUDY_private' } } });
   const asked = await fetch(`${installerUrl}/dataset-service/plugins`, { headers: { ...credentials, origin: ORIGIN } });
   t.strictSame(
     ['access-control-allow-origin', 'api-version'].map((name) => asked.headers.get(name)),
