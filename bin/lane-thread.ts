@@ -3,7 +3,7 @@
 
 import { fetchUpload } from '../actors/tasks/fetch-upload.ts';
 import { importDataset } from '../actors/tasks/import-dataset.ts';
-import { installData, installMeta, uninstall } from '../actors/tasks/install-dataset.ts';
+import { installData, installFiles, installMeta, uninstall, uninstallFiles } from '../actors/tasks/install-dataset.ts';
 import { packUpload } from '../actors/tasks/pack-upload.ts';
 import type { TaskContext } from '../actors/tasks/task-context.ts';
 import { PluginHttp } from '../engine/adapters/plugin-http.ts';
@@ -39,6 +39,8 @@ export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {
   'import-dataset': (input, resources, signal) => importDataset(input, { ...resources, signal }),
   'install-data': (input, resources, signal) => installData(input, { ...resources, signal }),
   'install-meta': (input, resources, signal) => installMeta(input, { ...resources, signal }),
+  'install-files': (input, resources, signal) => installFiles(input, { ...resources, signal }),
+  'uninstall-files': (input, resources, signal) => uninstallFiles(input, { ...resources, signal }),
   uninstall: (input, resources, signal) => uninstall(input, { ...resources, signal }),
   unpack: ({ zip, dir, limits }, _resources, signal) => archivesHere.unpack(zip, dir, limits, signal),
   zip: ({ target, files, level }, _resources, signal) => archivesHere.zip(target, files, { level }, signal),

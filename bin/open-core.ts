@@ -2,6 +2,7 @@
 // install targets. Whatever is open when a later part fails is closed by the scope.
 
 import type { Configuration } from '../config/configuration.ts';
+import { dataSchemaOf } from '../config/data-schemas.ts';
 import { PostgresAccounts } from '../engine/adapters/accounts-postgres.ts';
 import { PostgresCatalog } from '../engine/adapters/catalog-postgres.ts';
 import { PostgresDatasetEdits } from '../engine/adapters/dataset-edits-postgres.ts';
@@ -133,7 +134,12 @@ export async function openCore(
     targets: new Map(
       installer.installTargets.flatMap((target) => {
         const pool = targetPools.get(target.targetId);
-        const options = { id: target.targetId, displayName: target.targetName, schema: target.controlDb.schema };
+        const options = {
+          id: target.targetId,
+          displayName: target.targetName,
+          schema: target.controlDb.schema,
+          dataSchema: dataSchemaOf(target),
+        };
         return pool ? [[target.targetId, new PostgresInstallTarget(pool, options)] as const] : [];
       }),
     ),

@@ -3,6 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../config/configuration.ts';
+import { dataSchemaOf } from '../config/data-schemas.ts';
 import type { PluginHostConfiguration } from '../config/schema/plugin-host.ts';
 import { ChildProcessRunner } from '../engine/adapters/child-process.ts';
 import { endLeftoverScripts } from '../engine/adapters/child-process-records.ts';
@@ -143,6 +144,7 @@ function hostedTarget(target: InstallTargetConfiguration, directory: Directory |
     id: target.targetId,
     dataTypes: target.dataTypes,
     datasetFileRoot: target.datasetFileRoot,
+    dataSchema: dataSchemaOf(target),
     async dataDb(signal) {
       const db = await targetConnection(target.targetId, target.dataDb, directory, signal);
       const { host, port, user, password, schema } = db;

@@ -1,6 +1,6 @@
-// The install lane: one job per dataset; its due targets run in parallel inside, each as a step of its own. An
-// install that may have begun before is preceded by an uninstall, so rows are never doubled. A revision that is installed
-// everywhere supersedes the older ones.
+// The install lane: one job per dataset; its due targets run in parallel inside, each as a step of its own, but for those
+// that share a data schema. An install that may have begun before is preceded by an uninstall, so rows are never doubled
+// (install-data.ts). A revision that is installed everywhere supersedes the older ones.
 
 import type { Logger } from '../../engine/log.ts';
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
@@ -10,27 +10,24 @@ import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../.
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
-import type { InstallReply } from '../../engine/ports/plugin-client.ts';
 import type { RetryPolicy } from '../../engine/retry.ts';
 import { combinedVersion, sameVersion, versionOf } from '../dataset/dataset-versions.ts';
 import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import { flagOlder } from '../dataset/revisions.ts';
+import { type Neighbour, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
 import { dataAreDue, isInstalled, metaIsCurrent } from '../dataset/site-state.ts';
 import {
   dropAttempt,
-  fileName,
   type InstallTargets,
-  inParallel,
   mirror,
   propertyFiles,
   requestSharing,
-  TARGETS_AT_ONCE,
   targetsOf,
 } from '../dataset/site-targets.ts';
 import { readManifest } from '../dataset/stored-documents.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
-import { objectFile } from '../tasks/task-context.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
+import { installData } from './install-data.ts';
 import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 import { reportInstalls } from './report-installs.ts';
 
@@ -71,7 +68,7 @@ export class InstallLane implements JobHandler {
     const work = await this.#gather(job, signal);
     if (!work) return DONE;
     const targets = targetsOf(work.record, work.type, this.#types, this.#ports.targets);
-    const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#installOn(work, target, signal));
+    const results = await onEachGroup(targets, (target) => this.#installOn(work, target, signal));
     await this.#supersede(work, results, signal);
     return nextTry(results, this.#ports.clock.now());
   }
@@ -113,36 +110,25 @@ export class InstallLane implements JobHandler {
   async #installOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
     const { job, record, type } = work;
     const attempt = work.attempts.find((one) => one.target === target.id && one.kind === 'data');
-    let state: ControlState | undefined;
-    const step: Step = {
+    const step: Omit<Step, 'begun' | 'prepare' | 'call'> = {
       target,
       kind: 'data',
       plugin: type.plugin,
       version: work.version,
       attempt,
-      prepare: () => this.#prepare(work, target, state, signal),
-      call: async () => {
-        const begun = attempt?.started || state?.messages.data !== undefined;
-        return this.#callPlugin(work, target, begun, signal);
-      },
       conclude: (status) => this.#requestMeta(job, status, signal),
     };
+    // A target that does not answer: its own step waits, the others go on.
+    const wait = (error: unknown): Promise<StepResult> => {
+      const fail = async (): Promise<never> => Promise.reject(error);
+      const waiting = { ...step, begun: attempt?.started ? true : undefined, prepare: fail, call: fail };
+      return runStep(job, waiting, this.#retry, this.#ports, signal);
+    };
+    let state: ControlState;
     try {
       state = await target.state(job.dataset, signal);
     } catch (error) {
-      // The target does not answer: its own step waits, the others go on.
-      return runStep(
-        job,
-        {
-          ...step,
-          prepare: async () => {
-            throw error;
-          },
-        },
-        this.#retry,
-        this.#ports,
-        signal,
-      );
+      return wait(error);
     }
     // Before the rows are there, so that no crash in between can lose it.
     if (state.deletedStatus === 0)
@@ -154,7 +140,21 @@ export class InstallLane implements JobHandler {
       const status = state.deletedStatus === 0 ? state.messages.data?.status : undefined;
       return status && { kind: 'over', status };
     }
-    return runStep(job, step, this.#retry, this.#ports, signal);
+    let neighbours: readonly Neighbour[];
+    try {
+      neighbours = await neighboursOf(target, this.#ports.targets, job.dataset, signal);
+    } catch (error) {
+      return wait(error);
+    }
+    const begun = attempt?.started === true || state.messages.data !== undefined;
+    const place = { target, begun, neighbours };
+    const due: Step = {
+      ...step,
+      begun,
+      prepare: () => this.#prepare(work, target, state, signal),
+      call: () => installData({ ...work, plugin: type.plugin, metadata: record.metadata }, place, this.#ports, signal),
+    };
+    return runStep(job, due, this.#retry, this.#ports, signal);
   }
 
   /** Older revisions stay installed until this one is, on every enabled target that its type applies to. */
@@ -170,21 +170,16 @@ export class InstallLane implements JobHandler {
     this.#ports.log.info({ dataset: job.dataset, event: job.eventId, older }, 'older revisions superseded');
   }
 
-  async #prepare(
-    work: Work,
-    target: InstallTarget,
-    state: ControlState | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #prepare(work: Work, target: InstallTarget, state: ControlState, signal: AbortSignal): Promise<void> {
     const { job, record, type } = work;
     const { owner, dataset, metadata } = record;
-    if (!state?.present)
+    if (!state.present)
       await target.writeDataset(
         { owner, dataset, metadata, category: type.category, showVisibility: false },
         job.lease.token,
         signal,
       );
-    const meta = state?.messages.meta?.status;
+    const meta = state.messages.meta?.status;
     if (meta === undefined || meta === 'queued') return;
     // The plugin takes installed metadata away with the data, so they have to be installed again after them.
     await target.writeMessage(dataset, 'meta', { status: 'queued' }, job.lease.token, signal);
@@ -198,29 +193,6 @@ export class InstallLane implements JobHandler {
     const { owner, dataset, eventId } = job;
     const request = { lane: 'updateMeta', owner, dataset, eventId, source: 'install-data-lane' } as const;
     await this.#ports.jobs.enqueue([request], signal);
-  }
-
-  async #callPlugin(work: Work, target: InstallTarget, begun: boolean, signal: AbortSignal): Promise<InstallReply> {
-    const { job, record, type } = work;
-    const { tasks } = this.#ports;
-    const options = { signal, alone: job.alone };
-    const { eventId, dataset, traceparent } = job;
-    const call = { plugin: type.plugin, eventId, dataset, traceparent, target: target.id };
-    if (begun) {
-      const gone = await tasks.run('uninstall', { ...call, type: record.metadata.type }, options);
-      if (gone.kind !== 'success') return gone;
-    }
-    return tasks.run(
-      'install-data',
-      {
-        ...call,
-        metadata: record.metadata,
-        manifest: work.manifest,
-        payload: objectFile(work.payload, 'install-ready.zip'),
-        properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
-      },
-      options,
-    );
   }
 }
 

@@ -5,8 +5,10 @@
 //   due --running--> complete | failed-validation | missing-dependency | failed-installation   (over)
 //                 -> queued 'try n of 12: reason'                                              (waiting)
 //   `running` without a lease was left by a run that died: due again, after an uninstall for data.
+//   A first call that reached nobody has begun nothing: its marks (`started`, `running`) are taken back, and no uninstall
+//   is owed.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
+import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
@@ -35,6 +37,11 @@ export interface Step {
   /** Stored with a final status: the version that the status speaks of. */
   readonly version: ObjectVersion;
   readonly attempt: InstallAttempt | undefined;
+  /**
+   * Something of it may be there already. False: a call that reaches nobody leaves nothing to take away. Undefined: the
+   * target did not say, and is not called.
+   */
+  readonly begun: boolean | undefined;
   /** Before the status turns `running`: rows that the status needs. */
   prepare(signal: AbortSignal): Promise<void>;
   call(signal: AbortSignal): Promise<InstallReply>;
@@ -65,6 +72,7 @@ export async function runStep(
   const notBefore = attempt.notBefore?.getTime() ?? 0;
   if (notBefore > ports.clock.now()) return { kind: 'waiting', untilMs: notBefore };
   let { started } = attempt;
+  let called = false;
   let answer: Answer;
   try {
     await step.prepare(signal);
@@ -72,12 +80,14 @@ export async function runStep(
     await ports.catalog.write(job.dataset, job.lease, [begun, mirrorOf(step, RUNNING)], signal);
     started = true;
     await writeControl(job, step, RUNNING, signal);
+    called = true;
     answer = answerOf(await step.call(signal), step.plugin);
     await step.conclude?.(answer.status, signal);
     await writeControl(job, step, answer, signal, step.version);
   } catch (error) {
     if (kindOf(error) === 'aborted' || signal.aborted) throw error;
-    return postpone(job, step, { ...attempt, started }, error, policy, ports, signal);
+    const untouched = !step.begun && (!called || (error instanceof Failure && error.unreachable));
+    return postpone(job, step, { ...attempt, started: started && !untouched }, error, policy, ports, signal);
   }
   // Said in the control DB, so it is no failure of the step when the rest is not written: the next run does that.
   await close(job, step, answer, ports, signal);
@@ -104,8 +114,13 @@ async function postpone(
   const untilMs = ports.clock.now() + wait.delayMs;
   const waiting = { ...attempt, tries: wait.tries, notBefore: new Date(untilMs) };
   const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? outcome.message : reason] } as const;
-  await ports.catalog.write(job.dataset, job.lease, [{ set: 'attempt', ...waiting }, mirrorOf(step, queued)], signal);
-  await tryToWriteControl(job, step, queued, signal);
+  const mirrored = mirrorOf(step, queued);
+  const { target, kind } = step;
+  // Marks are taken back at the target first: one that is left after a crash says that something may have begun.
+  if (!attempt.started && step.begun === false)
+    await unlessAway(() => target.removeMessage(job.dataset, kind, job.lease.token, signal));
+  await ports.catalog.write(job.dataset, job.lease, [{ set: 'attempt', ...waiting }, mirrored], signal);
+  if (attempt.started || step.begun) await unlessAway(() => writeControl(job, step, queued, signal));
   return { kind: 'waiting', untilMs };
 }
 
@@ -129,10 +144,10 @@ async function giveUp(
   return true;
 }
 
-/** The mirror has it already: a target that does not answer is told by the next try. */
-async function tryToWriteControl(job: ClaimedJob, step: Step, answer: Answer, signal: AbortSignal): Promise<void> {
+/** The mirror has it, or will have it: a target that does not answer is told by the next try. */
+async function unlessAway(write: () => Promise<void>): Promise<void> {
   try {
-    await writeControl(job, step, answer, signal);
+    await write();
   } catch (error) {
     if (kindOf(error) === 'aborted') throw error;
   }

@@ -2,6 +2,7 @@
 //   no row, or 1        over: nothing of it is there
 //   row, nothing begun  -> 1
 //   else                -> 2 (hidden from the site) --plugin's uninstall--> 1
+// Where another target that shares the data schema has the dataset, its files alone are taken away (shared-data.ts).
 // A crash anywhere leaves a row that says what is still to do, and an uninstall may be asked for twice.
 
 import { Failure, kindOf, messageOf, rejected } from '../../engine/failure.ts';
@@ -11,14 +12,16 @@ import type { DatasetType } from '../../engine/model/metadata.ts';
 import type { Catalog, DatasetRecord, InstallAttempt } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import { areRowsKept, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
 import { isUninstalled } from '../dataset/site-state.ts';
-import { dropAttempt, inParallel, linesOf, TARGETS_AT_ONCE } from '../dataset/site-targets.ts';
+import { dropAttempt, type InstallTargets, linesOf } from '../dataset/site-targets.ts';
 import { pluginServerError } from '../plugins/plugin-server-error.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 
 export interface UninstallPorts {
   readonly catalog: Catalog;
   readonly tasks: TaskRunner;
+  readonly targets: InstallTargets;
   readonly log: Logger;
 }
 
@@ -64,7 +67,7 @@ export async function onEachTarget(
   work: (target: InstallTarget) => Promise<unknown>,
 ): Promise<void> {
   const failures: unknown[] = [];
-  await inParallel(targets, TARGETS_AT_ONCE, async (target) => {
+  await onEachGroup(targets, async (target) => {
     try {
       await work(target);
     } catch (error) {
@@ -87,7 +90,9 @@ async function callPlugin(
     const plugin = state.type && types.find(state.type)?.plugin;
     if (!state.type || !plugin) throw noPlugin(state.type, target);
     const call = { plugin, eventId, dataset, traceparent, target: target.id, type: state.type };
-    const reply = await ports.tasks.run('uninstall', call, { signal, alone: job.alone });
+    // Asked for only now: from here on this target does not count for its neighbours.
+    const kept = areRowsKept(await neighboursOf(target, ports.targets, dataset, signal));
+    const reply = await ports.tasks.run(kept ? 'uninstall-files' : 'uninstall', call, { signal, alone: job.alone });
     if (reply.kind === 'server-error') throw pluginServerError(plugin, reply.message);
     if (reply.kind === 'script-error')
       throw rejected(`uninstall from ${target.id}, plugin ${plugin}: ${reply.message}`);

@@ -18,16 +18,15 @@ import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts
 import type { RetryPolicy } from '../../engine/retry.ts';
 import { combinedVersion, sameVersion } from '../dataset/dataset-versions.ts';
 import { ensureRegistered } from '../dataset/ensure-registered.ts';
+import { onEachGroup } from '../dataset/shared-data.ts';
 import { metaIsCurrent } from '../dataset/site-state.ts';
 import {
   dropAttempt,
   fileName,
   type InstallTargets,
-  inParallel,
   mirror,
   propertyFiles,
   requestSharing,
-  TARGETS_AT_ONCE,
   targetsOf,
 } from '../dataset/site-targets.ts';
 import { readMetadata, type Stored } from '../dataset/stored-documents.ts';
@@ -82,7 +81,7 @@ export class UpdateMetaLane implements JobHandler {
     const attempts = await catalog.attempts(job.dataset, signal);
     const work = { job, record, type, version, properties, attempts };
     const targets = targetsOf(record, type, this.#types, this.#ports.targets);
-    const results = await inParallel(targets, TARGETS_AT_ONCE, (target) => this.#updateOn(work, target, signal));
+    const results = await onEachGroup(targets, (target) => this.#updateOn(work, target, signal));
     return nextTry(results, this.#ports.clock.now());
   }
 
@@ -174,6 +173,8 @@ export class UpdateMetaLane implements JobHandler {
       plugin: type.plugin,
       version: work.version,
       attempt: work.attempts.find((one) => one.target === target.id && one.kind === 'meta'),
+      // They lie with the data and go with them: no mark of theirs makes an uninstall due.
+      begun: true,
       prepare: async () => undefined,
       call: () =>
         this.#ports.tasks.run(

@@ -21,7 +21,9 @@ const CALLS: Partial<Record<keyof LaneTasks, string>> = {
   'import-dataset': 'import',
   'install-data': 'install-data',
   'install-meta': 'install-meta',
+  'install-files': 'install-files',
   uninstall: 'uninstall',
+  'uninstall-files': 'uninstall-files',
 };
 
 /** The same tasks, those that call a plugin measured. */

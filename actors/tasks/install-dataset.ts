@@ -22,6 +22,12 @@ export interface InstallDataInput extends InstallMetaInput {
   readonly payload: ObjectFile;
 }
 
+export interface InstallFilesInput extends TargetCall {
+  readonly metadata: DatasetMetadata;
+  /** Where the dataset is installed already, with the rows that both targets share. */
+  readonly source: TargetId;
+}
+
 export interface UninstallInput extends TargetCall {
   readonly type: DatasetType;
 }
@@ -47,6 +53,16 @@ export function installMeta(input: InstallMetaInput, context: TaskContext): Prom
     { ...call, properties: properties.map((file) => streamed(file, context)) },
     context.signal,
   );
+}
+
+export function installFiles(input: InstallFilesInput, context: TaskContext): Promise<InstallOutput> {
+  const { plugin, ...call } = input;
+  return pluginOf(context, plugin).installFiles(call, context.signal);
+}
+
+export function uninstallFiles(input: UninstallInput, context: TaskContext): Promise<UninstallOutput> {
+  const { plugin, ...call } = input;
+  return pluginOf(context, plugin).uninstallFiles(call, context.signal);
 }
 
 export function uninstall(input: UninstallInput, context: TaskContext): Promise<UninstallOutput> {

@@ -6,6 +6,7 @@ import type { FetchUploadInput, FetchUploadOutput } from './fetch-upload.ts';
 import type { ImportDatasetInput, ImportDatasetOutput } from './import-dataset.ts';
 import type {
   InstallDataInput,
+  InstallFilesInput,
   InstallMetaInput,
   InstallOutput,
   UninstallInput,
@@ -19,6 +20,8 @@ export type LaneTasks = {
   readonly 'import-dataset': { readonly input: ImportDatasetInput; readonly output: ImportDatasetOutput };
   readonly 'install-data': { readonly input: InstallDataInput; readonly output: InstallOutput };
   readonly 'install-meta': { readonly input: InstallMetaInput; readonly output: InstallOutput };
+  readonly 'install-files': { readonly input: InstallFilesInput; readonly output: InstallOutput };
+  readonly 'uninstall-files': { readonly input: UninstallInput; readonly output: UninstallOutput };
   readonly uninstall: { readonly input: UninstallInput; readonly output: UninstallOutput };
 };
 

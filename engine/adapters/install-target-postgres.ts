@@ -18,18 +18,22 @@ export interface InstallTargetOptions {
   readonly displayName: string;
   /** The control schema; named in every statement, because targets with different schemas may share a pool. */
   readonly schema: string;
+  /** See {@link InstallTarget.dataSchema}. */
+  readonly dataSchema: string;
 }
 
 const LOCK = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 
 export class PostgresInstallTarget implements InstallTarget {
   readonly id: TargetId;
+  readonly dataSchema: string;
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
   readonly #displayName: string;
   readonly #schema: string;
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>, options: InstallTargetOptions) {
     this.id = options.id;
+    this.dataSchema = options.dataSchema;
     this.#db = db;
     this.#displayName = options.displayName;
     this.#schema = quoteIdentifier(options.schema);
@@ -73,6 +77,18 @@ export class PostgresInstallTarget implements InstallTarget {
         do update set status = excluded.status, message = excluded.message, updated = excluded.updated)`,
     ];
     if (message.version) ctes.push(this.#syncCte(kind, message.version, parameters));
+    await this.#fenced(dataset, ctes, token, parameters, signal);
+  }
+
+  async removeMessage(dataset: DatasetId, kind: InstallKind, token: number, signal: AbortSignal): Promise<void> {
+    const parameters = new SqlParameters();
+    const ctes = [
+      ...this.#fence(dataset, token, parameters),
+      `removed as (
+        delete from ${this.#schema}.dataset_install_message m using taken k
+        where m.dataset_id = k.dataset_id and m.target_id = ${parameters.add(this.id, 'text')}
+          and m.install_type = ${parameters.add(kind, 'text')})`,
+    ];
     await this.#fenced(dataset, ctes, token, parameters, signal);
   }
 

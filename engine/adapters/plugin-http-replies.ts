@@ -82,13 +82,17 @@ export function connectionFailure(error: unknown, where: string, { headMs, idleM
   if (code === 'UND_ERR_BODY_TIMEOUT')
     return transient(`${where}: time-out, the answer stood still for ${idleMs} ms`, late);
   const text = error instanceof Error ? error.message : String(error);
-  if (NOT_REACHED.includes(code))
+  if (NOT_REACHED.includes(code) && !isOfOpenConnection(error))
     return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true, unanswered: true });
   // A system call that failed: a full disk, a connection of a kind not listed.
   if (LOST.includes(code) || (error instanceof Error && 'syscall' in error))
     return transient(`${where}: ${text}`, { cause: error, unanswered: RESET.includes(code) });
   return defect(`${where}: ${text}`, { cause: error });
 }
+
+/** It was there to carry the call: the work may have begun. */
+const isOfOpenConnection = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && (error.syscall === 'read' || error.syscall === 'write');
 
 const NOT_REACHED = [
   'ECONNREFUSED',

@@ -14,6 +14,7 @@ import type {
   InstallReply,
   PluginCall,
   PluginClient,
+  PluginFailure,
   StreamedFile,
   UninstallReply,
 } from '../ports/plugin-client.ts';
@@ -40,8 +41,23 @@ const PATHS = {
   import: '/import',
   installData: '/install/data',
   installMeta: '/install/meta',
+  installFiles: '/install/files',
   uninstall: '/uninstall',
+  uninstallFiles: '/uninstall/files',
 } as const;
+
+/** What each call may take as long as. Files are copied or removed in no longer than the script took that wrote them. */
+const SCRIPTS_OF = {
+  import: 'import',
+  installData: 'installData',
+  installMeta: 'installMeta',
+  installFiles: 'installData',
+  uninstall: 'uninstall',
+  uninstallFiles: 'uninstall',
+} as const satisfies Record<keyof typeof PATHS, keyof PluginHttpOptions['scriptMs']>;
+
+/** Of a server that knows the calls of the protocol alone. */
+const UNKNOWN_CALL: readonly number[] = [404, 405, 501];
 
 export interface PluginHttpOptions {
   /** Its key in the configuration, for messages. */
@@ -115,16 +131,27 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     );
   };
 
-  uninstall: PluginClient['uninstall'] = (call, signal) => {
-    const body = fields(
-      { ...ids(call), 'install-target': call.target },
-      { type: JSON.stringify({ name: call.type.name, version: call.type.version }) },
-    );
-    return this.#send('uninstall', call, body, signal, async (answer, where): Promise<UninstallReply> => {
+  installFiles: PluginClient['installFiles'] = (call, signal) => {
+    const values = { ...ids(call), 'install-target': call.target, 'source-target': call.source };
+    const parts: Part[] = [{ name: 'details', json: fields(values, { meta: pluginMetadata(call.metadata) }) }];
+    return this.#send('installFiles', call, multipartBody(parts, signal), signal, async (answer, where) => {
       const text = await readText(answer.body, where);
-      return answer.code === CODE.success ? { kind: 'success' } : pluginFailure(answer.code, text, where);
+      if (answer.code === CODE.missingDependency)
+        return { kind: 'missing-dependency', messages: parseWarnings(text, where) };
+      return UNKNOWN_CALL.includes(answer.code) ? unknownCall(where) : installReply(answer.code, text, where);
     });
   };
+
+  uninstall: PluginClient['uninstall'] = (call, signal) =>
+    this.#send('uninstall', call, uninstallBody(call), signal, async (answer, where) =>
+      uninstallReply(answer.code, await readText(answer.body, where), where),
+    );
+
+  uninstallFiles: PluginClient['uninstallFiles'] = (call, signal) =>
+    this.#send('uninstallFiles', call, uninstallBody(call), signal, async (answer, where) => {
+      const text = await readText(answer.body, where);
+      return UNKNOWN_CALL.includes(answer.code) ? unknownCall(where) : uninstallReply(answer.code, text, where);
+    });
 
   async probe(signal: AbortSignal): Promise<void> {
     const { baseUrl } = this.#options;
@@ -159,7 +186,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     const { marginMs, bodyIdleMs } = this.#times;
     const path = PATHS[name];
     const where = this.#where(path);
-    const headMs = Math.min(scriptMs[name] + marginMs, LONGEST_MS);
+    const headMs = Math.min(scriptMs[SCRIPTS_OF[name]] + marginMs, LONGEST_MS);
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.contentLength;
     try {
       const { statusCode, body: answer } = await this.#agent.request({
@@ -253,6 +280,20 @@ function installReply(code: number, text: string, where: string): InstallReply {
   if (code === CODE.invalid) return { kind: 'invalid', validation: parseValidation(text, where) };
   return pluginFailure(code, text, where);
 }
+
+const uninstallBody = (call: Parameters<PluginClient['uninstall']>[0]): string =>
+  fields(
+    { ...ids(call), 'install-target': call.target },
+    { type: JSON.stringify({ name: call.type.name, version: call.type.version }) },
+  );
+
+const uninstallReply = (code: number, text: string, where: string): UninstallReply =>
+  code === CODE.success ? { kind: 'success' } : pluginFailure(code, text, where);
+
+const unknownCall = (where: string): PluginFailure => ({
+  kind: 'script-error',
+  message: `${where}: this plugin server has no such call. Targets that share a data schema need \`longshore plugin\` as their plugin server`,
+});
 
 function pluginFailure(code: number, text: string, where: string) {
   if (code === CODE.scriptError) return parseScriptError(text, where);

@@ -34,6 +34,11 @@ export interface ControlState {
 
 export interface InstallTarget {
   readonly id: TargetId;
+  /**
+   * Stands for the database and schema that plugins write its data to. Targets with the same one share their rows
+   * (actors/dataset/shared-data.ts). Only compared, never shown.
+   */
+  readonly dataSchema: string;
   /** Replaces all rows of the dataset but its install messages and visibilities of others; adds the owner's visibility row. */
   writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void>;
   state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState>;
@@ -45,6 +50,8 @@ export interface InstallTarget {
     token: number,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Nothing of this kind has begun here after all. Needs the dataset's row, like writeMessage. */
+  removeMessage(dataset: DatasetId, kind: InstallKind, token: number, signal: AbortSignal): Promise<void>;
   /** Who may see the dataset besides its owner, as a whole. */
   writeVisibility(
     dataset: DatasetId,

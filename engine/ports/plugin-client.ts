@@ -85,7 +85,24 @@ export interface PluginClient {
     },
     signal: AbortSignal,
   ): Promise<InstallReply>;
+  /**
+   * Brings the dataset's files to a target from another one that shares its data schema, where it is installed. No script
+   * but the one that checks dependencies runs. A server that has no such call answers `script-error`.
+   */
+  installFiles(
+    call: PluginCall & {
+      readonly target: TargetId;
+      readonly source: TargetId;
+      readonly metadata: DatasetMetadata;
+    },
+    signal: AbortSignal,
+  ): Promise<InstallReply>;
   uninstall(
+    call: PluginCall & { readonly target: TargetId; readonly type: DatasetType },
+    signal: AbortSignal,
+  ): Promise<UninstallReply>;
+  /** Takes the dataset's files away and leaves its rows. No script runs. As {@link installFiles} where there is no such call. */
+  uninstallFiles(
     call: PluginCall & { readonly target: TargetId; readonly type: DatasetType },
     signal: AbortSignal,
   ): Promise<UninstallReply>;

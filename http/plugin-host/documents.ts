@@ -63,6 +63,23 @@ export const INSTALL_META_BODY = form(
   ['details'],
 );
 
+export const INSTALL_FILES_BODY = form(
+  {
+    details: details(
+      {
+        ...target,
+        'source-target': {
+          ...text,
+          description: 'Another target of the same data schema, where the dataset is installed',
+        },
+        meta,
+      },
+      ['install-target', 'source-target', 'meta'],
+    ),
+  },
+  ['details'],
+);
+
 export const UNINSTALL_BODY: RouteBody = {
   description: 'What is to go',
   content: { 'application/json': details({ ...target, type }, ['install-target', 'type']) },

@@ -40,6 +40,8 @@ export interface DataDb {
 export interface HostedTarget extends TargetTypes {
   /** Replaces the site build and the target in the path of installed files. */
   readonly datasetFileRoot?: string | undefined;
+  /** Equal for targets whose `dataDb` is one schema of one database. */
+  readonly dataSchema: string;
   /** May have to ask a directory server. */
   readonly dataDb: (signal: AbortSignal) => Promise<DataDb>;
 }

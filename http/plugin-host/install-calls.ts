@@ -1,4 +1,6 @@
-// Installing into one target and taking away again: install-data, install-meta, uninstall (plugin wire protocol).
+// Installing into one target and taking away again: install-data, install-meta, uninstall (plugin wire protocol). For
+// targets that share a data schema also files alone, while the rows of another target serve both: install-files and
+// uninstall-files, which are ours.
 
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
@@ -23,6 +25,8 @@ export interface InstallCall {
   readonly workspace: Workspace;
   readonly folder: InstallFolder;
   readonly clear: ClearMark;
+  /** Of all targets that share the data schema; undefined when there is only this one. */
+  readonly noRows: ClearMark | undefined;
   /** The environment for files at this path. */
   readonly env: (dataFiles: string) => ScriptEnvironment;
   readonly log: Logger;
@@ -54,6 +58,7 @@ export async function runInstallData(
     const failure = await incompatibility(call, env, scripts, signal);
     if (failure) return failure;
     const args = [call.dataset, dataDir];
+    await call.noRows?.remove();
     await clear.remove();
     const outcome = await scripts.run({ kind: 'install_data', ...call, env, args, cwd: workspace.dir }, signal);
     if (outcome.kind === 'refused') return invalid(outcome.lines);
@@ -81,6 +86,36 @@ export async function runInstallMeta(
   return outcome.kind === 'ok' ? done : scriptFailure(outcome);
 }
 
+/** The files of the dataset on another target of the same data schema; only the dependencies are looked at by a script. */
+export async function runInstallFiles(
+  call: InstallCall & { readonly meta: MetadataDocument; readonly source: InstallFolder },
+  scripts: Scripts,
+  signal: AbortSignal,
+): Promise<HostReply> {
+  const { folder, clear } = call;
+  // As in install-data: not heeded where there are files.
+  await clear.set();
+  await folder.prepare(call.plugin.name);
+  try {
+    const failure = await incompatibility(call, call.env(folder.final), scripts, signal);
+    if (failure) return failure;
+    await folder.copyFrom(call.source, signal);
+    // The rows are this target's, too: it may be the last one, whose uninstall takes them away.
+    await clear.remove();
+    return valid([]);
+  } finally {
+    await folder.discard();
+  }
+}
+
+/** The rows stay, for another target has the dataset. */
+export async function runUninstallFiles({ folder, clear }: InstallCall): Promise<HostReply> {
+  await clear.set();
+  await folder.remove();
+  await folder.discard();
+  return done;
+}
+
 /** What is not installed is uninstalled already, also when the script fails for want of it. */
 export async function runUninstall(call: InstallCall, scripts: Scripts, signal: AbortSignal): Promise<HostReply> {
   const { workspace, folder, plugin, clear } = call;
@@ -88,18 +123,27 @@ export async function runUninstall(call: InstallCall, scripts: Scripts, signal: 
   const args = [call.dataset];
   const outcome = await scripts.run({ kind: 'uninstall', ...call, env, args, cwd: workspace.dir }, signal);
   const ended = outcome.kind === 'ok' || outcome.kind === 'refused' || outcome.kind === 'error';
-  if (outcome.kind !== 'ok' && ended && (await clear.isSet()) && !(await folder.installed())) {
+  if (outcome.kind !== 'ok' && ended && (await isClear(call))) {
     call.log.info('the uninstall script failed where nothing is installed');
+    await folder.remove();
+    await folder.discard();
     return done;
   }
   // To take away there is no data that could be refused.
   if (outcome.kind === 'refused') return scriptFailure(exitError(plugin.scripts.uninstall, 99));
   if (outcome.kind !== 'ok') return scriptFailure(outcome);
   // First: with its folder gone, the script may fail when it is asked again.
+  await call.noRows?.set();
   await clear.set();
   await folder.remove();
   await folder.discard();
   return done;
+}
+
+/** Nothing was installed here, or the uninstall of another target took the rows away and nobody has begun to write new ones. */
+async function isClear({ clear, noRows, folder }: InstallCall): Promise<boolean> {
+  if ((await clear.isSet()) && !(await folder.installed())) return true;
+  return (await noRows?.isSet()) === true;
 }
 
 /** The answer when the dataset's dependencies do not fit the target; a dataset without any fits everywhere. */

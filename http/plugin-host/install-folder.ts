@@ -4,6 +4,7 @@
 //
 //   install:    (nothing) -> .staging-{id} --script ended well--> .ready-{id} --swap--> {id}
 //   swap:       {id}, if any -> deleting-{id}-{time}; .ready-{id} -> {id}; deleting-* removed
+//   copy:       files of another target -> .staging-{id}, then as an install that ended well, with or without `staging`
 //   uninstall:  {id} -> deleting-{id}-{time}, removed
 // From before the script until after the install .owner-{id} names the plugin: hosts of several plugins may share a folder.
 // After a kill a start finishes each swap (.ready-*) of its own plugins and removes the rest (install-sweep.ts).
@@ -14,6 +15,7 @@ import type { Logger } from '../../engine/log.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Clock } from '../../engine/time.ts';
 import { removeTree } from '../remove-tree.ts';
+import { copyTree } from './copy-tree.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
 
 export const STAGING = '.staging-';
@@ -64,6 +66,12 @@ export class InstallFolder {
     if (!(await exists(this.staging))) return this.remove();
     await rename(this.staging, this.#ready);
     await this.swap();
+  }
+
+  /** Seen whole or not at all; where nothing is installed, nothing will be here. Between `prepare` and `discard`. */
+  async copyFrom(source: InstallFolder, signal: AbortSignal): Promise<void> {
+    if (await source.installed()) await copyTree(source.final, this.staging, signal);
+    await this.commit();
   }
 
   /** The tree that is ready takes the place of the old one, which stays when that fails. */

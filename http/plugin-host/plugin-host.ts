@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
-import { Failure } from '../../engine/failure.ts';
+import { Failure, rejected } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { Metrics } from '../../engine/metrics.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
@@ -15,7 +15,14 @@ import { ClearMark, sweepClearMarks } from './clear-mark.ts';
 import type { HostReply } from './host-reply.ts';
 import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
 import { runImport } from './import-call.ts';
-import { type InstallCall, runInstallData, runInstallMeta, runUninstall } from './install-calls.ts';
+import {
+  type InstallCall,
+  runInstallData,
+  runInstallFiles,
+  runInstallMeta,
+  runUninstall,
+  runUninstallFiles,
+} from './install-calls.ts';
 import { datasetsFolder, InstallFolder } from './install-folder.ts';
 import { sweepDatasets } from './install-sweep.ts';
 import { Scripts } from './script-call.ts';
@@ -26,6 +33,7 @@ import {
   checkManifestPart,
   parseImportDetails,
   parseInstallDetails,
+  parseInstallFilesDetails,
   parseInstallMetaDetails,
   parseMetadataPart,
   parseUninstall,
@@ -131,7 +139,7 @@ export class PluginHost {
     const target = this.#hosted.target(id);
     // Another call for the dataset knows better.
     if (this.#gate.isTaken(turnOf(target, dataset))) return;
-    await new ClearMark(this.#options.marksDir, target.id, dataset).set();
+    await ClearMark.ofTarget(this.#options.marksDir, target.id, dataset).set();
   }
 
   /** The workspace holds `install-ready.zip`. */
@@ -159,6 +167,27 @@ export class PluginHost {
     return await runInstallMeta({ ...call, meta }, this.#scripts, signal);
   }
 
+  /** Files alone, from a target that shares the rows. */
+  async installFiles(request: { details: string }, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
+    const { target, source, meta, ...ids } = parseInstallFilesDetails(request.details);
+    const found = this.#hosted.installer(meta.metadata.type, target);
+    const from = this.#hosted.target(source);
+    if (from.dataSchema !== found.target.dataSchema || from.id === found.target.id)
+      throw rejected(`source-target '${source}' must be another target with the data schema of '${target}'`);
+    using _turn = await this.#turn(ids, found.target, signal);
+    const call = await this.#installCall(ids, found, workspace, signal);
+    const files = this.#folder(ids.dataset, { plugin: found.plugin, target: from }, call.log);
+    return await runInstallFiles({ ...call, meta, source: files }, this.#scripts, signal);
+  }
+
+  /** `body` is parsed JSON. Files alone: another target shares the rows. */
+  async uninstallFiles(body: unknown, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
+    const { target, type, ...ids } = parseUninstall(body);
+    const found = { plugin: this.#hosted.plugin(type), target: this.#hosted.target(target) };
+    using _turn = await this.#turn(ids, found.target, signal);
+    return await runUninstallFiles(await this.#installCall(ids, found, workspace, signal));
+  }
+
   /** `body` is parsed JSON. */
   async uninstall(body: unknown, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
     const { target, type, ...ids } = parseUninstall(body);
@@ -173,27 +202,42 @@ export class PluginHost {
 
   async #installCall(
     ids: CallIds,
-    { plugin, target }: { readonly plugin: HostedPlugin; readonly target: HostedTarget },
+    { plugin, target }: Found,
     workspace: Workspace,
     signal: AbortSignal,
   ): Promise<InstallCall> {
     const db = await target.dataDb(signal);
     const base = baseEnvironment(this.#options.environment, plugin.customPath);
-    const parent = datasetsFolder(plugin, target, this.#options.siteBuild);
+    const { marksDir } = this.#options;
+    const isShared = this.#hosted.targets.some(
+      ({ id, dataSchema }) => id !== target.id && dataSchema === target.dataSchema,
+    );
     const log = logOf(workspace, ids, plugin, target);
     return {
       plugin,
       workspace,
       dataset: ids.dataset,
-      folder: new InstallFolder(parent, ids.dataset, this.#parts.clock, log),
-      clear: new ClearMark(this.#options.marksDir, target.id, ids.dataset),
+      folder: this.#folder(ids.dataset, { plugin, target }, log),
+      clear: ClearMark.ofTarget(marksDir, target.id, ids.dataset),
+      noRows: isShared ? ClearMark.ofDataSchema(marksDir, target.dataSchema, ids.dataset) : undefined,
       env: (dataFiles) => ({ ...base, ...installEnvironment(ids.dataset, target.id, dataFiles, db) }),
       log,
     };
   }
+
+  #folder(dataset: DatasetId, { plugin, target }: Found, log: Logger): InstallFolder {
+    const parent = datasetsFolder(plugin, target, this.#options.siteBuild);
+    return new InstallFolder(parent, dataset, this.#parts.clock, log);
+  }
 }
 
-const turnOf = (target: HostedTarget, dataset: DatasetId): string => `install ${target.id} ${dataset}`;
+interface Found {
+  readonly plugin: HostedPlugin;
+  readonly target: HostedTarget;
+}
+
+/** Targets that share a data schema take turns. */
+const turnOf = (target: HostedTarget, dataset: DatasetId): string => `install ${target.dataSchema} ${dataset}`;
 
 const logOf = (workspace: Workspace, ids: CallIds, plugin: HostedPlugin, target?: HostedTarget): Logger =>
   workspace.log.child({

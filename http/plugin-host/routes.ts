@@ -14,6 +14,7 @@ import {
   IMPORT_BODY,
   IMPORTED,
   INSTALL_DATA_BODY,
+  INSTALL_FILES_BODY,
   INSTALL_META_BODY,
   MISSING_DEPENDENCY,
   UNINSTALL_BODY,
@@ -106,6 +107,26 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
         const parts = { documents: ['details'], strict: false, propertiesDir, maxPayloadBytes } as const;
         return host.installMeta(await readParts(request, parts, signal), workspace, signal);
       },
+    ),
+    post(
+      '/install/files',
+      'installFiles',
+      'Bring the files of a dataset to a target from another one whose rows both share',
+      INSTALL_FILES_BODY,
+      { 200: VALIDATION, 420: MISSING_DEPENDENCY },
+      async ({ request }, workspace, signal) => {
+        const parts = { documents: ['details'], strict: false, maxPayloadBytes } as const;
+        return host.installFiles(await readParts(request, parts, signal), workspace, signal);
+      },
+    ),
+    post(
+      '/uninstall/files',
+      'uninstallFiles',
+      'Take the files of a dataset away from a target, and leave the rows to another one',
+      UNINSTALL_BODY,
+      { 200: { description: 'Gone, or never there' } },
+      async ({ request }, workspace, signal) =>
+        host.uninstallFiles(await readJson(request, DOCUMENT_BYTES), workspace, signal),
     ),
     post(
       '/uninstall',

@@ -57,6 +57,12 @@ export function parseInstallMetaDetails(
   return { ...parseIds(fields), target: requiredText(fields, 'install-target'), meta: nestedMetadata(fields.meta) };
 }
 
+export function parseInstallFilesDetails(
+  text: string,
+): CallIds & { readonly target: string; readonly source: string; readonly meta: MetadataDocument } {
+  return { ...parseInstallMetaDetails(text), source: requiredText(parseFields(text, 'details'), 'source-target') };
+}
+
 /** `body` is parsed JSON. */
 export function parseUninstall(body: unknown): CallIds & { readonly target: string; readonly type: DatasetType } {
   const fields = objectFields(body, 'the body');

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import { revisionOf, type UserId } from '../../engine/model/ids.ts';
+import { revisionOf, type TargetId, type UserId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import type { FakeOutcome, FakePluginCall } from '../fakes/fake-plugin-client.ts';
-import { historyOf, newAddress, PLASMO } from '../support/dataset-samples.ts';
+import { historyOf, newAddress, PLASMO, TOXO } from '../support/dataset-samples.ts';
 import { type Fault, FaultGate } from '../support/fault-gate.ts';
 import { LaneWorld, type Upload } from '../support/lane-world.ts';
 import { remoteServer } from '../support/remote-server.ts';
@@ -25,6 +25,8 @@ interface Story {
   /** Brings the world to where the faults begin. */
   readonly begin?: (world: LaneWorld, at: DatasetAddress) => Promise<void>;
   readonly decide?: LaneWorld['plugin']['decide'];
+  /** Both targets have one data schema. */
+  readonly sharesData?: true;
   /** Nothing of the dataset is left in the end. */
   readonly gone?: true;
   /** What failed installs may leave; nothing by default. */
@@ -32,7 +34,7 @@ interface Story {
 }
 
 /** How a story ends for a dataset of which nothing is left. */
-const GONE = { record: undefined, control: {}, keys: [], bytes: 0, jobs: [], installed: [], left: [] };
+const GONE = { record: undefined, control: {}, keys: [], bytes: 0, jobs: [], installed: [], left: [], rows: [] };
 
 const [ANN, BOB] = ['71', '72'] as [UserId, UserId];
 const GRANTED = { offer: 'grant', receipt: 'accept' } as const;
@@ -44,7 +46,7 @@ const elsewhere = await remoteServer(t, ({ url }, response) => {
   response.writeHead(url === '/genes.txt' ? 200 : 404).end('PF3D7_0100000\n');
 });
 
-const stories: Readonly<Record<string, Story>> = {
+const stories: Record<string, Story> = {
   'an upload on its way to both targets': { upload: { properties: { 'genes.tsv': 'a\tb\n' } } },
   'an upload that is fetched from a URL': {
     upload: { ...ONE_TARGET, url: elsewhere.url('/genes.txt') },
@@ -200,6 +202,62 @@ const stories: Readonly<Record<string, Story>> = {
   },
 };
 
+/** The same with one data schema for both targets. */
+const SHARED = [
+  'an upload on its way to both targets',
+  'installs that end differently',
+  'a share that is revoked, beside one that stays',
+  'the deletion of a dataset that is installed on two targets',
+  'the removal of a deleted dataset',
+  'the removal of a dataset whose metadata are gone',
+] as const;
+for (const name of SHARED) {
+  const story = stories[name];
+  if (!story) throw new Error(`no story is called ${name}`);
+  stories[`${name}, which share their rows`] = { ...story, sharesData: true };
+}
+stories['installs that fail on both targets, which share their rows'] = {
+  sharesData: true,
+  decide: failingInstall,
+  left: ({ dataset }) => [`${TOXO}/${dataset}`],
+};
+stories['the deletion of what failed on both targets, which share their rows'] = {
+  sharesData: true,
+  decide: failingInstall,
+  begin: async (world, at) => {
+    await world.finish();
+    await flag(world, at, 'delete-flag');
+  },
+};
+stories['data that are installed again on one target, which shares its rows'] = {
+  sharesData: true,
+  begin: async (world, at) => {
+    await world.finish();
+    await reinstall(world, at, [PLASMO]);
+  },
+};
+stories['data that are installed again on both targets, which share their rows'] = {
+  sharesData: true,
+  begin: async (world, at) => {
+    await world.finish();
+    await reinstall(world, at, [PLASMO, TOXO]);
+  },
+};
+stories['a revision of a dataset on both targets, which share their rows'] = {
+  sharesData: true,
+  begin: async (world, at) => {
+    await world.finish();
+    await revise(world, at, [PLASMO, TOXO]);
+    for (const lane of ['upload', 'import', 'updateMeta'] as const) await world.run(lane);
+  },
+};
+
+async function reinstall(world: LaneWorld, at: DatasetAddress, targets: readonly TargetId[]): Promise<void> {
+  const token = world.schema.rows.get(at.dataset)?.token ?? 0;
+  for (const id of targets) await world.targets.get(id)?.writeMessage(at.dataset, 'data', REINSTALL, token, never);
+  world.event('install', at);
+}
+
 function failingInstall({ kind }: FakePluginCall): FakeOutcome | undefined {
   return kind === 'installData' ? { kind: 'script-error', message: 'exit code 1' } : undefined;
 }
@@ -209,10 +267,14 @@ async function flag(world: LaneWorld, at: DatasetAddress, name: 'delete-flag' | 
 }
 
 /** Accepts the first revision of the dataset. */
-function revise(world: LaneWorld, { owner, dataset }: DatasetAddress): Promise<DatasetAddress> {
+function revise(
+  world: LaneWorld,
+  { owner, dataset }: DatasetAddress,
+  installTargets: readonly TargetId[] = [PLASMO],
+): Promise<DatasetAddress> {
   const next = revisionOf(dataset, 1);
   const revisionHistory = historyOf(dataset, next);
-  return world.accept({ metadata: { installTargets: [PLASMO], revisionHistory } }, { owner, dataset: next });
+  return world.accept({ metadata: { installTargets, revisionHistory } }, { owner, dataset: next });
 }
 
 const FAULTS: readonly Fault[] = ['crash', 'fail', 'mute'];
@@ -241,8 +303,12 @@ for (const [name, story] of Object.entries(stories)) {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     t.equal(same, runs.length);
-    const { record, control, keys, bytes, jobs, installed, left } = undisturbed.end;
-    if (story.gone) t.strictSame({ record, control, keys, bytes, jobs, installed, left }, GONE);
+    const { record, control, keys, bytes, jobs, installed, left, rows } = undisturbed.end;
+    if (story.gone) t.strictSame({ record, control, keys, bytes, jobs, installed, left, rows }, GONE);
+    // Rows are there as long as anything that they belong to is, and once for all targets that share them.
+    const places = [...installed.map(([place]) => place), ...left];
+    const schemaOf = (place: string): string => (story.sharesData ? place.replace(/^[^/]+/, 'shared') : place);
+    t.strictSame(rows, [...new Set(places.map(schemaOf))].sort());
     t.strictSame(
       { left: undisturbed.end.left, doubled: undisturbed.end.doubled },
       { left: story.left?.(at) ?? [], doubled: [] },
@@ -254,7 +320,7 @@ for (const [name, story] of Object.entries(stories)) {
 /** Runs the story with the one fault; a process that crashed is followed by another. */
 async function tell(story: Story, fault: Fault, number: number) {
   const scratch = await mkdtemp(join(root, 'w-'));
-  const world = new LaneWorld(scratch);
+  const world = new LaneWorld(scratch, story);
   const doubled: string[] = [];
   world.plugin.decide = (call, signal) => {
     const place = `${call.target}/${call.dataset}`;
@@ -282,7 +348,8 @@ async function tell(story: Story, fault: Fault, number: number) {
     attempts: await world.attempts(at),
     installed: [...world.plugin.installed].sort(([a], [b]) => (a < b ? -1 : 1)),
     left: [...world.plugin.left].sort(),
-    doubled,
+    rows: [...world.plugin.rows].sort(),
+    doubled: [...doubled, ...world.plugin.doubled],
     scratch: await readdir(scratch),
   };
   return { end, calls: gate.calls, struck: gate.struck };

@@ -28,11 +28,13 @@ export class FakeControlSchema {
 
 export class FakeInstallTarget implements InstallTarget {
   readonly id: TargetId;
+  readonly dataSchema: string;
   readonly #schema: FakeControlSchema;
   readonly #clock: Clock;
 
-  constructor(id: TargetId, clock: Clock, schema = new FakeControlSchema()) {
+  constructor(id: TargetId, clock: Clock, schema = new FakeControlSchema(), dataSchema: string = id) {
     this.id = id;
+    this.dataSchema = dataSchema;
     this.#clock = clock;
     this.#schema = schema;
   }
@@ -74,6 +76,13 @@ export class FakeInstallTarget implements InstallTarget {
       messages: { ...state.messages, [kind]: written },
       sync: message.version ? { ...state.sync, [kind satisfies SyncPart]: message.version } : state.sync,
     }));
+  };
+
+  removeMessage: InstallTarget['removeMessage'] = async (dataset, kind, token, signal) => {
+    this.#update(dataset, token, signal, (state) => {
+      const { [kind]: _removed, ...messages } = state.messages;
+      return { ...state, messages };
+    });
   };
 
   writeVisibility: InstallTarget['writeVisibility'] = async (dataset, recipients, version, token, signal) => {

@@ -22,7 +22,7 @@ import type {
 import { unlessAborted } from '../../engine/wait.ts';
 
 export interface FakePluginCall {
-  readonly kind: 'import' | 'installData' | 'installMeta' | 'uninstall';
+  readonly kind: 'import' | 'installData' | 'installMeta' | 'installFiles' | 'uninstall' | 'uninstallFiles';
   readonly eventId: number;
   readonly dataset: DatasetId;
   /** Absent for imports. */
@@ -53,6 +53,12 @@ export class FakePluginClient implements PluginClient {
   readonly installed = new Map<string, FakeInstallation>();
   /** What failed installs left, by `{target}/{dataset}`: only an uninstall takes it away. */
   readonly left = new Set<string>();
+  /** By `{data schema}/{dataset}`: whose rows, all or some, are there. */
+  readonly rows = new Set<string>();
+  /** Installs over rows that were there, as in `rows`: a plugin's primary keys would refuse them. */
+  readonly doubled: string[] = [];
+  /** The data schema of a target; each has its own unless the test says otherwise. */
+  schemaOf: (target: TargetId) => string = (target) => target;
   /** Decides each call; may throw, or wait for the signal. Success when undefined. */
   decide: (call: FakePluginCall, signal: AbortSignal) => Promise<FakeOutcome | undefined> | FakeOutcome | undefined;
 
@@ -91,6 +97,11 @@ export class FakePluginClient implements PluginClient {
     await writeFile(payload, await readAll(call.payload, signal));
     for (const file of call.properties) await readAll(file, signal);
     const outcome = await this.#begin({ kind: 'installData', eventId, dataset, target }, signal);
+    const rows = `${this.schemaOf(target)}/${dataset}`;
+    if (outcome.kind !== 'missing-dependency') {
+      if (this.rows.has(rows)) this.doubled.push(rows);
+      this.rows.add(rows);
+    }
     if (outcome.kind === 'script-error' || outcome.kind === 'invalid') this.left.add(`${target}/${dataset}`);
     if (outcome.kind !== 'success') return outcome;
     const files = await listZip(payload, signal);
@@ -112,6 +123,30 @@ export class FakePluginClient implements PluginClient {
   uninstall: PluginClient['uninstall'] = async (call, signal): Promise<UninstallReply> => {
     const { eventId, dataset, target } = call;
     const outcome = await this.#begin({ kind: 'uninstall', eventId, dataset, target }, signal);
+    if (outcome.kind === 'invalid' || outcome.kind === 'missing-dependency')
+      throw defect(`an uninstall cannot end with ${outcome.kind}`);
+    if (outcome.kind !== 'success') return outcome;
+    this.rows.delete(`${this.schemaOf(target)}/${dataset}`);
+    this.installed.delete(`${target}/${dataset}`);
+    this.left.delete(`${target}/${dataset}`);
+    return { kind: 'success' };
+  };
+
+  installFiles: PluginClient['installFiles'] = async (call, signal): Promise<InstallReply> => {
+    const { eventId, dataset, target, source, metadata } = call;
+    const outcome = await this.#begin({ kind: 'installFiles', eventId, dataset, target }, signal);
+    if (outcome.kind !== 'success') return outcome;
+    const files = this.installed.get(`${source}/${dataset}`)?.files;
+    const rows = `${this.schemaOf(target)}/${dataset}`;
+    if (!files || this.schemaOf(source) !== this.schemaOf(target) || !this.rows.has(rows))
+      return { kind: 'server-error', message: `${source} has nothing of ${dataset} to share with ${target}` };
+    this.installed.set(`${target}/${dataset}`, { metadata, files, properties: [] });
+    return { kind: 'success', validation: NOTHING };
+  };
+
+  uninstallFiles: PluginClient['uninstallFiles'] = async (call, signal): Promise<UninstallReply> => {
+    const { eventId, dataset, target } = call;
+    const outcome = await this.#begin({ kind: 'uninstallFiles', eventId, dataset, target }, signal);
     if (outcome.kind === 'invalid' || outcome.kind === 'missing-dependency')
       throw defect(`an uninstall cannot end with ${outcome.kind}`);
     if (outcome.kind !== 'success') return outcome;

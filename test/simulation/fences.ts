@@ -5,7 +5,7 @@ import type { Lease } from '../../engine/ports/leases.ts';
 import type { FakeControlSchema } from '../fakes/fake-install-target.ts';
 import type { SimLeases, Violate } from './sim-tables.ts';
 
-const CONTROL_WRITES = ['writeDataset', 'writeMessage', 'writeVisibility', 'setDeleted', 'purge'];
+const CONTROL_WRITES = ['writeDataset', 'writeMessage', 'removeMessage', 'writeVisibility', 'setDeleted', 'purge'];
 
 export class Fences {
   readonly #leases: SimLeases;

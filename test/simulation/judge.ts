@@ -65,6 +65,7 @@ function judgeAbsent(world: World, { dataset, ...at }: DatasetPlan, expect: Expe
   expect(`${dataset}: control rows`, world.schema.rows.has(dataset), false);
   expect(`${dataset}: installed`, installedOf(world, dataset), {});
   expect(`${dataset}: left by failed installs`, leftOf(world, dataset), []);
+  expect(`${dataset}: rows`, rowsOf(world, dataset), []);
 }
 
 async function judgeDataset(world: World, clients: Clients, plan: DatasetPlan, expect: Expect): Promise<void> {
@@ -91,6 +92,14 @@ async function judgeDataset(world: World, clients: Clients, plan: DatasetPlan, e
   const installations = imported ? expectedInstallations(plan, metadata, properties) : {};
   const found = installedOf(world, dataset);
   expect(`${dataset}: installed on`, Object.keys(found).sort(), Object.keys(installations).sort());
+  const schemas = new Set(Object.keys(found).map((target) => world.targets.get(target as TargetId)?.dataSchema));
+  const rows = rowsOf(world, dataset);
+  // Where every install failed, what they left may be there.
+  expect(
+    `${dataset}: rows`,
+    [...schemas].filter((schema) => !rows.includes(`${schema}`)),
+    [],
+  );
   const half = leftOf(world, dataset).filter((target) => target in found);
   expect(`${dataset}: installed over what failed installs left`, half, []);
   for (const [target, expected] of Object.entries(installations)) {
@@ -125,6 +134,7 @@ function judgeDeleted(world: World, plan: DatasetPlan, expect: Expect): void {
 function judgeUninstalled(world: World, { dataset }: DatasetPlan, expect: Expect): void {
   expect(`${dataset}: installed`, installedOf(world, dataset), {});
   expect(`${dataset}: left by failed installs`, leftOf(world, dataset), []);
+  expect(`${dataset}: rows in the data schema`, rowsOf(world, dataset), []);
   const rows = [...(world.schema.rows.get(dataset)?.targets ?? [])];
   const shown = rows.filter(([, { state }]) => state.deletedStatus !== 1).map(([target]) => target);
   expect(`${dataset}: not uninstalled from`, shown, []);
@@ -164,6 +174,10 @@ function installedOf(world: World, dataset: string): Record<string, object & { r
 /** Targets on which a failed install left something. */
 const leftOf = (world: World, dataset: string): readonly string[] =>
   [...world.plugin.left].flatMap((place) => (place.endsWith(`/${dataset}`) ? [place.split('/')[0] ?? ''] : []));
+
+/** Data schemas that hold rows of it. */
+const rowsOf = (world: World, dataset: string): readonly string[] =>
+  [...world.plugin.rows].flatMap((place) => (place.endsWith(`/${dataset}`) ? [place.split('/')[0] ?? ''] : []));
 
 const propertiesOf = (world: World, plan: DatasetPlan): readonly string[] =>
   ['p.tsv', 'q.tsv'].flatMap((name) => {

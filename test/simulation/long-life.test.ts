@@ -5,7 +5,6 @@ import t from 'tap';
 import { aliveAfter } from '../support/live-objects.ts';
 import { Clients } from './clients.ts';
 import { planOf } from './plan.ts';
-import { SeededRandom } from './random.ts';
 import { World } from './world.ts';
 
 /** Reconciler and pruner run every minute or more often under it. */
@@ -17,7 +16,7 @@ t.test('a process keeps nothing of what it has done, however long it runs', asyn
   const clients = new Clients(world);
   const begun = world.clock.now();
   const process = world.startProcess();
-  clients.begin(planOf(new SeededRandom(SEED, 'plan')).datasets);
+  clients.begin(planOf(SEED).datasets);
   const runUntil = async (minutes: number): Promise<void> => {
     while (world.clock.now() < begun + minutes * MINUTE_MS) await world.scheduler.step();
   };

@@ -4,7 +4,7 @@ import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { metadataOf, PLASMO, TOXO } from '../support/dataset-samples.ts';
-import type { SeededRandom } from './random.ts';
+import { SeededRandom } from './random.ts';
 import type { Verdict, Verdicts } from './sim-plugin.ts';
 
 /** What people do with a dataset that was accepted. */
@@ -40,13 +40,19 @@ export interface Plan {
 const OWNERS = ['1001', '9007199254740995'] as const;
 export const RECIPIENTS = ['2001', '2002'] as readonly string[] as readonly UserId[];
 
-export function planOf(random: SeededRandom): Plan {
+/** Whether the two targets of a seed have one data schema, as many sites do. */
+export const sharesData = (seed: number): boolean => new SeededRandom(seed, 'sites').chance(0.4);
+
+export function planOf(seed: number): Plan {
+  const random = new SeededRandom(seed, 'plan');
   const processes = random.pick([1, 2, 2, 3]);
   const datasets = random.pick([1, 1, 2, 2, 3]);
   return {
-    datasets: Array.from({ length: datasets }, (_, i) => planDataset(i, random)).flatMap((plan, i) =>
-      isRevisable(plan) && random.chance(0.8) ? withRevision(plan, planDataset(i, random), random) : [plan],
-    ),
+    datasets: Array.from({ length: datasets }, (_, i) => planDataset(i, random))
+      .flatMap((plan, i) =>
+        isRevisable(plan) && random.chance(0.8) ? withRevision(plan, planDataset(i, random), random) : [plan],
+      )
+      .map((plan) => (sharesData(seed) ? withSharedData(plan) : plan)),
     processesAtMs: Array.from({ length: processes }, (_, i) => (i === 0 ? 0 : random.between(0, 20_000))),
     stormMs: random.pick([60_000, 120_000, 240_000]),
   };
@@ -79,6 +85,16 @@ function planDataset(index: number, random: SeededRandom): DatasetPlan {
     },
     edits: planEdits(random, atMs, verdict.kind !== 'poison'),
   };
+}
+
+/** What the plugin says about the data is one for all; which dependencies are there is each target's own. */
+function withSharedData(plan: DatasetPlan): DatasetPlan {
+  const { verdicts } = plan;
+  const said = [...verdicts.data.values()].find(({ kind }) => kind !== 'missing-dependency');
+  const data = [...verdicts.data].map(
+    ([id, own]) => [id, said && own.kind !== 'missing-dependency' ? said : own] as const,
+  );
+  return { ...plan, verdicts: { ...verdicts, data: new Map(data) } };
 }
 
 /** Whoever deletes or edits it meanwhile would make its end a matter of timing. */

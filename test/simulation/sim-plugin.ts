@@ -1,6 +1,7 @@
 // The plugin of a simulation: what it says about each dataset is settled beforehand, what it has installed is kept.
 // A second installation over the first would double its rows, and so would one over what a script that failed after its
-// first commit has left; metadata without data would have nowhere to go.
+// first commit has left; metadata without data would have nowhere to go. Rows are one for all targets of a data schema, as
+// primary keys would have it: they may neither be written twice nor be taken from a target that is shown as installed.
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
@@ -38,13 +39,27 @@ export class SimPlugin {
   readonly installed = new Map<string, Installation>();
   /** What failed installs left, by `{target}/{dataset}`: only an uninstall takes it away. */
   readonly left = new Set<string>();
+  /** By `{data schema}/{dataset}`: rows, all or some of them. */
+  readonly rows = new Set<string>();
+  /** The data schema of a target. */
+  readonly #schemaOf: (target: TargetId) => string;
+  /** Another target of the data schema says that the dataset is installed there. */
+  readonly #isSharedWithOther: (dataset: DatasetId, target: TargetId) => boolean;
   /** Calls that took effect. */
   calls = 0;
   readonly #verdicts = new Map<DatasetId, Verdicts>();
   readonly #violate: (text: string) => void;
 
-  constructor(violate: (text: string) => void) {
+  constructor(
+    violate: (text: string) => void,
+    sites: {
+      readonly schemaOf: (target: TargetId) => string;
+      readonly isSharedWithOther: (dataset: DatasetId, target: TargetId) => boolean;
+    },
+  ) {
     this.#violate = violate;
+    this.#schemaOf = sites.schemaOf;
+    this.#isSharedWithOther = sites.isSharedWithOther;
   }
 
   settle(dataset: DatasetId, verdicts: Verdicts): void {
@@ -77,6 +92,7 @@ export class SimPlugin {
     if (this.left.has(place)) this.#violate(`${dataset} is installed on ${target} over what a failed install left`);
     const reply = replyOf(this.#verdictOf(dataset).data.get(target));
     // Dependencies are checked before the script begins.
+    if (reply.kind !== 'missing-dependency') this.#writeRows(dataset, target);
     if (reply.kind === 'script-error' || reply.kind === 'invalid') this.left.add(place);
     if (reply.kind === 'success') this.installed.set(place, { ...installation, properties: [] });
     return reply;
@@ -87,7 +103,25 @@ export class SimPlugin {
     this.calls++;
     const place = `${target}/${dataset}`;
     if (this.installed.has(place) || this.left.has(place)) this.#violate(`${dataset} is installed twice on ${target}`);
+    this.#writeRows(dataset, target);
     this.left.add(place);
+  }
+
+  /** The rows that another target has are this one's, too: they must be there. */
+  installFiles(dataset: DatasetId, target: TargetId, source: TargetId, metadata: DatasetMetadata): InstallReply {
+    this.calls++;
+    const place = `${target}/${dataset}`;
+    const shared = this.installed.get(`${source}/${dataset}`);
+    if (this.installed.has(place)) this.#violate(`files of ${dataset} are installed twice on ${target}`);
+    if (this.#schemaOf(source) !== this.#schemaOf(target)) this.#violate(`${source} and ${target} share nothing`);
+    if (!shared || !this.rows.has(this.#rowsOf(dataset, target))) {
+      this.#violate(`${dataset} is not on ${source}, which ${target} is to share it with`);
+      return { kind: 'server-error', message: `${dataset} is not on ${source}` };
+    }
+    const verdict = this.#verdictOf(dataset).data.get(target);
+    if (verdict?.kind === 'missing-dependency') return verdict;
+    this.installed.set(place, { content: shared.content, metadata, properties: [] });
+    return { kind: 'success', validation: validationOf([]) };
   }
 
   installMeta(dataset: DatasetId, target: TargetId, update: Omit<Installation, 'content'>): InstallReply {
@@ -101,10 +135,27 @@ export class SimPlugin {
   }
 
   uninstall(dataset: DatasetId, target: TargetId): UninstallReply {
+    if (this.#isSharedWithOther(dataset, target))
+      this.#violate(`rows of ${dataset} are taken away with ${target} alone`);
+    this.rows.delete(this.#rowsOf(dataset, target));
+    return this.uninstallFiles(dataset, target);
+  }
+
+  uninstallFiles(dataset: DatasetId, target: TargetId): UninstallReply {
     this.calls++;
     this.installed.delete(`${target}/${dataset}`);
     this.left.delete(`${target}/${dataset}`);
     return { kind: 'success' };
+  }
+
+  #writeRows(dataset: DatasetId, target: TargetId): void {
+    const rows = this.#rowsOf(dataset, target);
+    if (this.rows.has(rows)) this.#violate(`rows of ${dataset} are written twice, now for ${target}`);
+    this.rows.add(rows);
+  }
+
+  #rowsOf(dataset: DatasetId, target: TargetId): string {
+    return `${this.#schemaOf(target)}/${dataset}`;
   }
 
   #verdictOf(dataset: DatasetId): Verdicts {

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import type { ImportDatasetInput, ImportDatasetOutput } from '../../actors/tasks/import-dataset.ts';
 import type {
   InstallDataInput,
+  InstallFilesInput,
   InstallMetaInput,
   InstallOutput,
   UninstallInput,
@@ -71,6 +72,8 @@ export class SimTasks implements TaskRunner {
     'import-dataset': (input, signal) => this.#import(input, signal),
     'install-data': (input, signal) => this.#installData(input, signal),
     'install-meta': (input, signal) => this.#installMeta(input, signal),
+    'install-files': (input, signal) => this.#installFiles(input, signal),
+    'uninstall-files': (input, signal) => this.#uninstallFiles(input, signal),
     uninstall: (input, signal) => this.#uninstall(input, signal),
   };
 
@@ -121,6 +124,20 @@ export class SimTasks implements TaskRunner {
     const properties = await this.#readAll(input.properties, signal);
     const act = (): InstallOutput => this.#parts.plugin.installMeta(dataset, target, { metadata, properties });
     return this.#parts.call('installMeta', { dataset, target }, act, signal);
+  }
+
+  #installFiles({ dataset, target, source, metadata }: InstallFilesInput, signal: AbortSignal): Promise<InstallOutput> {
+    const { plugin, call } = this.#parts;
+    const act = (): InstallOutput => plugin.installFiles(dataset, target, source, metadata);
+    return call('installFiles', { dataset, target }, act, signal);
+  }
+
+  #uninstallFiles(
+    { dataset, target }: UninstallInput,
+    signal: AbortSignal,
+  ): Promise<LaneTasks['uninstall-files']['output']> {
+    const { plugin, call } = this.#parts;
+    return call('uninstallFiles', { dataset, target }, () => plugin.uninstallFiles(dataset, target), signal);
   }
 
   #uninstall({ dataset, target }: UninstallInput, signal: AbortSignal): Promise<LaneTasks['uninstall']['output']> {

@@ -62,7 +62,7 @@ class Simulation {
   constructor(options: SimulationOptions) {
     this.#seed = options.seed;
     this.#world = new World(options);
-    this.#plan = planOf(new SeededRandom(options.seed, 'plan'));
+    this.#plan = planOf(options.seed);
     this.#clients = new Clients(this.#world);
     this.#storm = new Storm(this.#world, new SeededRandom(options.seed, 'tuning'));
   }

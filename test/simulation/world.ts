@@ -22,6 +22,7 @@ import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { PLASMO, TOXO } from '../support/dataset-samples.ts';
 import type { Bug } from './bugs.ts';
 import { Fences } from './fences.ts';
+import { sharesData } from './plan.ts';
 import { SeededRandom } from './random.ts';
 import { Scheduler } from './scheduler.ts';
 import { RowLocks } from './sim-edits.ts';
@@ -59,7 +60,12 @@ export class World {
   readonly store: FakeObjectStore;
   readonly schema = new FakeControlSchema();
   readonly targets: ReadonlyMap<TargetId, InstallTarget>;
-  readonly plugin = new SimPlugin(this.violate);
+  /** Both targets have one data schema. */
+  readonly sharesData: boolean;
+  readonly plugin = new SimPlugin(this.violate, {
+    schemaOf: (target) => this.#dataSchemaOf(target),
+    isSharedWithOther: (dataset, target) => this.#isSharedWithOther(dataset, target),
+  });
   readonly fences = new Fences(this.leases, this.schema, this.violate);
   readonly changes = new ChangeTable(this.clock);
   readonly events = new EventLogTable(this.clock);
@@ -74,6 +80,7 @@ export class World {
 
   constructor({ seed, bug, print = false }: WorldOptions) {
     this.bug = bug;
+    this.sharesData = sharesData(seed);
     this.daemons = daemonSettings(new SeededRandom(seed, 'daemons'));
     this.trace = new Trace(() => this.clock.now(), print);
     this.log = this.#logger(print);
@@ -180,6 +187,18 @@ export class World {
     return this.bug === 'double-install' && state?.deletedStatus === 0;
   }
 
+  #dataSchemaOf(target: TargetId): string {
+    return this.sharesData ? 'shared' : target;
+  }
+
+  #isSharedWithOther(dataset: DatasetId, target: TargetId): boolean {
+    if (!this.sharesData) return false;
+    const targets = [...(this.schema.rows.get(dataset)?.targets ?? [])];
+    return targets.some(
+      ([id, { state }]) => id !== target && state.deletedStatus === 0 && state.messages.data?.status === 'complete',
+    );
+  }
+
   #isHeld(lease: Lease): boolean {
     return this.bug === 'unfenced' || this.leases.isCurrent(lease);
   }
@@ -233,7 +252,7 @@ export class World {
   }
 
   #openTarget(id: TargetId): InstallTarget {
-    const target = new FakeInstallTarget(id, this.clock, this.schema);
+    const target = new FakeInstallTarget(id, this.clock, this.schema, this.#dataSchemaOf(id));
     return this.bug === 'unfenced' ? this.#unfenced(target) : target;
   }
 
@@ -243,10 +262,13 @@ export class World {
       Math.max(token, this.schema.rows.get(dataset)?.token ?? 0);
     return {
       id: target.id,
+      dataSchema: target.dataSchema,
       state: (dataset, signal) => target.state(dataset, signal),
       writeDataset: (document, token, signal) => target.writeDataset(document, newest(document.dataset, token), signal),
       writeMessage: (dataset, kind, message, token, signal) =>
         target.writeMessage(dataset, kind, message, newest(dataset, token), signal),
+      removeMessage: (dataset, kind, token, signal) =>
+        target.removeMessage(dataset, kind, newest(dataset, token), signal),
       writeVisibility: (dataset, recipients, version, token, signal) =>
         target.writeVisibility(dataset, recipients, version, newest(dataset, token), signal),
       setDeleted: (dataset, status, token, signal) =>

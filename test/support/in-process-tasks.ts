@@ -3,7 +3,13 @@
 
 import { fetchUpload } from '../../actors/tasks/fetch-upload.ts';
 import { importDataset } from '../../actors/tasks/import-dataset.ts';
-import { installData, installMeta, uninstall } from '../../actors/tasks/install-dataset.ts';
+import {
+  installData,
+  installFiles,
+  installMeta,
+  uninstall,
+  uninstallFiles,
+} from '../../actors/tasks/install-dataset.ts';
 import { packUpload } from '../../actors/tasks/pack-upload.ts';
 import type { TaskContext } from '../../actors/tasks/task-context.ts';
 import type { LaneTasks, TaskRunner } from '../../actors/tasks/task-map.ts';
@@ -19,6 +25,8 @@ const TASKS: { readonly [Name in keyof LaneTasks]: Task<Name> } = {
   'import-dataset': importDataset,
   'install-data': installData,
   'install-meta': installMeta,
+  'install-files': installFiles,
+  'uninstall-files': uninstallFiles,
   uninstall,
 };
 

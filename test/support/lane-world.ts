@@ -23,7 +23,7 @@ import {
 } from '../../engine/model/object-key.ts';
 import { serialiseShare } from '../../engine/model/share.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
-import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
@@ -82,17 +82,19 @@ export class LaneWorld {
     idleMs: 60_000,
   });
   /** Replace one to make it misbehave. */
-  readonly targets = new Map<TargetId, InstallTarget>(
-    [PLASMO, TOXO].map((id) => [id, new FakeInstallTarget(id, this.clock, this.schema)]),
-  );
+  readonly targets = new Map<TargetId, InstallTarget>();
   readonly metrics = new Metrics();
   readonly #scratchRoot: string;
   #delivered = 0;
   #processes = 0;
   #lastEvent = 0;
 
-  constructor(scratchRoot: string) {
+  /** @param sharesData both targets have one data schema */
+  constructor(scratchRoot: string, { sharesData = false }: { readonly sharesData?: boolean } = {}) {
     this.#scratchRoot = scratchRoot;
+    this.plugin.schemaOf = (target) => (sharesData ? 'shared' : target);
+    for (const id of [PLASMO, TOXO])
+      this.targets.set(id, new FakeInstallTarget(id, this.clock, this.schema, this.plugin.schemaOf(id)));
   }
 
   /** The options of the topology that all processes share. */
@@ -273,6 +275,13 @@ export class LaneWorld {
   }
 
   /** What is left of tries: `target kind tries`. */
+  /** What the target itself says. */
+  async state(at: DatasetAddress, id: TargetId): Promise<ControlState> {
+    const target = this.targets.get(id);
+    assert(target, `no target ${id}`);
+    return target.state(at.dataset, never);
+  }
+
   async attempts(at: DatasetAddress): Promise<string[]> {
     const attempts = await this.catalog.attempts(at.dataset, never);
     return attempts.map(({ target, kind, tries, started }) => `${target} ${kind} ${tries}${started ? ' started' : ''}`);

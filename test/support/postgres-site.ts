@@ -82,7 +82,7 @@ export class PostgresSite {
     this.targets = new Map(
       [PLASMO, TOXO].map((id) => [
         id,
-        new PostgresInstallTarget(parts.control, { id, displayName: id, schema: 'control' }),
+        new PostgresInstallTarget(parts.control, { id, displayName: id, schema: 'control', dataSchema: id }),
       ]),
     );
   }

@@ -9,7 +9,7 @@ import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { DatasetFiles, ShareRecord } from '../../engine/ports/dataset-queries.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { FakeOutcome, FakePluginClient } from '../fakes/fake-plugin-client.ts';
+import type { FakeOutcome, FakePluginCall, FakePluginClient } from '../fakes/fake-plugin-client.ts';
 import type { Upload } from './accepted-upload.ts';
 import { fullMetadataOf, historyOf, newAddress, newUser, PLASMO } from './dataset-samples.ts';
 
@@ -38,7 +38,7 @@ export interface RebuildSite {
   readonly reader: UserId;
 }
 
-type Answers = Readonly<Partial<Record<'import' | 'installData' | 'installMeta', FakeOutcome>>>;
+type Answers = Readonly<Partial<Record<FakePluginCall['kind'], FakeOutcome>>>;
 
 const never = new AbortController().signal;
 const INVALID: FakeOutcome = { kind: 'invalid', validation: { basic: ['no gene', 'no name'], community: ['odd'] } };

@@ -13,6 +13,7 @@ export function targetAway(
     'writeDataset',
     'state',
     'writeMessage',
+    'removeMessage',
     'writeVisibility',
     'setDeleted',
     'purge',

@@ -85,6 +85,74 @@ t.test('a target that does not answer waits alone, and is installed when it is b
   t.notOk(world.calls.includes('uninstall PlasmoSite'), 'nothing had begun there');
 });
 
+/** The ways in which a first call of install-data may end without an answer. */
+const REFUSED = transient('plugin refused', { unreachable: true, unanswered: true });
+const LATE = transient('time-out, no answer within 1 ms', { maxTries: 3 });
+
+t.test('an install whose first call reached nobody has begun nothing: no uninstall is owed', async (t) => {
+  const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
+  world.plugin.decide = ({ kind }) => {
+    if (kind === 'installData') throw REFUSED;
+    return undefined;
+  };
+  for (const tries of [1, 2]) {
+    t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 }, `try ${tries}`);
+    t.same(await world.attempts(at), ['PlasmoSite data 0']);
+    t.same((await world.state(at, PLASMO)).messages, {}, 'the target has no mark of it');
+    t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', 'try 1 of 12: plugin refused'] } });
+    await world.clock.advance(1_000);
+  }
+  await world.store.put(objectKey(at, 'delete-flag'), new Uint8Array(), {}, never);
+  await world.finish();
+  t.equal((await world.state(at, PLASMO)).deletedStatus, 1);
+  t.same(
+    world.calls.filter((call) => call.startsWith('uninstall')),
+    [],
+  );
+});
+
+t.test('an install that reached nobody is tried again without an uninstall before it', async (t) => {
+  const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
+  let refused = 2;
+  world.plugin.decide = ({ kind }) => {
+    if (kind === 'installData' && refused-- > 0) throw REFUSED;
+    return undefined;
+  };
+  await world.finish();
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], shown: true } });
+  t.same(world.calls, [
+    'import',
+    ...Array.from({ length: 3 }, () => 'installData PlasmoSite'),
+    'installMeta PlasmoSite',
+  ]);
+});
+
+t.test('an install that may have begun stays so, however a later call ends', async (t) => {
+  for (const [first, uninstalls] of [
+    [LATE, 1],
+    [transient('plugin reset', { unanswered: true }), 1],
+    [REFUSED, 0],
+  ] as const) {
+    const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
+    const ends = [first, REFUSED];
+    world.plugin.decide = ({ kind }) => {
+      const end = kind === 'uninstall' ? undefined : ends.shift();
+      if (end) throw end;
+      return undefined;
+    };
+    await world.run('install');
+    await world.clock.advance(1_000);
+    await world.run('install');
+    t.same(
+      await world.attempts(at),
+      [`PlasmoSite data ${uninstalls}${uninstalls > 0 ? ' started' : ''}`],
+      first.message,
+    );
+    t.equal((await world.state(at, PLASMO)).messages.data?.status, uninstalls > 0 ? 'queued' : undefined);
+    t.equal(world.calls.filter((call) => call.startsWith('uninstall')).length, uninstalls);
+  }
+});
+
 t.test('a waiting target is not tried before its time, and others are not held up by it', async (t) => {
   const { world, at } = await worldBefore(t, 'install');
   world.plugin.decide = ({ target }) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { defect, rejected, transient } from '../../../engine/failure.ts';
+import { aborted, defect, rejected, transient } from '../../../engine/failure.ts';
 import { revisionOf, rootOf, targetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import type { DatasetState } from '../../../engine/model/status.ts';
@@ -153,9 +153,9 @@ t.test('an install that has begun and said nothing is taken back', async (t) => 
   const world = new LaneWorld(t.testdir());
   const away = targetAway(world, PLASMO, ['writeMessage']);
   const at = await world.before('install');
-  away.reason = transient('PlasmoSite reset');
+  away.reason = aborted('the process ends before it tells the target');
   await world.run('install');
-  t.same(await world.attempts(at), ['PlasmoSite data 1 started']);
+  t.same(await world.attempts(at), ['PlasmoSite data 0 started']);
   await flag(world, at);
   t.same(await world.run('softDelete'), { kind: 'done' });
   t.same(world.calls.filter((call) => /uninstall/.test(call)).sort(), ['uninstall PlasmoSite', 'uninstall ToxoSite']);

@@ -14,8 +14,18 @@ const signal = new AbortController().signal;
 const db = await openDatabase(t, 'public');
 await migrate(db, 'control', await controlMigrations(), signal);
 
-const target = new PostgresInstallTarget(db, { id: PLASMO, displayName: 'Plasmo', schema: 'control' });
-const neighbour = new PostgresInstallTarget(db, { id: TOXO, displayName: 'Toxo', schema: 'control' });
+const target = new PostgresInstallTarget(db, {
+  id: PLASMO,
+  displayName: 'Plasmo',
+  schema: 'control',
+  dataSchema: 'plasmo',
+});
+const neighbour = new PostgresInstallTarget(db, {
+  id: TOXO,
+  displayName: 'Toxo',
+  schema: 'control',
+  dataSchema: 'toxo',
+});
 
 t.test('PostgreSQL', async (t) => {
   installTargetConformance(t, async () => ({
@@ -207,6 +217,7 @@ t.test("the dataset's row follows the liveliest and most visible of its targets"
 });
 
 t.test('a schema name that is no identifier is refused', async (t) => {
-  const make = () => new PostgresInstallTarget(db, { id: PLASMO, displayName: 'P', schema: 'a"; drop' });
+  const make = () =>
+    new PostgresInstallTarget(db, { id: PLASMO, displayName: 'P', schema: 'a"; drop', dataSchema: 'plasmo' });
   t.throws(make, { message: /is no schema name/ });
 });

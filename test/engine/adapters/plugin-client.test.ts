@@ -33,7 +33,9 @@ t.test('the fake', (t) => {
         import: { basic: ['no such gene'], community: ['the list is old'] },
         installData: { basic: ['rows do not fit'], community: [] },
         installMeta: { basic: ['name is taken'], community: [] },
+        installFiles: { basic: [], community: [] },
         uninstall: { basic: [], community: [] },
+        uninstallFiles: { basic: [], community: [] },
       }[kind];
       if (dataset.startsWith('slow')) {
         resolve();

@@ -113,7 +113,12 @@ t.test('what lanes write to the cache and to a target reaches SQL as parameters'
   areClean(t, cache.line, 3);
 
   const control = await setup(t, 'control', await controlMigrations());
-  const target = new PostgresInstallTarget(control.db, { id: PLASMO, displayName: 'Plasmo', schema: 'control' });
+  const target = new PostgresInstallTarget(control.db, {
+    id: PLASMO,
+    displayName: 'Plasmo',
+    schema: 'control',
+    dataSchema: 'plasmo',
+  });
   await target.writeDataset({ ...at, metadata, category: EVIL, showVisibility: true }, 1, signal);
   await target.writeMessage(at.dataset, 'data', { status: 'failed-validation', message: EVIL }, 1, signal);
   t.match(await target.state(at.dataset, signal), { messages: { data: { message: EVIL } } });

@@ -24,7 +24,8 @@ const at = (id: typeof PLASMO, schema: string) => new PostgresTargetIndex(record
 t.test('PostgreSQL', async (t) => {
   targetIndexConformance(t, async () => {
     await db.query('delete from control.dataset');
-    const target = (id: typeof PLASMO) => new PostgresInstallTarget(db, { id, displayName: id, schema: 'control' });
+    const target = (id: typeof PLASMO) =>
+      new PostgresInstallTarget(db, { id, displayName: id, schema: 'control', dataSchema: id });
     return {
       index: at(PLASMO, 'control'),
       target: target(PLASMO),

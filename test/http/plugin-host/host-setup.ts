@@ -67,6 +67,7 @@ export function hostedTarget(id: string, changes: Partial<HostedTarget> = {}): H
   return {
     id: targetId(id),
     dataTypes: 'any',
+    dataSchema: id,
     dataDb: async () => ({
       host: 'db.example',
       port: 5432,

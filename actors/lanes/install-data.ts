@@ -1,0 +1,108 @@
+// What the plugin is asked for to have a dataset's data on one target. What may be there already is taken away first, so
+// rows are never doubled; where another target has written the rows, only files come (../dataset/shared-data.ts).
+
+import type { DatasetMetadata } from '../../engine/model/metadata.ts';
+import { INSTALL_KINDS } from '../../engine/model/status.ts';
+import type { Catalog, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import type { ObjectInfo } from '../../engine/ports/object-store.ts';
+import type { InstallReply } from '../../engine/ports/plugin-client.ts';
+import { holderOf, leftovers, type Neighbour } from '../dataset/shared-data.ts';
+import { fileName, linesOf } from '../dataset/site-targets.ts';
+import { objectFile } from '../tasks/task-context.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+
+export interface InstallDataPorts {
+  readonly catalog: Catalog;
+  readonly tasks: TaskRunner;
+}
+
+/** The same for all targets of a run. */
+export interface InstallDataWork {
+  readonly job: ClaimedJob;
+  readonly plugin: string;
+  readonly metadata: DatasetMetadata;
+  readonly manifest: string;
+  readonly payload: ObjectInfo;
+  readonly version: ObjectVersion;
+  readonly properties: readonly ObjectInfo[];
+  readonly attempts: readonly InstallAttempt[];
+}
+
+export interface InstallPlace {
+  readonly target: InstallTarget;
+  /** An install here may have begun before. */
+  readonly begun: boolean;
+  readonly neighbours: readonly Neighbour[];
+}
+
+export async function installData(
+  work: InstallDataWork,
+  place: InstallPlace,
+  ports: InstallDataPorts,
+  signal: AbortSignal,
+): Promise<InstallReply> {
+  const holder = holderOf(place.neighbours, work.version);
+  if (holder) return installFiles(work, place, holder, ports, signal);
+  const { metadata, job } = work;
+  const options = { signal, alone: job.alone };
+  const cleared = leftovers(place.neighbours, work.attempts);
+  for (const neighbour of cleared) await withdraw(work, neighbour, ports.catalog, signal);
+  for (const target of [...cleared.map((one) => one.target), ...(place.begun ? [place.target] : [])]) {
+    const gone = await ports.tasks.run('uninstall', { ...callOf(work, target), type: metadata.type }, options);
+    if (gone.kind !== 'success') return gone;
+  }
+  return ports.tasks.run(
+    'install-data',
+    {
+      ...callOf(work, place.target),
+      metadata,
+      manifest: work.manifest,
+      payload: objectFile(work.payload, 'install-ready.zip'),
+      properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
+    },
+    options,
+  );
+}
+
+/** What the plugin said about the data holds here, too. */
+async function installFiles(
+  work: InstallDataWork,
+  { target, begun }: InstallPlace,
+  { target: source, state }: Neighbour,
+  { tasks }: InstallDataPorts,
+  signal: AbortSignal,
+): Promise<InstallReply> {
+  const { metadata, job } = work;
+  const options = { signal, alone: job.alone };
+  const call = callOf(work, target);
+  if (begun) {
+    const gone = await tasks.run('uninstall-files', { ...call, type: metadata.type }, options);
+    if (gone.kind !== 'success') return gone;
+  }
+  const reply = await tasks.run('install-files', { ...call, metadata, source: source.id }, options);
+  if (reply.kind !== 'success') return reply;
+  const said = state.messages.data?.message;
+  return { ...reply, validation: { basic: linesOf(said === undefined ? [] : [said]), community: [] } };
+}
+
+/** Its rows of an older version are about to go: it is due again before they do, and no longer shown. */
+async function withdraw(
+  { job }: InstallDataWork,
+  { target, state }: Neighbour,
+  catalog: Catalog,
+  signal: AbortSignal,
+): Promise<void> {
+  if (state.messages.data?.status !== 'complete') return;
+  for (const kind of INSTALL_KINDS) {
+    await target.writeMessage(job.dataset, kind, { status: 'queued' }, job.lease.token, signal);
+    const copy = { set: 'install', target: target.id, kind, status: 'queued', messages: [] } as const;
+    await catalog.write(job.dataset, job.lease, [copy], signal);
+  }
+}
+
+function callOf({ job, plugin }: InstallDataWork, target: InstallTarget) {
+  const { eventId, dataset, traceparent } = job;
+  return { plugin, eventId, dataset, traceparent, target: target.id };
+}
