@@ -1,5 +1,6 @@
 // `longshore config check FILE | schema | reference | print FILE`.
 
+import { sharedDataSchemas } from '../../config/data-schemas.ts';
 import { formatFault } from '../../config/fault.ts';
 import { jsonSchema } from '../../config/json-schema.ts';
 import { loadConfiguration } from '../../config/load.ts';
@@ -42,13 +43,18 @@ async function check(file: string, asJson: boolean, io: CommandIo): Promise<Exit
   const loaded = await load(file, io, true, asJson);
   if (asJson) {
     const { faults, warnings } = loaded.ok ? { ...loaded, faults: [] } : { ...loaded, warnings: [] };
-    io.out(jsonDocument({ file, ok: loaded.ok, faults, warnings }));
+    const sharedData = loaded.ok ? sharedDataSchemas(loaded.configuration.installer.installTargets) : [];
+    io.out(jsonDocument({ file, ok: loaded.ok, faults, warnings, sharedData }));
   }
   if (!loaded.ok) return EXIT.configuration;
   if (asJson) return EXIT.ok;
   const { installTargets, plugins } = loaded.configuration.installer;
   const targets = counted(installTargets.length, 'enabled install target');
   io.out(`${file}: ok, ${targets}, ${counted(Object.keys(plugins).length, 'plugin')}\n`);
+  for (const shared of sharedDataSchemas(installTargets))
+    io.out(
+      `${shared.targets.join(', ')} share the data schema ${shared.schema} of ${shared.database}: a dataset's rows are there once\n`,
+    );
   return EXIT.ok;
 }
 

@@ -62,35 +62,37 @@ const platform = nullable(
   ]),
 );
 
-export const targetDb = section(
-  'One database of an install target: found through the directory (`lookupCn`), or named (`server`, `name`, `platform`).',
-  {
-    username: text('Role.', { minLength: 3 }),
-    password: secret('Password of the role.', 8),
-    poolSize: poolSize(5, 32, 5),
-    schema: derived(
-      text('Schema of the tables.', { minLength: 3, pattern: SCHEMA_PATTERN, 'x-allowed': SCHEMA_ALLOWED }),
-      'the username',
-    ),
-    idleTimeout: duration('After which an idle connection is closed.', '10m'),
-    lookupCn: optional(text('Common name of the directory entry.', { minLength: 3 })),
-    server: optional(address('Database server.', POSTGRES_PORT)),
-    name: optional(text('Database.', { minLength: 1 })),
-    platform: optional(platform),
-    tls,
-    tlsOptions,
-  },
-  {
-    also: {
-      oneOf: [
-        { required: ['lookupCn'], properties: { server: false, name: false, platform: false } },
-        { required: ['server', 'name'], properties: { lookupCn: false } },
-      ],
-      'x-forms': 'exactly one connection form: `lookupCn`, or `server`, `name` and `platform`',
+/** One database of an install target. */
+export const targetDb = (purpose: string) =>
+  section(
+    `${purpose} Found through the directory (\`lookupCn\`), or named (\`server\`, \`name\`, \`platform\`).`,
+    {
+      username: text('Role.', { minLength: 3 }),
+      password: secret('Password of the role.', 8),
+      poolSize: poolSize(5, 32, 5),
+      schema: derived(
+        text('Schema of the tables.', { minLength: 3, pattern: SCHEMA_PATTERN, 'x-allowed': SCHEMA_ALLOWED }),
+        'the username',
+      ),
+      idleTimeout: duration('After which an idle connection is closed.', '10m'),
+      lookupCn: optional(text('Common name of the directory entry.', { minLength: 3 })),
+      server: optional(address('Database server.', POSTGRES_PORT)),
+      name: optional(text('Database.', { minLength: 1 })),
+      platform: optional(platform),
+      tls,
+      tlsOptions,
     },
-  },
-);
-export type TargetDbFile = Loaded<typeof targetDb>;
+    {
+      also: {
+        oneOf: [
+          { required: ['lookupCn'], properties: { server: false, name: false, platform: false } },
+          { required: ['server', 'name'], properties: { lookupCn: false } },
+        ],
+        'x-forms': 'exactly one connection form: `lookupCn`, or `server`, `name` and `platform`',
+      },
+    },
+  );
+export type TargetDbFile = Loaded<ReturnType<typeof targetDb>>;
 
 export const sharedTargetDbPooling = filled('Pools shared by install targets on the same server, database and user.', {
   poolSize: poolSize(5, 255, 20),

@@ -39,8 +39,15 @@ const installTarget = section(
       }),
     ),
     dataTypes: targetTypes('Types that may be installed.', dataTypeRef),
-    controlDb: optional(targetDb),
-    dataDb: optional(targetDb),
+    controlDb: optional(targetDb('Which datasets are installed for whom, for the site to read.')),
+    dataDb: optional(
+      targetDb(
+        'Where plugins write the data of datasets. Targets that name the same schema of the same database share what is ' +
+          'there: the rows of a dataset are written once and removed with the last of its targets; files, control rows ' +
+          "and status are each target's own. `config check` says which targets share. A database counts as the same when " +
+          'it is named in the same way.',
+      ),
+    ),
     metaValidation: optional(
       anyMap('JSON Schema (2020-12) that the metadata of datasets for this target must meet too.'),
     ),

@@ -64,7 +64,7 @@ const stories: Record<string, Story> = {
       for (const lane of ['upload', 'import', 'updateMeta'] as const) await world.run(lane);
     },
     decide: ({ kind, target }) => {
-      if (kind !== 'installData') return undefined;
+      if (kind !== 'installData' && kind !== 'installFiles') return undefined;
       return target === PLASMO
         ? { kind: 'missing-dependency', messages: ['build 68 is\nmissing'] }
         : { kind: 'success', validation: { basic: ['one row is odd', 'so is\nanother'], community: [] } };
@@ -219,7 +219,7 @@ for (const name of SHARED) {
 stories['installs that fail on both targets, which share their rows'] = {
   sharesData: true,
   decide: failingInstall,
-  left: ({ dataset }) => [`${TOXO}/${dataset}`],
+  left: ({ dataset }) => [`shared/${dataset}`],
 };
 stories['the deletion of what failed on both targets, which share their rows'] = {
   sharesData: true,
@@ -347,12 +347,17 @@ async function tell(story: Story, fault: Fault, number: number) {
     leases: world.leases.held(),
     attempts: await world.attempts(at),
     installed: [...world.plugin.installed].sort(([a], [b]) => (a < b ? -1 : 1)),
-    left: [...world.plugin.left].sort(),
+    left: leftOf(world, story),
     rows: [...world.plugin.rows].sort(),
     doubled: [...doubled, ...world.plugin.doubled],
     scratch: await readdir(scratch),
   };
   return { end, calls: gate.calls, struck: gate.struck };
+}
+
+/** Of targets that share their rows, it is the one that was tried last: which that is depends on the fault. */
+function leftOf(world: LaneWorld, { sharesData }: Story): readonly string[] {
+  return [...world.plugin.left].map((place) => (sharesData ? place.replace(/^[^/]+/, 'shared') : place)).sort();
 }
 
 /** What became of the revision that a story made, if it did. */

@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { type CommandIo, EXIT } from '../../bin/command.ts';
 import { config } from '../../bin/commands/config.ts';
 import { UsageError } from '../../bin/usage-error.ts';
@@ -26,9 +26,39 @@ t.test('check says in one line that a file is right', async (t) => {
   const dir = await setup(t);
   const contract = join(dir, 'contract-form.yaml');
   const right = (out: string) => ({ code: EXIT.ok, out, err: '' });
-  t.same(await run(['check', contract], SECRETS), right(`${contract}: ok, 2 enabled install targets, 2 plugins\n`));
+  t.same(
+    await run(['check', contract], SECRETS),
+    right(`${contract}: ok, 2 enabled install targets, 2 plugins
+AlphaDB, BetaDB share the data schema site_user of sites.example.org:5433/sites: a dataset's rows are there once
+`),
+  );
   const embedded = join(dir, 'embedded-form.yaml');
   t.same(await run(['check', embedded]), right(`${embedded}: ok, 1 enabled install target, 1 plugin\n`));
+});
+
+t.test('check says which targets share their data', async (t) => {
+  const dir = await setup(t);
+  const file = join(dir, 'embedded-form.yaml');
+  const text = await readFile(file, 'utf8');
+  const [first] = parse(text).installer.installTargets as [{ targetId: string; dataDb: Record<string, unknown> }];
+  const document = parse(text);
+  document.installer.installTargets.push({ ...first, targetId: 'SecondDB', targetName: 'Second' });
+  document.installer.installTargets.push({ ...first, targetId: 'AloneDB', targetName: 'Alone' });
+  document.installer.installTargets[2].dataDb = { ...first.dataDb, schema: 'alone' };
+  await writeFile(file, stringify(document), { mode: 0o600 });
+  const { code, out } = await run(['check', file]);
+  // The default of the schema.
+  const { name, username: schema } = first.dataDb;
+  const database = out.match(/ of (\S+): a dataset's rows are there once\n$/)?.[1] ?? '';
+  t.equal(code, EXIT.ok);
+  t.match(database, new RegExp(`:\\d+/${name}$`));
+  t.equal(
+    out.split('\n')[1],
+    `${first.targetId}, SecondDB share the data schema ${schema} of ${database}: a dataset's rows are there once`,
+  );
+  t.same(JSON.parse((await run(['check', file, '--json'])).out).sharedData, [
+    { targets: [first.targetId, 'SecondDB'], schema, database },
+  ]);
 });
 
 t.test('check prints every fault, one per line, and ends with 3', async (t) => {
@@ -132,7 +162,10 @@ t.test('check and print are read by machines, too', async (t) => {
   const dir = await setup(t);
   const embedded = join(dir, 'embedded-form.yaml');
   const good = await run(['check', embedded, '--json']);
-  t.strictSame([good.code, JSON.parse(good.out)], [EXIT.ok, { file: embedded, ok: true, faults: [], warnings: [] }]);
+  t.strictSame(
+    [good.code, JSON.parse(good.out)],
+    [EXIT.ok, { file: embedded, ok: true, faults: [], warnings: [], sharedData: [] }],
+  );
   const contract = join(dir, 'contract-form.yaml');
   const bad = await run(['check', contract, '--json'], {});
   t.strictSame([bad.code, bad.err], [EXIT.configuration, '']);

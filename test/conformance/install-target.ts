@@ -83,6 +83,21 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     });
   });
 
+  t.test('a message that is removed leaves the other kind, the version and the neighbour as they were', async (t) => {
+    const { target, neighbour, dataset, install, state } = await open(t);
+    await install(target);
+    await install(neighbour);
+    await target.writeMessage(dataset, 'data', { status: 'complete', version }, 5, signal);
+    const before = await state(neighbour);
+    for (const _time of ['first', 'second']) await target.removeMessage(dataset, 'data', 5, signal);
+    t.strictSame(timeless(t, await state()), {
+      ...PRESENT,
+      messages: { meta: { status: 'complete', message: undefined } },
+      sync: { data: version },
+    });
+    t.strictSame(await state(neighbour), before);
+  });
+
   t.test('writing the dataset again keeps messages, versions, deletion and visibilities', async (t) => {
     const { target, owner, dataset, document, install, state, shownTo } = await open(t);
     const friend = newUser();
@@ -155,6 +170,7 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     const lost = { kind: 'aborted', message: /lease lost/ };
     await t.rejects(target.writeDataset(document, 6, signal), lost);
     await t.rejects(target.writeMessage(dataset, 'data', { status: 'complete', version }, 6, signal), lost);
+    await t.rejects(target.removeMessage(dataset, 'data', 6, signal), lost);
     await t.rejects(target.writeVisibility(dataset, [newUser()], version, 6, signal), lost);
     await t.rejects(target.setDeleted(dataset, 1, 6, signal), lost);
     await t.rejects(target.purge(dataset, 6, signal), lost);
@@ -170,6 +186,7 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
       message: `dataset ${dataset} has no row in the control schema of install target ${target.id}`,
     };
     await t.rejects(target.writeMessage(dataset, 'meta', { status: 'running' }, 1, signal), missing);
+    await t.rejects(target.removeMessage(dataset, 'meta', 1, signal), missing);
     await t.rejects(target.writeVisibility(dataset, [], version, 1, signal), missing);
     await t.rejects(target.setDeleted(dataset, 1, 1, signal), missing);
     t.strictSame(await state(), ABSENT);

@@ -15,6 +15,8 @@ import type { PluginClient, StreamedFile } from '../../engine/ports/plugin-clien
 
 export const PLUGIN_TYPE = { name: 'testtype', version: '1.0' };
 export const PLUGIN_TARGET = targetId('AlphaDB');
+/** Shares the data schema of the other. */
+const NEIGHBOUR = targetId('BetaDB');
 
 export interface PluginClientSetup {
   readonly client: PluginClient;
@@ -176,8 +178,26 @@ export function pluginClientConformance(t: Test, setup: (t: Test) => Promise<Plu
     t.same(await client.uninstall(uninstallCall('ok-install'), signal), { kind: 'success' });
   });
 
-  t.test('a dependency that is not there is named', async (t) => {
-    const { client, installCall } = await open(t);
+  t.test('files come to a second target of the data schema, and go from each alone', async (t) => {
+    const { client, installCall, uninstallCall } = await open(t);
+    const { target: source, metadata, ...call } = await installCall('ok-shared');
+    await client.installData({ ...call, metadata, target: source }, signal);
+    const { payload: _payload, manifest: _manifest, properties: _properties, ...plain } = call;
+    const there = { ...plain, metadata, source, target: NEIGHBOUR };
+    t.same(await client.installFiles(there, signal), { kind: 'success', validation: { basic: [], community: [] } });
+    t.same(await client.uninstallFiles(uninstallCall('ok-shared'), signal), { kind: 'success' });
+    t.same(await client.uninstallFiles(uninstallCall('ok-shared'), signal), { kind: 'success' });
+    t.same(await client.uninstall({ ...uninstallCall('ok-shared'), target: NEIGHBOUR }, signal), { kind: 'success' });
+  });
+
+  t.test('a dependency that is not there is named, also where only files are to come', async (t) => {
+    const { client, installCall, metaCall } = await open(t);
+    const { properties: _properties, ...call } = metaCall('missing-1');
+    const files = { ...call, metadata: pluginMetadata('missing-1', true), source: PLUGIN_TARGET, target: NEIGHBOUR };
+    t.same(await client.installFiles(files, signal), {
+      kind: 'missing-dependency',
+      messages: ['PlasmoDB-51_Genome 51 is not installed'],
+    });
     t.same(await client.installData(await installCall('missing-1'), signal), {
       kind: 'missing-dependency',
       messages: ['PlasmoDB-51_Genome 51 is not installed'],

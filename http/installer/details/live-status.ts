@@ -41,7 +41,7 @@ async function statusOn(
   using limit = deadline(clock, ANSWER_MS, signal, () => transient(`no answer within ${ANSWER_MS} ms`));
   try {
     const state = await unlessAborted(target.state(dataset.dataset, limit.signal), limit.signal);
-    return INSTALL_KINDS.flatMap((kind) => recordOf(id, kind, state) ?? []);
+    return INSTALL_KINDS.flatMap((kind) => recordOf(id, kind, state) ?? waiting(dataset, id, kind));
   } catch (error) {
     signal.throwIfAborted();
     // Addresses of databases are for operators: the log of the pool has them.
@@ -54,6 +54,12 @@ function recordOf(target: TargetId, kind: InstallRecord['kind'], state: ControlS
   const said = state.messages[kind];
   return said && { target, kind, status: said.status, messages: said.message?.split('\n') ?? [] };
 }
+
+/** Where nothing has begun the target knows nothing; why it waits is told by the cache. */
+const waiting = (dataset: ViewedDataset, target: TargetId, kind: InstallRecord['kind']): readonly InstallRecord[] =>
+  dataset.installs.filter(
+    (install) => install.target === target && install.kind === kind && install.status === 'queued',
+  );
 
 function lastKnown(dataset: ViewedDataset, target: TargetId, note?: string): readonly InstallRecord[] {
   const known = INSTALL_KINDS.map(

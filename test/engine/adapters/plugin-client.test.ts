@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { PluginHttp, type PluginHttpOptions } from '../../../engine/adapters/plugin-http.ts';
+import { connectionFailure } from '../../../engine/adapters/plugin-http-replies.ts';
 import { changeTimes, readTimes, shareTimes } from '../../../engine/adapters/shared-times.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
@@ -50,6 +51,7 @@ t.test('the fake', (t) => {
       if (kind === 'installData') return { kind: 'success', validation: { basic: [], community: ['loaded'] } };
       return { kind: 'success' };
     });
+    client.schemaOf = () => 'shared';
     return { client, busy: () => busy };
   });
   t.end();
@@ -57,7 +59,13 @@ t.test('the fake', (t) => {
 
 t.test('HTTP', (t) => {
   pluginClientConformance(t, async (t) => {
-    const { baseUrl, host } = await serveHost(t, { routes: { token: 'host-secret' } });
+    const { baseUrl, host } = await serveHost(t, {
+      routes: { token: 'host-secret' },
+      host: (options) => ({
+        ...options,
+        targets: options.targets.map((target) => ({ ...target, dataSchema: 'shared' })),
+      }),
+    });
     const client = new PluginHttp({ baseUrl, token: 'host-secret', scriptMs: SCRIPT_MS });
     t.teardown(() => client[Symbol.asyncDispose]());
     const busy = async (): Promise<void> => {
@@ -113,7 +121,7 @@ async function setup(
       signal,
     );
   const removed = () => client.uninstall({ ...call, target: PLUGIN_TARGET, type: PLUGIN_TYPE }, signal);
-  return { dir, imported, installed, removed };
+  return { client, dir, imported, installed, removed };
 }
 
 async function readAll(request: IncomingMessage): Promise<string> {
@@ -386,3 +394,31 @@ t.test(
     t.strictSame(readTimes(elsewhere), { connectMs: 5, bodyIdleMs: 6, marginMs: 7 });
   },
 );
+
+t.test('a plugin server that cannot leave rows alone says so in words that help', async (t) => {
+  for (const code of [404, 405, 501]) {
+    const { client } = await setup(t, (_seen, response) => response.writeHead(code).end('no such page'));
+    const call = { eventId: 1, dataset: 'shared' as DatasetId, target: PLUGIN_TARGET };
+    const message =
+      /\/files: this plugin server has no such call\. Targets that share a data schema need `longshore plugin`/;
+    const metadata = pluginMetadata('shared');
+    t.match(await client.installFiles({ ...call, source: PLUGIN_TARGET, metadata }, signal), {
+      kind: 'script-error',
+      message,
+    });
+    t.match(await client.uninstallFiles({ ...call, type: { name: 'testtype', version: '1.0' } }, signal), {
+      kind: 'script-error',
+      message,
+    });
+  }
+});
+
+t.test('a host that is lost in the middle of a call was reached', (t) => {
+  const times = { headMs: 1, idleMs: 1 };
+  const error = (syscall: string) =>
+    Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: 'EHOSTUNREACH', syscall });
+  t.match(connectionFailure(error('connect'), 'plugin', times), { kind: 'transient', unreachable: true });
+  for (const syscall of ['read', 'write'])
+    t.match(connectionFailure(error(syscall), 'plugin', times), { kind: 'transient', unreachable: false });
+  t.end();
+});

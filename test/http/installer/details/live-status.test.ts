@@ -42,6 +42,14 @@ t.test('every target tells its own status, line by line', async (t) => {
   t.equal(clock.pending, 0, 'no deadline is left');
 });
 
+t.test('an install that has not begun says why it waits, which only the cache knows', async (t) => {
+  const states = new Map([PLAIN, GENOME].map((id) => [id, { state: async () => ({ ...INSTALLED, messages: {} }) }]));
+  const source = liveInstallStatus(states, new VirtualClock());
+  t.strictSame(await source(viewed({ installs: MIRROR }), signal), [
+    { target: PLAIN, kind: 'data', status: 'queued', messages: ['try 1 of 12: away'] },
+  ]);
+});
+
 t.test('a target that is away or silent shows what was last known, and keeps nobody waiting', async (t) => {
   const clock = new VirtualClock();
   const source = liveInstallStatus(
