@@ -43,7 +43,7 @@ async function ours(): Promise<number> {
     new InstallTargets(installTargets.map(({ id, name }) => ({ id, name, enabled: true, category: 'genomics' }))),
   );
   const auth = { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined };
-  const options = { name: 'installer', host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
+  const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
   const log = createLogger({ level: 'info', to: { file: '/dev/null' } });
   const parts = { clock: systemClock, log, metrics: new Metrics(), ready: () => true };
   const { spec, url } = await frontEnd({ http: HTTP_DEFAULTS }, options, parts);

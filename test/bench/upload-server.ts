@@ -77,6 +77,7 @@ async function oursStored(): Promise<number> {
     begin: async () => true,
     grow: async () => true,
     accept: async () => undefined,
+    usage: async () => 0,
     giveUp: async () => true,
     abandon: async () => undefined,
   };
@@ -108,7 +109,7 @@ async function listening(take: (request: IncomingMessage, signal: AbortSignal) =
     handler: async (context) => context.json(200, await take(context.request, context.signal)),
   };
   const auth = { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined };
-  const options = { name: 'installer', host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
+  const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
   const log = createLogger({ level: 'info', to: { file: '/dev/null' } });
   const parts = { clock: systemClock, log, metrics: new Metrics(), ready: () => true };
   const { spec, url } = await frontEnd({ http: HTTP_DEFAULTS }, options, parts);

@@ -1,10 +1,13 @@
 // Everything, within an hour on two cores. The last line is `N passed, N failed`; the result is kept in
 // ../last-full-run.json, to be committed with the change. Files that are not committed are refused: nobody could repeat it.
+//
+//   --again   runs what was red in the kept result, and adds it to the rest. The result stays as old as its first run.
 
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FULL_RUN_FILE, type FullRun } from './last-full-run.ts';
+import { parseArgs } from 'node:util';
+import { FULL_RUN_FILE, type FullRun, joined, redSteps } from './last-full-run.ts';
 import { SLOW_SUITES } from './slow-suites.ts';
 import { runStep, type Step, type StepResult, summary } from './steps.ts';
 import { root } from './suites.ts';
@@ -31,18 +34,16 @@ async function main(): Promise<number> {
     console.error(`commit first, so that the run can be repeated:\n${changes}`);
     return 2;
   }
-  const commit = git('rev-parse', 'HEAD');
+  const { again } = parseArgs({ options: { again: { type: 'boolean', default: false } } }).values;
+  const file = join(root, FULL_RUN_FILE);
+  const before: FullRun | undefined = again ? JSON.parse(await readFile(file, 'utf8')) : undefined;
   const results: StepResult[] = [];
-  for (const step of STEPS) results.push(await runStep(step));
-  const { passed, failed, flaky } = summary(results);
-  const seconds = Math.round(results.reduce((sum, result) => sum + result.seconds, 0));
-  const suites = Object.fromEntries(
-    results.map(({ name, passed, failed, seconds }) => [name, { passed, failed, seconds: Math.round(seconds) }]),
-  );
-  const run: FullRun = { commit, date: new Date().toISOString(), seconds, passed, failed, flaky, suites };
-  await writeFile(join(root, FULL_RUN_FILE), `${JSON.stringify(run, null, 2)}\n`);
-  console.log(`${passed} passed, ${failed} failed`);
-  return failed === 0 ? 0 : 1;
+  for (const step of before ? redSteps(before, STEPS) : STEPS) results.push(await runStep(step));
+  const { flaky } = summary(results);
+  const run = joined(before, { commit: git('rev-parse', 'HEAD'), date: new Date().toISOString(), flaky, results });
+  await writeFile(file, `${JSON.stringify(run, null, 2)}\n`);
+  console.log(`${run.passed} passed, ${run.failed} failed`);
+  return run.failed === 0 ? 0 : 1;
 }
 
 function git(...args: readonly string[]): string {

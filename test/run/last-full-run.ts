@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MOST_FLAKY } from './second-chance.ts';
 import { root } from './suites.ts';
 
 export const FULL_RUN_FILE = 'test/last-full-run.json';
@@ -16,9 +17,40 @@ export interface FullRun {
   readonly passed: number;
   readonly failed: number;
   readonly flaky: readonly string[];
-  readonly suites: Readonly<
-    Record<string, { readonly passed: number; readonly failed: number; readonly seconds: number }>
-  >;
+  readonly suites: Readonly<Record<string, SuiteResult>>;
+}
+
+interface SuiteResult {
+  readonly passed: number;
+  readonly failed: number;
+  readonly seconds: number;
+  /** When it was red at the commit of the run, and run again: of the later one. */
+  readonly commit?: string;
+}
+
+/** Those that failed in a run, or that it does not know. */
+export function redSteps<S extends { readonly name: string }>({ suites }: FullRun, steps: readonly S[]): readonly S[] {
+  return steps.filter(({ name }) => suites[name]?.failed !== 0);
+}
+
+/** A run, or what a run of its red steps makes of an earlier one: that one's commit, and so its age, stays. */
+export function joined(
+  before: FullRun | undefined,
+  now: Pick<FullRun, 'commit' | 'date' | 'flaky'> & { readonly results: readonly (SuiteResult & { name: string })[] },
+): FullRun {
+  const repeated = before ? { commit: now.commit } : {};
+  const fresh = now.results.map(({ name, passed, failed, seconds }): [string, SuiteResult] => [
+    name,
+    { passed, failed, seconds: Math.round(seconds), ...repeated },
+  ]);
+  const suites = { ...before?.suites, ...Object.fromEntries(fresh) };
+  const sum = (of: 'passed' | 'failed' | 'seconds') => Object.values(suites).reduce((all, one) => all + one[of], 0);
+  const flaky = [...(before?.flaky ?? []), ...now.flaky];
+  const failed = sum('failed') + Number(flaky.length > MOST_FLAKY);
+  return {
+    commit: before?.commit ?? now.commit,
+    ...{ date: now.date, seconds: sum('seconds'), passed: sum('passed'), failed, flaky, suites },
+  };
 }
 
 /** Why a landing must not rely on it. `commitsSince` throws when it does not know the commit. */
