@@ -22,6 +22,34 @@ export const REMOVAL: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'shared-rows',
+    promise: "Targets on one data schema have a dataset's rows once, until the last of them gives it up.",
+    heldBy: [
+      {
+        file: 'test/e2e/shared-data.test.ts',
+        test: '… targets: rows are there once while any target has the dataset, and none afterwards',
+      },
+      {
+        file: 'test/e2e/shared-data.test.ts',
+        test: 'three kills in a row, and one in the middle of what follows: rows are there once, and none afterwards',
+      },
+      {
+        file: 'test/actors/lanes/install-data.test.ts',
+        test: 'a deletion takes files from the first target and the rows with the last',
+      },
+    ],
+  },
+  {
+    id: 'unbegun-install',
+    promise: 'Where the first call of an install reached nobody, no uninstall is owed.',
+    heldBy: [
+      {
+        file: 'test/actors/lanes/install-lane.test.ts',
+        test: 'an install whose first call reached nobody has begun nothing: no uninstall is owed',
+      },
+    ],
+  },
+  {
     id: 'delete-brake',
     promise:
       'A full reconciliation deletes nothing if it would delete more than 10 datasets and more than 2 % of a database.',

@@ -51,8 +51,8 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'e2e crash',
-    run: e2e('api-clear-failed', 'compatible-plugins', 'hung-plugin', 'install-retry', 'rebuild'),
-    seconds: 175,
+    run: e2e('api-clear-failed', 'compatible-plugins', 'hung-plugin', 'install-retry', 'rebuild', 'shared-data'),
+    seconds: 205,
     touchedBy: ['actors/lanes/', 'actors/reconcil', 'actors/plugins/', 'actors/jobs/', 'engine/adapters/jobs'],
   },
   {

@@ -85,6 +85,8 @@ export class Gate {
             this.#refuseStale(name, dataset);
             if (name === 'uninstall' && this.#world.skipsUninstall(dataset, target))
               return { kind: 'success' } as never;
+            if (name === 'uninstallFiles' && this.#world.bug === 'taken-rows')
+              plugin.uninstall(dataset, target as TargetId);
             return act();
           },
           ...(name === 'installData' && target
