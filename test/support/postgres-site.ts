@@ -72,6 +72,7 @@ export class PostgresSite {
     store: DirectoryStore;
     journal: FakeChangeJournal;
     scratch: Scratch;
+    sharesData: boolean;
   }) {
     this.#connect = parts.connect;
     this.#cache = parts.cache;
@@ -79,16 +80,25 @@ export class PostgresSite {
     this.store = parts.store;
     this.#journal = parts.journal;
     this.#scratch = parts.scratch;
+    this.plugin.schemaOf = (target) => (parts.sharesData ? 'shared' : target);
     this.targets = new Map(
       [PLASMO, TOXO].map((id) => [
         id,
-        new PostgresInstallTarget(parts.control, { id, displayName: id, schema: 'control', dataSchema: id }),
+        new PostgresInstallTarget(parts.control, {
+          id,
+          displayName: id,
+          schema: 'control',
+          dataSchema: this.plugin.schemaOf(id),
+        }),
       ]),
     );
   }
 
-  /** Everything is gone with the test. */
-  static async open(t: Teardown, dir: string): Promise<PostgresSite> {
+  /**
+   * Everything is gone with the test.
+   * @param sharesData both targets have one data schema
+   */
+  static async open(t: Teardown, dir: string, sharesData = false): Promise<PostgresSite> {
     const at = await testDatabase(t);
     const options = { ...at, poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' };
     const connect = (schema: string) => new Postgres({ ...options, schema }, log);
@@ -99,7 +109,7 @@ export class PostgresSite {
     const store = await openDirectoryStore({ path: join(dir, 'store'), journal, clock: systemClock, log }, never);
     const scratch = new Scratch(join(dir, 'scratch'));
     const cache = await openCache(connect);
-    const site = new PostgresSite({ connect, cache, control, store, journal, scratch });
+    const site = new PostgresSite({ connect, cache, control, store, journal, scratch, sharesData });
     t.teardown(() => site.#close());
     return site;
   }
@@ -135,7 +145,7 @@ export class PostgresSite {
   async finish(): Promise<readonly string[]> {
     for (let rounds = 0; rounds < ROUNDS; rounds++) {
       await this.#deliver();
-      if ((await this.#round()) > 0) continue;
+      if ((await this.#round(this.#cache)) > 0) continue;
       const rows = await this.#cache.db.query<{ job: string }>(
         `select lane || ' ' || state as job from job order by 1`,
       );
@@ -144,8 +154,23 @@ export class PostgresSite {
     throw new Error('jobs do not come to an end');
   }
 
-  async #round(): Promise<number> {
-    const { jobs, catalog, uploads } = this.#cache;
+  /** The same by several processes, each with connections and leases of its own, which claim beside each other. */
+  async finishTogether(processes: number): Promise<readonly string[]> {
+    const caches = await Promise.all(Array.from({ length: processes }, () => openCache(this.#connect)));
+    try {
+      for (let rounds = 0; rounds < ROUNDS; rounds++) {
+        await this.#deliver();
+        const ran = await Promise.all(caches.map((cache) => this.#round(cache)));
+        if (ran.every((jobs) => jobs === 0)) return await this.finish();
+      }
+      throw new Error('jobs do not come to an end');
+    } finally {
+      for (const cache of caches) await closeCache(cache);
+    }
+  }
+
+  async #round(cache: Cache): Promise<number> {
+    const { jobs, catalog, uploads } = cache;
     const { store, targets, plugin } = this;
     const tasks = new InProcessTasks({ store, plugins: new Map([['genes', plugin]]) });
     const settings = {
@@ -184,9 +209,13 @@ export class PostgresSite {
   }
 
   async #close(): Promise<void> {
-    await this.#cache.instance[Symbol.asyncDispose]();
-    await this.#cache.db[Symbol.asyncDispose]();
+    await closeCache(this.#cache);
   }
+}
+
+async function closeCache({ instance, db }: Cache): Promise<void> {
+  await instance[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
 }
 
 async function openCache(connect: (schema: string) => Postgres): Promise<Cache> {
