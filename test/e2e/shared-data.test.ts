@@ -125,6 +125,7 @@ for (const [sites, oneControlSchema] of [
       execFileSync('mkfifo', [hold, join(home, 'go')]);
       t.equal(await api.send('DELETE', `/datasets/${revision}`), 204);
       const held = await open(hold, 'r');
+      t.equal((await held.readFile('utf8')).trim(), 'held');
       await held.close();
       const last = sites.at(-1) ?? '';
       t.strictSame(
