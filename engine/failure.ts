@@ -48,6 +48,13 @@ export function kindOf(error: unknown): FailureKind {
   return 'defect';
 }
 
+/** A disk that is full, or a quota of it: whatever was being done, that is why it failed. */
+export function hasNoRoom(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause)
+    if ('code' in at && (at.code === 'ENOSPC' || at.code === 'EDQUOT')) return true;
+  return false;
+}
+
 /** What a person should read of anything thrown. */
 export function messageOf(error: unknown): string {
   // A name that stands for several addresses fails with the errors of all of them and says nothing itself.

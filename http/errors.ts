@@ -1,7 +1,7 @@
 // One table of errors: status word, HTTP code and body together (contract 1, Errors). Whatever else is thrown becomes
 // a 500 whose text never leaves the process.
 
-import { Failure, type FailureKind, kindOf } from '../engine/failure.ts';
+import { Failure, type FailureKind, hasNoRoom, kindOf } from '../engine/failure.ts';
 
 export const ERROR_CODES = {
   'bad-request': 400,
@@ -77,11 +77,19 @@ export const unavailable = (message: string, retryAfterSeconds: number, cause?: 
   });
 
 const RETRY_SECONDS = 5;
+/** Somebody has to make room first. */
+const NO_ROOM_SECONDS = 60;
 
 /** What a caller is told of anything thrown: a failure that may pass is 503, everything unknown a bare 500. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof Failure && error.kind === 'rejected') return badRequest(error.message);
+  if (hasNoRoom(error))
+    return unavailable(
+      'the disk of the service is full; tell its operator, and try again later',
+      NO_ROOM_SECONDS,
+      error,
+    );
   if (kindOf(error) === 'transient')
     return unavailable('a part of the service cannot be reached just now; try again', RETRY_SECONDS, error);
   return new HttpError('server-error', 'internal error', { cause: error });

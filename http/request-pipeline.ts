@@ -196,11 +196,12 @@ export class RequestPipeline {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
     }
-    const stopped = kindOf(thrown) === 'aborted';
-    const error = stopped ? stopping() : toHttpError(thrown);
-    if (error.code >= 500 && !stopped) {
+    // Streams say `aborted` of each other; that we stop is known here, and not taken from an error.
+    const isStopping = this.draining || exchange.signal.aborted;
+    const error = isStopping && kindOf(thrown) === 'aborted' ? stopping() : toHttpError(thrown);
+    if (error.code >= 500) {
       const about = { err: error.cause ?? error, method: request.method, route: exchange.route?.path };
-      log[error.code === 500 ? 'error' : 'warn'](about, 'request failed');
+      log[error.code === 500 ? 'error' : isStopping ? 'info' : 'warn'](about, 'request failed');
     }
     const { response } = exchange.response.headersSent ? exchange : exchange.head;
     try {

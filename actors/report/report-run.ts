@@ -101,7 +101,10 @@ export class ReportRun {
     const found = await databases
       .fingerprint(query.databases, QUERY_PROGRAMS[query.program], signal)
       .catch((error: unknown) => {
-        throw kindOf(error) === 'rejected' ? new ReportFailure(messageOf(error), '', error) : error;
+        // Somebody moves or replaces it: it may be there again in a moment, and an answer that is kept must not say otherwise.
+        throw kindOf(error) === 'rejected'
+          ? transient(withoutPaths(messageOf(error), this.#databaseDirectories), { cause: error })
+          : error;
       });
     if (found !== fingerprint)
       throw new ReportFailure(`a database was made anew since the query job ${queryId} searched it`);

@@ -67,6 +67,9 @@ export async function fetchUpload(
     // What the abort made of the pipeline, the abort is the reason.
     throw signal.aborted ? signal.reason : error;
   }
+  // The server's word for it: what is missing would be lost without a word.
+  if (found.size !== undefined && size !== found.size)
+    throw transient(`${name} has ${size} bytes; the server announced ${found.size}`);
   return { file, name, size };
 }
 

@@ -19,7 +19,7 @@ export interface ManifestEntry {
 
 /** Path of the one manifest among the files; it may stand in a folder. */
 export function findManifest(files: readonly string[]): string {
-  const found = files.filter((file) => basename(file) === MANIFEST);
+  const found = files.filter((file) => key(basename(file)) === MANIFEST);
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
   if (found.length > 1)
@@ -46,7 +46,7 @@ export async function readManifest(
   const faults = new Faults();
   const samples = new Set<string>();
   const unlisted = new Set(files.filter((file) => file !== manifest));
-  const find = finder(files, manifest.slice(0, -MANIFEST.length));
+  const find = finder(files, manifest.slice(0, -basename(manifest).length));
   const entries: ManifestEntry[] = [];
   let line = 0;
   for await (const text of lines) {
@@ -78,11 +78,17 @@ export async function readManifest(
 }
 
 function finder(files: readonly string[], folder: string): (listed: string) => string | undefined {
-  const paths = new Set(files);
+  const paths = new Map(files.map((file) => [key(file), file]));
   const names = new Map<string, string | undefined>();
-  for (const file of files) names.set(basename(file), names.has(basename(file)) ? undefined : file);
+  for (const file of files) names.set(key(basename(file)), names.has(key(basename(file))) ? undefined : file);
   return (listed) => {
-    if (paths.has(folder + listed)) return folder + listed;
-    return paths.has(listed) ? listed : names.get(listed);
+    const wanted = key(listed).replace(/^(?:\.\/)+/, '');
+    return paths.get(key(folder) + wanted) ?? paths.get(wanted) ?? names.get(wanted);
   };
 }
+
+/**
+ * By which names are compared, the same on both sides: those of an upload are NFC and have `/` between folders, and no two
+ * of them differ in case only; a manifest is written on any system.
+ */
+const key = (name: string): string => name.normalize('NFC').replaceAll('\\', '/').toLowerCase();

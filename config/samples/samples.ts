@@ -40,7 +40,7 @@ export const SAMPLES: Readonly<Record<SampleName, Sample>> = {
   rnaseq: {
     version: '1.0',
     category: 'RNA-Seq',
-    allowedFileExtensions: ['.tabular', '.txt', '.tsv'],
+    allowedFileExtensions: ['.tabular', '.txt', '.tsv', '.bw', '.bigwig'],
     usesDataProperties: false,
     load: async () => (await import('./rnaseq.ts')).rnaseq,
   },

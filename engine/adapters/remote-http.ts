@@ -31,7 +31,8 @@ export interface RemoteHttpParts {
 /** Fewer within the idle time are as good as none: a body that drips would hold its reader for ever. */
 const LEAST_BYTES = 64 * 1024;
 const REDIRECTS = [301, 302, 303, 307, 308];
-const MAY_PASS = [408, 429];
+/** 202: the file is being made. */
+const MAY_PASS = [202, 408, 429];
 /** Parameters by which signed links of the usual stores say when they end. */
 const EXPIRY = [['expires'], ['x-amz-date', 'x-amz-expires'], ['x-goog-date', 'x-goog-expires'], ['se']];
 
@@ -110,9 +111,10 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
       body.destroy();
       return failed(message, again);
     };
-    if (statusCode < 200 || statusCode > 299) {
+    const range = textOf(headers['content-range']);
+    if (statusCode !== 200 && !(statusCode === 206 && isWhole(range))) {
       const said = `${nameOf(url)} answered ${statusCode}${statusText ? ` (${statusText})` : ''}`;
-      return refuse(said + hint(statusCode, url), statusCode >= 500 || MAY_PASS.includes(statusCode));
+      return refuse(said + hint(statusCode, url, range), statusCode >= 500 || MAY_PASS.includes(statusCode));
     }
     const fileName = remoteFileName(textOf(headers['content-disposition']), url);
     const encoding = textOf(headers['content-encoding'])?.trim().toLowerCase() ?? '';
@@ -158,7 +160,17 @@ function redirectOf({ statusCode, headers }: Dispatcher.ResponseData): string | 
   return location === undefined ? undefined : fromLatin1(location);
 }
 
-function hint(statusCode: number, url: URL): string {
+/** What a server sends as a part although nobody asked for one is the file when it is all of it. */
+function isWhole(range: string | undefined): boolean {
+  const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(range?.trim() ?? '') ?? [];
+  return first !== undefined && Number(first) === 0 && Number(last) + 1 === Number(size);
+}
+
+function hint(statusCode: number, url: URL, range: string | undefined): string {
+  if (statusCode === 202) return ': the file is not ready yet; try again when it can be downloaded';
+  if (statusCode === 206)
+    return `: that is a part of the file (Content-Range: ${range ?? 'none'}), and all of it is needed`;
+  if (statusCode < 300) return ': only 200 says that the whole file follows';
   const names = new Set([...url.searchParams.keys()].map((name) => name.toLowerCase()));
   const expires = EXPIRY.some((needed) => needed.every((name) => names.has(name)));
   return statusCode === 403 && expires ? '; the link looks like a signed one that has expired: make a new one' : '';

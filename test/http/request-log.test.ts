@@ -2,7 +2,8 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import t from 'tap';
 import { fetch } from 'undici';
-import { rejected, transient } from '../../engine/failure.ts';
+import { aborted, rejected, transient } from '../../engine/failure.ts';
+import { unavailable } from '../../http/errors.ts';
 import { ADMIN, bearer, httpApp, route } from './http-app.ts';
 
 function capture() {
@@ -82,6 +83,38 @@ t.test('a failure that may pass is a warning, the fault of a caller none', async
     lines.filter(({ level }) => Number(level) >= 40),
     [],
   );
+});
+
+t.test('every 5xx is logged with the id that the caller is told, and no error passes for a stop of ours', async (t) => {
+  const { lines, log } = capture();
+  const guessed = Object.assign(new Error('The operation was aborted'), { name: 'AbortError', code: 'ABORT_ERR' });
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+  const faults: Readonly<Record<string, [error: unknown, status: number, message: string | RegExp]>> = {
+    '/aborted': [guessed, 500, 'internal error'],
+    '/ours': [aborted('lease lost'), 500, 'internal error'],
+    '/full': [transient('putting a: no space', { cause: full }), 503, /^the disk of the service is full/],
+    '/full-bare': [full, 503, /^the disk of the service is full/],
+    '/quota': [Object.assign(new Error('quota'), { code: 'EDQUOT' }), 503, /^the disk of the service is full/],
+    '/away': [transient('store away'), 503, /^a part of the service cannot be reached/],
+    '/busy': [unavailable('all places are taken', 5), 503, 'all places are taken'],
+    '/bug': [new TypeError('x is not a function'), 500, 'internal error'],
+    '/nothing': [undefined, 500, 'internal error'],
+  };
+  const routes = Object.entries(faults).map(([path, [error]]) =>
+    route(path, 'open', async () => {
+      throw error;
+    }),
+  );
+  const app = await httpApp(t, routes, { log });
+  for (const [path, [, status, message]] of Object.entries(faults)) {
+    lines.length = 0;
+    const response = await fetch(`${app.url}${path}`);
+    const body = (await response.json()) as { message: string; requestId: string };
+    t.equal(response.status, status, path);
+    t.match(body.message, message, path);
+    const logged = lines.filter(({ msg }) => msg === 'request failed');
+    t.match(logged, [{ request: body.requestId, route: path, level: status === 500 ? 50 : 40 }], path);
+  }
 });
 
 t.test('no token gets into the log, wherever it stood', async (t) => {

@@ -10,6 +10,7 @@ import { CreateDetails } from '../schema/details.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
 import { clean } from './clean.ts';
 import { checkRules } from './details-rules.ts';
+import { withoutPrefix } from './publication-identifier.ts';
 import { checkTargets, checkType } from './target-rules.ts';
 
 /** Version 1.7.0's name of a field that 1.8.0 calls `datasetCharacteristics`. */
@@ -53,7 +54,7 @@ export class DetailsCheck {
 
   /** As {@link check}, for details under our own names that are clean already. */
   checkCleaned(details: Record<string, unknown>, faults: FaultSink): void {
-    this.#schema(details, faults);
+    this.#schema(withBareIdentifiers(details), faults);
     this.#checkAcrossFields(details, faults);
   }
 
@@ -80,6 +81,17 @@ export class DetailsCheck {
     checkTargets(ids, this.#targets, faults);
     if (details.type) checkType(details.type, ids, this.#dataTypes, this.#targets, faults);
   }
+}
+
+/** The schema bounds what is stored, which is without what people write in front of an identifier. */
+function withBareIdentifiers(details: Record<string, unknown>): Record<string, unknown> {
+  if (!Array.isArray(details.publications)) return details;
+  const bare = (publication: unknown): unknown => {
+    const given = (publication as { readonly identifier?: unknown } | null)?.identifier;
+    if (typeof given !== 'string') return publication;
+    return { ...(publication as object), identifier: withoutPrefix(given).identifier || given };
+  };
+  return { ...details, publications: details.publications.map(bare) };
 }
 
 /** For {@link Faults}: our field names as the caller spells them. */

@@ -1,5 +1,6 @@
-// The two forms of a publication identifier. `pmid:` and `doi:` in front are allowed; they choose the type when it is
-// not given, and are not stored.
+// The two forms of a publication identifier. `pmid:` and `doi:` in front are allowed, and so are the addresses that people
+// paste (`https://doi.org/`, `https://pubmed.ncbi.nlm.nih.gov/`). They choose the type when it is not given, and are neither
+// stored nor counted.
 
 import type { Publication } from '../../../engine/model/metadata.ts';
 import { quote } from '../../input/describe.ts';
@@ -9,6 +10,29 @@ const FORMS = {
   doi: { pattern: /^10\.[^\s/]+\/\S+$/, words: "a DOI looks like '10.1000/182'" },
 } as const;
 
+const PREFIXES: readonly (readonly [Publication['type'], RegExp])[] = [
+  ['pmid', /^pmid:\s*/i],
+  ['doi', /^doi:\s*/i],
+  ['doi', /^(?:https?:\/\/)?(?:dx\.|www\.)?doi\.org\/(?:doi:\s*)?/i],
+  [
+    'pmid',
+    /^(?:https?:\/\/)?(?:pubmed\.ncbi\.nlm\.nih\.gov|www\.ncbi\.nlm\.nih\.gov\/pubmed|europepmc\.org\/article\/med)\//i,
+  ],
+];
+
+/** The identifier without what people write in front of it, and the type that this says. */
+export function withoutPrefix(given: string): {
+  readonly identifier: string;
+  readonly named: Publication['type'] | undefined;
+} {
+  for (const [named, prefix] of PREFIXES) {
+    const rest = given.replace(prefix, '');
+    // The address of an article may end with a slash; a DOI may, too, but then it is a part of it.
+    if (rest !== given) return { identifier: named === 'pmid' ? rest.replace(/\/$/, '') : rest, named };
+  }
+  return { identifier: given, named: undefined };
+}
+
 export type PublicationIdentifier = Pick<Publication, 'identifier' | 'type'>;
 
 /** The identifier as it is stored, or the sentence that says what is wrong with it. */
@@ -16,8 +40,7 @@ export function readPublicationIdentifier(publication: {
   readonly identifier: string;
   readonly type?: Publication['type'] | undefined;
 }): PublicationIdentifier | { readonly fault: string } {
-  const [, prefix, identifier = ''] = /^(?:(pmid|doi):\s*)?(.*)$/is.exec(publication.identifier) ?? [];
-  const named = prefix?.toLowerCase() as Publication['type'] | undefined;
+  const { identifier, named } = withoutPrefix(publication.identifier);
   const type = publication.type ?? named ?? 'pmid';
   if (named !== undefined && named !== type)
     return { fault: `is ${quote(publication.identifier)}, but the type is '${type}'` };

@@ -25,7 +25,7 @@ export interface RevisionBase {
 }
 
 /**
- * The dataset in the path, when its owner asks and it can be revised: it lives and is imported, and nothing of its newest
+ * The dataset in the path, when its owner asks and it can be revised: it lives, its import has ended by itself, and nothing of its newest
  * revision is under way. Throws what the contract answers otherwise.
  */
 export async function revisionBase(options: RevisionBaseOptions, context: RequestContext): Promise<RevisionBase> {
@@ -52,9 +52,10 @@ function demandImported({ dataset, upload, import: imported }: EditableDataset):
       throw upload.status satisfies never;
   }
   switch (imported?.status) {
+    // The owner mends the data and keeps the metadata.
+    case 'invalid':
     case 'complete':
       return;
-    case 'invalid':
     case 'failed':
       throw forbidden(`dataset ${dataset} cannot be revised: its import failed`);
     default:

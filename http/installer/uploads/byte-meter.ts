@@ -27,8 +27,8 @@ export class ByteMeter {
 
   /**
    * Hands the counted bytes of `source` to `sink` and resolves with their number. Rejects with the meter's own error
-   * when it refused bytes, else with that of the source, else with that of the sink. The source ends up consumed or
-   * destroyed.
+   * when it refused bytes, else with that of the source, else with that of the sink: with what came first, never with what
+   * streams make of the end of each other. The source ends up consumed or destroyed.
    */
   async pass(source: Readable, sink: (counted: Readable) => Promise<void>, signal: AbortSignal): Promise<number> {
     let size = 0;
@@ -60,9 +60,11 @@ export class ByteMeter {
     });
     const [piped, sunk] = await Promise.allSettled([piping, sinking]);
     if (refusal) throw refusal;
-    if (piped.status === 'rejected' && !isPrematureClose(piped.reason)) throw piped.reason;
-    if (sunk.status === 'rejected') throw sunk.reason;
-    if (piped.status === 'rejected') throw piped.reason;
+    const reasons = [piped, sunk].flatMap((one) =>
+      one.status === 'rejected' ? [{ error: one.reason as unknown }] : [],
+    );
+    const cause = reasons.find(({ error }) => signal.aborted || !isConsequence(error)) ?? reasons[0];
+    if (cause) throw signal.aborted ? signal.reason : cause.error;
     return size;
   }
 
@@ -74,7 +76,9 @@ export class ByteMeter {
   }
 }
 
-/** The sink gave up first and destroyed its stream: its own error says why. */
-function isPrematureClose(error: unknown): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
+/** What a stream says when another one was closed or destroyed under it; without an abort of ours, `AbortError` is such, too. */
+const CONSEQUENCES = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ABORT_ERR'];
+
+function isConsequence(error: unknown): boolean {
+  return error instanceof Error && CONSEQUENCES.includes((error as NodeJS.ErrnoException).code ?? '');
 }

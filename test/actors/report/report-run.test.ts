@@ -211,16 +211,32 @@ t.test('a query that is not what it was fails the job', async (t) => {
   }
 });
 
-t.test('a database that is gone or was made anew fails the job before anything is formatted', async (t) => {
-  const gone = await reportWorld(t);
-  gone.world.fingerprint = async () => {
-    throw rejected("the nucleotide database 'flies' cannot be used:\n there is none");
-  };
-  await hasFailed(t, gone, "the nucleotide database 'flies' cannot be used: there is none");
+t.test(
+  'a database that is away is waited for, and the answer that is kept is the one of when it is back',
+  async (t) => {
+    for (const fault of [rejected("there is no 'flies.nin'"), transient('EIO: read'), away()]) {
+      const world = await reportWorld(t, (call) => write(call, 'report.tsv').then(() => 0));
+      const { fingerprint } = world.world;
+      world.world.fingerprint = async () => {
+        throw fault;
+      };
+      t.match(await world.make(), { kind: 'again' });
+      t.match(await world.job(), { status: 'queued', failure: undefined });
+      t.strictSame(world.runner.calls, []);
+      world.world.fingerprint = fingerprint;
+      await world.clock.advance(60_000);
+      const claim = await world.claim();
+      await world.settle(claim, await world.first.run(claim));
+      t.match(await world.job(), { status: 'complete' });
+    }
+  },
+);
+
+t.test('a database that was made anew fails the job before anything is formatted', async (t) => {
   const anew = await reportWorld(t);
   anew.world.fingerprint = async () => 'e'.repeat(64);
   await hasFailed(t, anew, `a database was made anew since the query job ${QUERY} searched it`);
-  for (const { runner } of [gone, anew]) t.strictSame(runner.calls, []);
+  t.strictSame(anew.runner.calls, []);
 });
 
 t.test('a database that is made anew while it is read fails the job', async (t) => {
@@ -285,7 +301,13 @@ t.test('nobody reads where things lie on this machine', async (t) => {
   absent.world.fingerprint = async () => {
     throw rejected("there is no 'flies.nin' in /blastdb:/more");
   };
-  await hasFailed(t, absent, "there is no 'flies.nin' in [databases]:[databases]");
+  await absent.submit();
+  for (let n = 1; n <= 5; n++) {
+    const one = await absent.claim();
+    await absent.settle(one, await absent.first.run(one));
+    await absent.clock.advance(60_000);
+  }
+  t.match(await absent.job(), { status: 'failed', failure: "there is no 'flies.nin' in [databases]:[databases]" });
   const warned = await reportWorld(t, async (call) => {
     call.err(`Warning: ${call.spec.cwd}/query-result is old`);
     return write(call, 'report.tsv').then(() => 0);

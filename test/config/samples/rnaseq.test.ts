@@ -52,6 +52,37 @@ t.test('without manifest the upload is refused, with what to add', async (t) => 
   ]);
 });
 
+t.test(
+  'names are compared as people see them: whatever their Unicode form, their case and their slashes',
+  async (t) => {
+    const table = 'gene_id\tTPM\ng1\t1\n';
+    const cases: readonly (readonly [manifest: string, listed: string, file: string])[] = [
+      ['manifest.txt', 'Größe.tabular'.normalize('NFD'), 'Größe.tabular'],
+      ['manifest.txt', 'Größe.tabular', 'Größe.tabular'.normalize('NFD')],
+      ['manifest.txt', 'データ/ガ.tabular'.normalize('NFD'), 'データ/ガ.tabular'],
+      ['manifest.txt', 'sub\\a.tabular', 'sub/a.tabular'],
+      ['manifest.txt', '.\\sub\\a.tabular', 'sub/a.tabular'],
+      ['manifest.txt', './a.tabular', 'a.tabular'],
+      ['manifest.txt', 'A.TABULAR', 'a.tabular'],
+      ['Manifest.txt', 'a.tabular', 'a.tabular'],
+      ['MANIFEST.TXT', 'a.tabular', 'a.tabular'],
+      ['x/Manifest.TXT', 'a.tabular', 'x/a.tabular'],
+      ['X/manifest.txt', 'Å.tabular'.normalize('NFD'), 'X/Å.tabular'],
+    ];
+    for (const [i, [manifest, listed, file]] of cases.entries()) {
+      const sample = await sampleRun(t, 'rnaseq', db);
+      const files = [
+        { name: manifest, text: `S1\t${listed}\tsense\n` },
+        { name: file, text: table },
+      ];
+      const { exit, said } = await sample.import(files);
+      t.same({ exit, said }, { exit: 0, said: [] }, `${manifest}: ${listed}`);
+      t.same(await sample.run('install-data', [`seen${i}`, sample.dataDir]), { exit: 0, said: [] });
+      t.same(await db.query('select sample from rnaseq where dataset_id = $1', [`seen${i}`]), [{ sample: 'S1' }]);
+    }
+  },
+);
+
 t.test('a manifest that does not fit the files is refused line by line', async (t) => {
   const sample = await sampleRun(t, 'rnaseq', db);
   const files = [

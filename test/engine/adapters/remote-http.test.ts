@@ -211,7 +211,7 @@ t.test('no file without a success status and a byte, and whether it is worth ano
   const client = remote(t);
   for (const [status, said, again] of [
     [200, 'answered with an empty body', false],
-    [204, 'answered with an empty body', false],
+    [204, 'answered 204 (No Content): only 200 says that the whole file follows', false],
     [304, 'answered 304 (Not Modified)', false],
     [401, 'answered 401 (Unauthorized)', false],
     [403, 'answered 403 (Forbidden)', false],
@@ -224,6 +224,34 @@ t.test('no file without a success status and a byte, and whether it is worth ano
   ] as const) {
     const url = server.url(`/${status}`);
     t.strictSame(await client.probe(url, signal), { kind: 'failed', message: `${url.href} ${said}`, again });
+  }
+});
+
+t.test('only 200 brings a file, or 206 with all of it', async (t) => {
+  const parts: Readonly<Record<string, [status: number, range: string | undefined, refusal: RegExp | undefined]>> = {
+    'all of it': [206, 'bytes 0-8/9', undefined],
+    'the beginning': [206, 'bytes 0-3/9', /answered 206 .*a part of the file \(Content-Range: bytes 0-3\/9\)/],
+    'the end': [206, 'bytes 1-8/9', /a part of the file/],
+    'of a length that is not said': [206, 'bytes 0-8/*', /a part of the file/],
+    'no range': [206, undefined, /Content-Range: none/],
+    'no bytes': [206, 'lines 0-8/9', /a part of the file/],
+    'not ready': [202, undefined, /answered 202 \(Accepted\): the file is not ready yet/],
+    created: [201, undefined, /answered 201 \(Created\): only 200 says/],
+    changed: [203, undefined, /answered 203 .*: only 200 says/],
+    'reset content': [205, undefined, /answered 205 .*: only 200 says/],
+    'several files': [207, undefined, /answered 207 .*: only 200 says/],
+    'a difference': [226, undefined, /answered 226 .*: only 200 says/],
+  };
+  const server = await remoteServer(t, (request, response) => {
+    const [status, range] = parts[decodeURIComponent(request.url ?? '').slice(1)] ?? [404, undefined];
+    response.writeHead(status, range === undefined ? {} : { 'content-range': range }).end('G1,G2,G3\n');
+  });
+  const client = remote(t);
+  for (const [what, [status, , refusal]] of Object.entries(parts)) {
+    const url = server.url(`/${encodeURIComponent(what)}`);
+    const found = await client.probe(url, signal);
+    if (refusal === undefined) t.match(found, { kind: 'found' }, what);
+    else t.match(found, { kind: 'failed', message: refusal, again: status === 202 }, what);
   }
 });
 

@@ -39,10 +39,14 @@ t.test('a dataset is revised when it lives, is imported and nothing of it is und
     ['upload_status', ['rejected', 'failed'], 'cannot be revised: its upload was not accepted'],
     ['upload_status', ['running'], 'cannot be revised yet: it is not imported'],
     ['import_status', ['queued', 'in-progress'], 'cannot be revised yet: it is not imported'],
-    ['import_status', ['invalid', 'failed'], 'cannot be revised: its import failed'],
+    ['import_status', ['failed'], 'cannot be revised: its import failed'],
   ] as const)
     for (const value of values)
       t.strictSame(await refusal({ [column]: value }), [403, `dataset it ${why}`], `${column} ${value}`);
+
+  const invalid = await imported(app, db, owner);
+  await setColumns(db, invalid.dataset, { import_status: 'invalid' });
+  t.equal((await revise(app, invalid)).status, 202, 'what is invalid is mended by a revision');
 
   const at = await imported(app, db, owner, { installTargets: ['PlasmoSite', 'ToxoSite'].map(targetId) });
   await setInstall(db, at.dataset, 'PlasmoSite', 'complete');

@@ -117,9 +117,17 @@ t.test('publication identifiers have the form of their type', async (t) => {
     { identifier: 'PMID: 12345', type: 'pmid' },
     { identifier: '10.1000/182', type: 'doi' },
     { identifier: 'doi:10.1000/182' },
+    { identifier: 'doi:10.1371/journal.pone.0123456' },
+    { identifier: 'https://doi.org/10.1038/nature1', type: 'doi' },
+    { identifier: 'http://dx.doi.org/10.1371/journal.pone.0123456' },
+    { identifier: 'doi.org/10.1371/journal.pone.0123456' },
+    { identifier: 'https://doi.org/doi:10.1371/journal.pone.0123456' },
+    { identifier: 'https://pubmed.ncbi.nlm.nih.gov/12345678/', type: 'pmid' },
+    { identifier: 'https://www.ncbi.nlm.nih.gov/pubmed/12345678' },
   ])
     t.equal(byKey({ publications: [publication] }), undefined, JSON.stringify(publication));
   for (const [publication, sentence] of [
+    [{ identifier: `doi:10.1000/${'x'.repeat(23)}` }, 'has 31 characters; text of 3 to 30 characters is required'],
     [{ identifier: '12a45' }, "is '12a45'; a PubMed id is digits only"],
     [{ identifier: '10.1000/182' }, "is '10.1000/182'; a PubMed id is digits only (give it the type 'doi')"],
     [{ identifier: '11.1000/182', type: 'doi' }, "is '11.1000/182'; a DOI looks like '10.1000/182'"],

@@ -70,6 +70,35 @@ t.test('a sink that fails gives its own error, also when it leaves its stream al
   for (const sink of [destroying, leaving]) await t.rejects(pass([10, 10, 10], sink), { message: 'store is away' });
 });
 
+t.test('what streams say of the end of each other is never the reason, whoever failed first', async (t) => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  // Leaving a loop destroys the stream, which then says that it was aborted.
+  const looping = async (counted: Readable) => {
+    for await (const _chunk of counted) throw full;
+  };
+  const waiting = async (counted: Readable) => {
+    for await (const _chunk of counted) await new Promise(setImmediate).then(() => Promise.reject(full));
+  };
+  for (const sink of [looping, waiting])
+    for (const sizes of [[10, 10, 10], [10], Array.from({ length: 50 }, () => 1)])
+      await t.rejects(setup().pass(sizes, sink), full, `${sizes.length} chunks`);
+  const { meter } = setup();
+  const cut = new Error('the body ended before its time');
+  const source = new Readable({ read() {} });
+  source.push('x');
+  const reading = async (counted: Readable) => {
+    for await (const _chunk of counted) source.destroy(cut);
+  };
+  await t.rejects(meter.pass(source, reading, signal), cut, 'of the source');
+  const stop = new AbortController();
+  const reason = new Error('shutdown');
+  const aborting = async (counted: Readable) => {
+    stop.abort(reason);
+    for await (const _chunk of counted);
+  };
+  await t.rejects(meter.pass(new Readable({ read() {} }), aborting, stop.signal), reason, 'ours is the reason');
+});
+
 t.test('a sink that fails is heard of at once, though the source has not ended and may never', async (t) => {
   const meter = new ByteMeter({
     maxBytes: 100,
