@@ -5,8 +5,9 @@ import { PostgresAccessCatalogue } from '../engine/adapters/access/catalogue.ts'
 import { accessMigrations } from '../engine/adapters/migrations/access.ts';
 import { migrate } from '../engine/adapters/migrations.ts';
 import { Postgres, type PostgresOptions } from '../engine/adapters/postgres.ts';
-import { silentLogger } from '../engine/log.ts';
+import { type Logger, silentLogger } from '../engine/log.ts';
 import { programFile } from '../engine/program-files.ts';
+import type { Scope } from '../engine/scope.ts';
 import { readCatalogue, readCatalogueFile } from './access-catalogue-file.ts';
 import { cacheConnection } from './databases.ts';
 
@@ -18,6 +19,23 @@ export function accessConnection({ access, installer }: Parts): PostgresOptions 
   const db = access?.db;
   const connection = cacheConnection(db ?? installer.cacheDb);
   return { ...connection, schema: db?.schema ?? SCHEMA, applicationName: 'longshore access' };
+}
+
+/**
+ * Opened and brought up to date for the service itself, and for the installer, which asks it for grants. Undefined without
+ * dataset access service. It was waited for before (wait-for-dependencies.ts).
+ */
+export async function openAccess(
+  configuration: Parts,
+  log: Logger,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<Postgres | undefined> {
+  if (!configuration.access) return undefined;
+  const connection = accessConnection(configuration);
+  const db = scope.use('access database', new Postgres(connection, log));
+  await migrateAccess(db, connection, signal);
+  return db;
 }
 
 /** Returns the numbers of the migrations that were applied now. */

@@ -5,6 +5,8 @@ import { accessMailMetrics, sendAccessMails } from '../actors/daemons/access-mai
 import type { Configuration } from '../config/configuration.ts';
 import { PostgresAccessCatalogue } from '../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../engine/adapters/access/end-users.ts';
+import { PostgresEnteredDatasets } from '../engine/adapters/access/entered-datasets.ts';
+import { PostgresGrants } from '../engine/adapters/access/grants.ts';
 import { PostgresAccessHistory } from '../engine/adapters/access/history.ts';
 import { PostgresAccessInvitations } from '../engine/adapters/access/invitations.ts';
 import { PostgresOutbox } from '../engine/adapters/access/outbox.ts';
@@ -13,7 +15,8 @@ import { PostgresAccessRoles } from '../engine/adapters/access/roles.ts';
 import { PostgresAccessStaff } from '../engine/adapters/access/staff.ts';
 import { WaitingApprovals } from '../engine/adapters/access/waiting-approvals.ts';
 import { PostgresAddressBook } from '../engine/adapters/address-book-postgres.ts';
-import { Postgres } from '../engine/adapters/postgres.ts';
+import type { Postgres } from '../engine/adapters/postgres.ts';
+import { PostgresUserDatasets } from '../engine/adapters/user-datasets-postgres.ts';
 import { PostgresUserStudies } from '../engine/adapters/user-studies-postgres.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import type { Scope } from '../engine/scope.ts';
@@ -22,7 +25,6 @@ import { accessRoutes } from '../http/access/routes.ts';
 import { StudyIds } from '../http/access/study-ids.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import type { HealthCheck } from '../http/ops.ts';
-import { accessConnection, migrateAccess } from './access-database.ts';
 import { mailDelivery } from './access-mail.ts';
 import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
@@ -44,22 +46,19 @@ export interface AccessService {
   url(): string;
 }
 
-/** Undefined when it is not configured. Its database was waited for before (wait-for-dependencies.ts). */
+/** Undefined when it is not configured. */
 export async function accessService(
   configuration: Configuration,
   core: Pick<Core, 'db' | 'accounts'>,
+  db: Postgres | undefined,
   auth: AuthSettings,
   parts: AccessParts,
   scope: Scope,
-  signal: AbortSignal,
 ): Promise<AccessService | undefined> {
   const { access, containerCore } = configuration;
   const periodMs = parts.live.approvalMs;
-  if (!access || !periodMs) return undefined;
+  if (!access || !periodMs || !db) return undefined;
   const { clock, log, metrics } = parts;
-  const connection = accessConnection(configuration);
-  const db = scope.use('access database', new Postgres(connection, log));
-  await migrateAccess(db, connection, signal);
 
   const endUsers = new PostgresEndUsers(db);
   const invitations = new PostgresAccessInvitations(db);
@@ -71,7 +70,9 @@ export async function accessService(
     ? [{ name: 'smtp', vital: false, probe: (until) => delivery.mailer.probe(until) }]
     : [];
   const counts = accessMailMetrics(metrics);
-  const approvals = new WaitingApprovals(endUsers, log);
+  const userDatasets = new PostgresUserDatasets(core.db);
+  const entered = new PostgresEnteredDatasets(db);
+  const approvals = new WaitingApprovals(endUsers, { userDatasets, entered }, log);
   const front = await frontEnd(
     containerCore,
     {
@@ -95,6 +96,9 @@ export async function accessService(
         approvals,
         addresses: new PostgresAddressBook(core.db),
         userStudies: new PostgresUserStudies(core.db),
+        userDatasets,
+        entered,
+        grants: new PostgresGrants(db),
         accounts: core.accounts,
         clock,
         listAll: access.permissions.listAll,

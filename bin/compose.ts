@@ -3,17 +3,23 @@
 import { join } from 'node:path';
 import { ClearFailed } from '../actors/daemons/clear-failed.ts';
 import { Daemons } from '../actors/daemons/daemons.ts';
+import { tellSites } from '../actors/daemons/site-grants.ts';
 import { datasetMetrics } from '../actors/jobs/dataset-metrics.ts';
 import { Scratch } from '../actors/jobs/scratch.ts';
 import type { UploadLimits } from '../actors/lanes/upload-lane.ts';
 import { PluginBreakers } from '../actors/plugins/plugin-breakers.ts';
 import { topology } from '../actors/topology.ts';
 import type { Configuration } from '../config/configuration.ts';
+import { PostgresGrantChanges } from '../engine/adapters/access/grant-changes.ts';
+import { PostgresGrants } from '../engine/adapters/access/grants.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
+import { NO_GRANTS } from '../engine/ports/grants.ts';
 import type { ProcessSettings } from '../engine/ports/process-settings.ts';
+import { NO_GRANT_CHANGES } from '../engine/ports/site-grants.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { ChildStatus } from '../engine/supervisor.ts';
+import { openAccess } from './access-database.ts';
 import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
@@ -30,6 +36,10 @@ import { dependencyWatch } from './watch-dependencies.ts';
 import { diskWatch, writtenFolders } from './watch-disks.ts';
 import { partsCheck, pluginChecks, watchedDependencies } from './watched-dependencies.ts';
 import { workerThreads } from './worker-threads.ts';
+
+/** How long sites show what was granted or taken back as it was before. Without grants there is nothing to tell them. */
+const GRANTS_MS = 5_000;
+const NO_GRANTS_MS = 3_600_000;
 
 /** Base URLs without trailing slash, of the front ends that run. */
 export interface Addresses {
@@ -128,9 +138,11 @@ export async function compose(
     scope,
     signal,
   );
+  const accessDb = await openAccess(configuration, log, scope, signal);
   const api = await installerFrontEnd(
     configuration,
     core,
+    accessDb ? new PostgresGrants(accessDb) : NO_GRANTS,
     types,
     { breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
     [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
@@ -140,10 +152,10 @@ export async function compose(
   const access = await accessService(
     configuration,
     core,
+    accessDb,
     auth,
     { ...frontEndParts, mailDir: parts.mailDir, live: parts.live },
     scope,
-    signal,
   );
   return {
     children: [
@@ -169,6 +181,16 @@ export async function compose(
         random: Math.random,
       }),
       failedInstalls.spec(),
+      {
+        name: 'siteGrants',
+        create: () =>
+          tellSites({
+            changes: accessDb ? new PostgresGrantChanges(accessDb) : NO_GRANT_CHANGES,
+            sites: core.siteGrants,
+            periodMs: accessDb ? GRANTS_MS : NO_GRANTS_MS,
+            ...parts,
+          }),
+      },
       { name: 'datasetMetrics', create: () => datasetMetrics({ reports: core.reports, ...parts }) },
       ...(access?.children ?? []),
       api.spec,

@@ -7,6 +7,7 @@ import type { Configuration } from '../config/configuration.ts';
 import { formatDuration } from '../engine/duration.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { FailedInstalls } from '../engine/ports/failed-installs.ts';
+import type { Grants } from '../engine/ports/grants.ts';
 import type { ProcessSettings } from '../engine/ports/process-settings.ts';
 import type { Tunable } from '../engine/tunable.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
@@ -30,6 +31,7 @@ export interface InstallerActors {
 export function installerFrontEnd(
   configuration: Configuration,
   core: Core,
+  grants: Grants,
   types: DataTypes,
   actors: InstallerActors,
   /** How plugins and the parts of this process are asked. */
@@ -49,6 +51,7 @@ export function installerFrontEnd(
       checks: [...healthChecks(core), ...others],
       routes: installerRoutes({
         ...core,
+        grants,
         eventLog: core.events,
         reconciler: actors.daemons.reconciler,
         pruner: actors.daemons.pruner,

@@ -19,6 +19,7 @@ import { migrate } from '../engine/adapters/migrations.ts';
 import { Postgres } from '../engine/adapters/postgres.ts';
 import { PostgresInstance } from '../engine/adapters/postgres-instance.ts';
 import { RemoteHttp } from '../engine/adapters/remote-http.ts';
+import { PostgresSiteGrants } from '../engine/adapters/site-grants-postgres.ts';
 import { PostgresTargetIndex } from '../engine/adapters/target-index-postgres.ts';
 import { PostgresUploads } from '../engine/adapters/uploads-postgres.ts';
 import type { Logger } from '../engine/log.ts';
@@ -30,6 +31,7 @@ import type { EventLog } from '../engine/ports/event-log.ts';
 import type { InstallTarget } from '../engine/ports/install-target.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../engine/ports/remote-files.ts';
+import type { SiteGrants } from '../engine/ports/site-grants.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { Clock } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
@@ -63,6 +65,8 @@ export interface Core {
   /** Settles what dead processes left half told of the store. */
   readonly settleStore: (signal: AbortSignal) => Promise<void>;
   readonly targets: ReadonlyMap<TargetId, InstallTarget>;
+  /** Of the same targets. */
+  readonly siteGrants: readonly SiteGrants[];
   /** Of the same targets. */
   readonly targetIndexes: ReadonlyMap<TargetId, PostgresTargetIndex>;
   /** Undefined where uploads by URL are switched off. */
@@ -143,6 +147,10 @@ export async function openCore(
         return pool ? [[target.targetId, new PostgresInstallTarget(pool, options)] as const] : [];
       }),
     ),
+    siteGrants: installer.installTargets.flatMap((target) => {
+      const pool = targetPools.get(target.targetId);
+      return pool ? [new PostgresSiteGrants(pool, { id: target.targetId, schema: target.controlDb.schema })] : [];
+    }),
     targetIndexes: new Map(
       installer.installTargets.flatMap((target) => {
         const pool = targetPools.get(target.targetId);

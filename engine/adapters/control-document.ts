@@ -2,6 +2,7 @@
 // metadata holds, because the target's database may be far away.
 
 import type { TargetId } from '../model/ids.ts';
+import { originalOf } from '../model/metadata.ts';
 import type { ControlDocument } from '../ports/install-target.ts';
 import { type ControlRows, controlRows } from './control-rows.ts';
 import { storedVisibility } from './dataset-document.ts';
@@ -62,14 +63,15 @@ function upserts(
   const target = parameters.add(id, 'text');
   return [
     `upserted as (
-      insert into ${schema}.dataset as d (dataset_id, owner, type_name, type_version, category, deleted_status,
+      insert into ${schema}.dataset as d (dataset_id, original_id, owner, type_name, type_version, category, deleted_status,
         accessibility, days_for_approval, creation_date, lease_token)
-      values (${parameters.add(dataset, 'text')}, ${parameters.add(owner, 'numeric')},
+      values (${parameters.add(dataset, 'text')}, ${parameters.add(originalOf(dataset, metadata), 'text')},
+        ${parameters.add(owner, 'numeric')},
         ${parameters.add(storableText(metadata.type.name), 'text')},
         ${parameters.add(storableText(metadata.type.version), 'text')}, ${parameters.add(category, 'text')}, 0,
         ${accessibility}, ${parameters.add(metadata.daysForApproval, 'integer')}, coalesce(${created}, now()),
         ${parameters.add(token, 'bigint')})
-      on conflict (dataset_id) do update set owner = excluded.owner, type_name = excluded.type_name,
+      on conflict (dataset_id) do update set original_id = excluded.original_id, owner = excluded.owner, type_name = excluded.type_name,
         type_version = excluded.type_version, category = excluded.category,
         days_for_approval = excluded.days_for_approval, creation_date = coalesce(${created}, d.creation_date),
         lease_token = excluded.lease_token

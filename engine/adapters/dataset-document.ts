@@ -1,8 +1,8 @@
 // A dataset's metadata as rows: the whole document, the columns that queries need, its targets and publications.
 // Metadata of compatible systems may be odd; what does not fit a column is left out here, the document keeps it.
 
-import { type DatasetId, revisionNumber, rootOf } from '../model/ids.ts';
-import { type DatasetMetadata, type Publication, serialiseMetadata } from '../model/metadata.ts';
+import { type DatasetId, revisionNumber } from '../model/ids.ts';
+import { type DatasetMetadata, originalOf, type Publication, serialiseMetadata } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import { STORED_VISIBILITIES, type StoredVisibility } from '../model/status.ts';
 import type { SqlParameters } from './sql-parameters.ts';
@@ -93,7 +93,7 @@ function lineage(dataset: DatasetId, metadata: DatasetMetadata): { root: Dataset
   const history = metadata.revisionHistory;
   const place = history?.revisions.findIndex((entry) => entry.revisionId === dataset) ?? -1;
   return {
-    root: history?.originalId ?? rootOf(dataset),
+    root: originalOf(dataset, metadata),
     revision: revisionNumber(dataset) || Math.max(place, 0),
   };
 }

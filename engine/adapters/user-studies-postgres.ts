@@ -1,12 +1,16 @@
 // Users' installed datasets, from the cache DB: no install target is asked.
 
+import { defect } from '../failure.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
+import type { StoredVisibility } from '../model/status.ts';
 import type { UserStudies, UserStudy } from '../ports/user-studies.ts';
 import type { Postgres } from './postgres.ts';
 
 const MAX_STUDIES = 10_000;
+const MAX_ROOTS = 1_000;
 
-const COLUMNS = `d.dataset_id, d.name, d.metadata ->> 'summary' as summary`;
+const COLUMNS = `d.dataset_id, d.root_id, d.owner_id::text as owner_id, d.visibility, d.name,
+  d.metadata ->> 'summary' as summary`;
 const ACCEPTED = `s.recipient_id = $1::numeric and s.offer = 'grant' and s.receipt = 'accept'`;
 /** On at least one target, with metadata and data. */
 const INSTALLED = `d.state = 'live' and exists (
@@ -14,8 +18,14 @@ const INSTALLED = `d.state = 'live' and exists (
   where i.dataset_id = d.dataset_id and i.kind = 'data' and i.status = 'complete'
     and m.kind = 'meta' and m.status = 'complete')`;
 
+const PART = `case when d.owner_id = $1::numeric then 'owner'
+  when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient' end as part`;
+
 interface StudyRow {
   readonly dataset_id: DatasetId;
+  readonly root_id: DatasetId;
+  readonly owner_id: UserId;
+  readonly visibility: StoredVisibility;
   readonly name: string;
   readonly summary: string | null;
   readonly part: NonNullable<UserStudy['part']> | null;
@@ -43,14 +53,24 @@ export class PostgresUserStudies implements UserStudies {
     return rows.map(study);
   }
 
+  async newest(roots: readonly DatasetId[], user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]> {
+    if (roots.length > MAX_ROOTS) throw defect(`${roots.length} studies asked for at once; at most ${MAX_ROOTS}`);
+    if (roots.length === 0) return [];
+    signal.throwIfAborted();
+    const rows = await this.#db.query<StudyRow>(
+      `select ${COLUMNS}, ${PART} from unnest($2::text[]) r (root_id) cross join lateral (
+         select * from dataset n where n.root_id = r.root_id and n.state = 'live' order by n.revision desc limit 1) d
+       where ${INSTALLED}`,
+      [user, roots],
+      'newest-studies',
+    );
+    return rows.map(study);
+  }
+
   async find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined> {
     signal.throwIfAborted();
     const [row] = await this.#db.lookUp<StudyRow>(
-      `select ${COLUMNS}, case
-         when d.owner_id = $1::numeric then 'owner'
-         when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient'
-         when d.visibility = 'public' then 'public' end as part
-       from dataset d where d.dataset_id = $2 and ${INSTALLED}`,
+      `select ${COLUMNS}, ${PART} from dataset d where d.dataset_id = $2 and ${INSTALLED}`,
       [user ?? null, dataset],
       'study',
     );
@@ -60,6 +80,9 @@ export class PostgresUserStudies implements UserStudies {
 
 const study = (row: StudyRow): UserStudy => ({
   datasetId: row.dataset_id,
+  root: row.root_id,
+  owner: row.owner_id,
+  visibility: row.visibility,
   name: row.name,
   summary: row.summary ?? '',
   part: row.part ?? undefined,

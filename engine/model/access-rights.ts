@@ -23,7 +23,7 @@ export const ALL_ACTIONS: ActionAuthorization = {
   resultsAll: true,
 };
 
-export const NO_ACTIONS: ActionAuthorization = {
+const NO_ACTIONS: ActionAuthorization = {
   studyMetadata: false,
   subsetting: false,
   visualizations: false,
@@ -32,15 +32,16 @@ export const NO_ACTIONS: ActionAuthorization = {
 };
 
 const EXPLORE: ActionAuthorization = { ...ALL_ACTIONS, resultsAll: false };
-const READ_ABOUT: ActionAuthorization = { ...NO_ACTIONS, studyMetadata: true };
+/** To read about a dataset, and no more. */
+export const METADATA_ACTIONS: ActionAuthorization = { ...NO_ACTIONS, studyMetadata: true };
 
 /** For whoever has no part in the dataset: no grant in force, neither staff nor provider. */
 const OPEN_ACTIONS: Readonly<Record<RestrictionLevel, ActionAuthorization>> = {
   public: ALL_ACTIONS,
   controlled: EXPLORE,
   protected: EXPLORE,
-  private: READ_ABOUT,
-  prerelease: READ_ABOUT,
+  private: METADATA_ACTIONS,
+  prerelease: METADATA_ACTIONS,
 };
 
 /** @param privileged staff, a provider of the dataset, or the holder of a grant in force */

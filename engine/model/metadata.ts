@@ -2,7 +2,7 @@
 // buckets and plugins rely on; the API's names are mapped in http/installer.
 
 import { Failure } from '../failure.ts';
-import type { DatasetId, TargetId, UserId } from './ids.ts';
+import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
 import { parseJson, stringifyJson } from './json.ts';
 import type { StoredVisibility } from './status.ts';
 
@@ -121,6 +121,12 @@ export interface UploadError {
   readonly status: 'rejected' | 'failed';
   readonly message: string;
 }
+
+/** The dataset that this one is a revision of, or itself. Revisions of compatible systems are known by their history alone. */
+export const originalOf = (
+  dataset: DatasetId,
+  { revisionHistory }: Pick<DatasetMetadata, 'revisionHistory'>,
+): DatasetId => revisionHistory?.originalId ?? rootOf(dataset);
 
 export function serialiseMetadata(metadata: DatasetMetadata): string {
   return stringifyJson(metadataDocument(metadata), 2);

@@ -12,6 +12,8 @@ export interface CuratedDataset {
   readonly shortDisplayName: string;
   readonly description: string;
   readonly restrictionLevel: RestrictionLevel;
+  /** Of a user's dataset; absent = curated. */
+  readonly owner?: UserId;
   /** Negative: requests are decided by people only. */
   readonly daysForApproval: number;
   /** What prior authorisation is called in mails; empty = not asked for. */
@@ -27,7 +29,14 @@ export interface CuratedDataset {
 /** What a list of permissions shows of a dataset. */
 export type ListedCurated = Pick<
   CuratedDataset,
-  'datasetId' | 'studyId' | 'sha1Hash' | 'displayName' | 'shortDisplayName' | 'description' | 'restrictionLevel'
+  | 'datasetId'
+  | 'studyId'
+  | 'sha1Hash'
+  | 'displayName'
+  | 'shortDisplayName'
+  | 'description'
+  | 'restrictionLevel'
+  | 'owner'
 >;
 
 /** A person's part in a dataset. */
@@ -50,6 +59,7 @@ export interface AccessCatalogue {
   find(dataset: CuratedId, signal: AbortSignal): Promise<CuratedDataset | undefined>;
   /**
    * Datasets in which the user is provider or end user, or all, in order of their ids, with what the user is to the site.
+   * Of users' datasets only the former, either way.
    * At least one batch; none but the first is empty.
    */
   parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): AsyncIterable<PartBatch>;
@@ -60,14 +70,14 @@ export interface AccessCatalogue {
     signal: AbortSignal,
   ): Promise<
     | {
-        readonly part: Part<Pick<CuratedDataset, 'datasetId' | 'studyId' | 'restrictionLevel'>>;
+        readonly part: Part<Pick<CuratedDataset, 'datasetId' | 'studyId' | 'restrictionLevel' | 'owner'>>;
         readonly isStaff: boolean;
       }
     | undefined
   >;
   /**
    * Adds or replaces all or none; returns how many differ from what was there. Others stay. `rejected` when two datasets
-   * would have one study id.
+   * would have one study id, or an id is that of a user's dataset.
    */
   put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number>;
 }

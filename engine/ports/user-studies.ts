@@ -1,18 +1,25 @@
 // Users' own datasets that are installed on at least one target, as studies.
 
 import type { DatasetId, UserId } from '../model/ids.ts';
+import type { StoredVisibility } from '../model/status.ts';
 
 export interface UserStudy {
   readonly datasetId: DatasetId;
+  /** The original, of which it is the newest revision. */
+  readonly root: DatasetId;
+  readonly owner: UserId;
+  readonly visibility: StoredVisibility;
   readonly name: string;
   readonly summary: string;
-  /** What the user has to do with it; `public` when nothing but that all may see it, undefined when not even that. */
-  readonly part: 'owner' | 'recipient' | 'public' | undefined;
+  /** Owns it, or accepted it; undefined for everybody else. */
+  readonly part: 'owner' | 'recipient' | undefined;
 }
 
 export interface UserStudies {
   /** Owned by the user or shared with the user, newest first; at most 10,000. */
   own(user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]>;
+  /** The newest revisions of these originals (at most 1,000), whatever the user has to do with them; in no order. */
+  newest(roots: readonly DatasetId[], user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]>;
   /** @param user undefined for somebody who can own nothing and be shared nothing */
   find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined>;
 }

@@ -7,7 +7,7 @@ import type { AccessRoles, Cause, Roles } from '../../engine/ports/access-people
 import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { forbidden } from '../errors.ts';
-import type { StudyIds } from './study-ids.ts';
+import type { AskedDatasetOptions } from './asked-dataset.ts';
 
 export interface Actor {
   /** Undefined for the administrator, and for guests, who may change nothing. */
@@ -15,10 +15,8 @@ export interface Actor {
   readonly roles: Roles;
 }
 
-export interface ActorOptions {
+export interface ActorOptions extends AskedDatasetOptions {
   readonly roles: AccessRoles;
-  readonly clock: Clock;
-  readonly studyIds: StudyIds;
 }
 
 const ADMINISTRATOR: Actor = {

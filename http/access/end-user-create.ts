@@ -1,7 +1,7 @@
 // POST /dataset-end-users: anybody asks for access for themselves; site owners and managers of a dataset enter others.
 // Whether the caller may is decided before it is looked who has an address, so that nobody else's mail is set off.
 
-import { keptDuration, parseCuratedId, type RequestTerms, settleTerms } from '../../engine/model/access-request.ts';
+import { keptDuration, type RequestTerms, settleTerms } from '../../engine/model/access-request.ts';
 import type { RestrictionLevel } from '../../engine/model/access-rights.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { addressKey } from '../../engine/model/mail-address.ts';
@@ -16,6 +16,7 @@ import type { Faults } from '../input/faults.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
+import { askedDataset, isAskable } from './asked-dataset.ts';
 import { objectReader } from './bodies.ts';
 import { parseDate } from './dates.ts';
 import { findInvitee, type Invitee, readInvitee } from './invitee.ts';
@@ -73,11 +74,13 @@ async function create(
 ): Promise<void> {
   const { signal } = context;
   const invitee = readInvitee(body, faults);
-  const datasetId = parseCuratedId(options.studyIds.bare(body.datasetId ?? ''));
+  const asked = await askedDataset(options, body.datasetId ?? '', signal);
+  const datasetId = asked?.id;
   const actor = await actorOf(options, context, datasetId);
   const forSelf = invitee !== undefined && isSelf(invitee, context);
   if (invitee && !forSelf) demandGoverning(actor);
-  const dataset = datasetId && (await options.catalogue.find(datasetId, signal));
+  const found = datasetId && (await options.catalogue.find(datasetId, signal));
+  const dataset = asked && found && isAskable(asked, found) ? found : undefined;
   if (!dataset && !faults.touches('datasetId')) faults.add(['datasetId'], unknownDataset(body.datasetId));
   const now = new Date(options.clock.now());
   const startDate = body.startDate === undefined ? now : parseDate(body.startDate);
@@ -86,13 +89,14 @@ async function create(
   if (!faults.empty || !invitee || !dataset || !startDate) throw faults.refusal();
 
   const cause = causeOf(actor, options.clock);
-  const found = forSelf ? context.userId : await findInvitee(invitee, options.addresses, faults, signal);
+  const person = forSelf ? context.userId : await findInvitee(invitee, options.addresses, faults, signal);
   // The caller's own account may have another address than the token says.
-  const ownTerms = forSelf || found === context.userId;
+  const ownTerms = forSelf || person === context.userId;
   if (ownTerms) demandUndecided(body);
   const wanted = ownTerms ? askedTerms(body, dataset.restrictionLevel, now) : givenTerms(body, startDate);
   const terms = settleTerms(undefined, wanted, now);
-  if (found !== undefined) return makeRequest(options, context, { userId: found, datasetId: dataset.datasetId }, terms);
+  if (person !== undefined)
+    return makeRequest(options, context, { userId: person, datasetId: dataset.datasetId }, terms);
   if (!('email' in invitee)) throw faults.refusal();
   const invitation = { kind: 'end-user', email: invitee.email, datasetId: dataset.datasetId, terms } as const;
   if (!(await options.invitations.invite(invitation, cause, signal))) throw writtenToday();

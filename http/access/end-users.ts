@@ -7,7 +7,6 @@ import {
   APPROVAL_STATUSES,
   type ApprovalStatus,
   formatEndUserId,
-  parseCuratedId,
   type RequestKey,
 } from '../../engine/model/access-request.ts';
 import type { Listing } from '../../engine/ports/access-people.ts';
@@ -19,6 +18,7 @@ import { jsonReport } from '../json-report.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
+import { askedDataset, askedRequest } from './asked-dataset.ts';
 import { readPatch } from './bodies.ts';
 import { decidePatch } from './end-user-patch.ts';
 import { requestTag, showRequest } from './end-user-view.ts';
@@ -125,7 +125,7 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
 
 async function list(options: EndUsersOptions, context: RequestContext): Promise<void> {
   const asked = String(context.query.datasetId ?? '').trim();
-  const dataset = parseCuratedId(options.studyIds.bare(asked));
+  const dataset = (await askedDataset(options, asked, context.signal))?.id;
   const { roles } = await actorOf(options, context, dataset);
   if (asked === '' && !roles.isOwner) throw badRequest("query parameter 'datasetId' is missing");
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
@@ -193,7 +193,7 @@ async function addressed(
   options: EndUsersOptions,
   context: RequestContext,
 ): Promise<{ readonly key: RequestKey; readonly actor: Actor }> {
-  const key = options.studyIds.requestKey(context.param('id'));
+  const key = await askedRequest(options, context.param('id'), context.signal);
   // Nothing is told by this: no request can have such an id.
   if (!key) throw absent(context);
   return { key, actor: await actorOf(options, context, key.datasetId) };

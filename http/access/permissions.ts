@@ -6,10 +6,12 @@ import {
   ALL_ACTIONS,
   actionsFor,
   isInForce,
-  NO_ACTIONS,
+  METADATA_ACTIONS,
 } from '../../engine/model/access-rights.ts';
-import { parseDatasetId } from '../../engine/model/ids.ts';
+import { readsFiles, readsMetadata, type Standing } from '../../engine/model/dataset-reading.ts';
+import { parseDatasetId, type UserId } from '../../engine/model/ids.ts';
 import type { AccessCatalogue, CuratedDataset, Part, PartBatch } from '../../engine/ports/access-catalogue.ts';
+import type { Grants } from '../../engine/ports/grants.ts';
 import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts';
 import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
@@ -25,6 +27,7 @@ export interface PermissionsOptions {
   readonly clock: Clock;
   readonly catalogue: Pick<AccessCatalogue, 'parts' | 'partIn'>;
   readonly userStudies: UserStudies;
+  readonly grants: Grants;
   /** Whether every curated dataset is listed when the request does not say. */
   readonly listAll: boolean;
   readonly studyIds: StudyIds;
@@ -75,7 +78,10 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
           schema: { type: 'string' },
         },
       },
-      responses: { 200: answer('The permissions', StudyPermission), ...refusals({ 404: 'No such study' }) },
+      responses: {
+        200: answer('The permissions', StudyPermission),
+        ...refusals({ 404: 'No such study, or a private one of somebody else' }),
+      },
       handler: (context) => one(options, context),
     },
   ];
@@ -91,30 +97,51 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
     batches.next(),
   ]);
   const { isStaff, isOwner, parts } = first.done ? NOTHING : first.value;
-  const own = new Set<string>(studies.map((study) => study.datasetId));
+  const own = new Set<string>(studies.map((study) => study.root));
+  const asked = new Map<string, Part>();
   const now = options.clock.now();
   const head = { ...(isStaff ? { isStaff } : {}), ...(isOwner ? { isOwner } : {}) };
-  // A user's study of the same id takes the place of a curated dataset.
-  const entriesOf = (batch: readonly Part[]): readonly NamedEntry[] =>
-    batch
-      .filter((part) => !own.has(part.dataset.datasetId))
-      .map((part) => [part.dataset.datasetId, curatedEntry(part, isStaff, now)]);
-  const known = entriesOf(parts);
+  const entriesOf = async (batch: readonly Part[]): Promise<readonly NamedEntry[]> => {
+    // Of their own studies people see more than what they asked for.
+    for (const part of batch) if (own.has(part.dataset.datasetId)) asked.set(part.dataset.datasetId, part);
+    const others = batch.filter((part) => !own.has(part.dataset.datasetId));
+    const curated = others.filter((part) => part.dataset.owner === undefined);
+    return [
+      ...curated.map((part): NamedEntry => [part.dataset.datasetId, curatedEntry(part, isStaff, now)]),
+      ...(userId === undefined ? [] : await askedStudies(options, userId, others, now, signal)),
+    ];
+  };
+  const known = await entriesOf(parts);
   // Mostly there is no other batch, and the answer goes out in one piece.
   const next = await batches.next();
-  const ownEntries = studies.map((study): NamedEntry => {
-    const id = options.studyIds.shown(study.datasetId);
-    return [id, userEntry(study, id)];
-  });
+  const ownEntries = () => studies.map((study) => userEntry(options, study, asked.get(study.root), now));
   // Also when it is empty: pages of deployed front ends look into it without asking.
-  if (next.done) return context.json(200, { ...head, perDataset: Object.fromEntries([...known, ...ownEntries]) });
+  if (next.done) return context.json(200, { ...head, perDataset: Object.fromEntries([...known, ...ownEntries()]) });
   const rest = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
     yield known;
     for (let batch: IteratorResult<PartBatch> = next; !batch.done; batch = await batches.next())
-      yield entriesOf(batch.value.parts);
-    yield ownEntries;
+      yield await entriesOf(batch.value.parts);
+    yield ownEntries();
   };
   return jsonMapReport(context, { head, name: 'perDataset', entries: rest() });
+}
+
+/** Users' datasets that somebody asked for, or provides, and may know of. */
+async function askedStudies(
+  options: PermissionsOptions,
+  user: UserId,
+  parts: readonly Part[],
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<readonly NamedEntry[]> {
+  const byRoot = new Map<string, Part>(
+    parts.filter((part) => part.dataset.owner !== undefined).map((part) => [part.dataset.datasetId, part]),
+  );
+  const roots = [...byRoot.keys()].map(parseDatasetId).filter((id) => id !== undefined);
+  const studies = await options.userStudies.newest(roots, user, signal);
+  return studies
+    .filter((study) => study.owner === byRoot.get(study.root)?.dataset.owner && readsMetadata(standingOf(study, false)))
+    .map((study) => userEntry(options, study, byRoot.get(study.root), nowMs));
 }
 
 type NamedEntry = readonly [datasetId: string, Entry];
@@ -127,7 +154,7 @@ async function one(options: PermissionsOptions, context: RequestContext): Promis
   // No database could look for it.
   if (asked.includes('\u0000') || !asked.isWellFormed()) throw absent();
   const found = await options.catalogue.partIn(userId, asked, signal);
-  if (found) {
+  if (found && found.part.dataset.owner === undefined) {
     const { part, isStaff } = found;
     const { studyId, datasetId } = part.dataset;
     const actionAuthorization = curatedActions(part, isStaff, options.clock.now());
@@ -135,16 +162,28 @@ async function one(options: PermissionsOptions, context: RequestContext): Promis
   }
   const datasetId = parseDatasetId(options.studyIds.bare(asked));
   const study = datasetId && (await options.userStudies.find(datasetId, userId, signal));
-  if (!study) throw absent();
-  // That it exists is told, so that whoever asks for somebody can tell them that it is not theirs to see.
-  const actionAuthorization = study.part ? ALL_ACTIONS : NO_ACTIONS;
+  if (!study || !readsMetadata(standingOf(study, false))) throw absent();
+  const granted =
+    userId !== undefined &&
+    !readsFiles(standingOf(study, false)) &&
+    (await options.grants.holds(userId, study, new Date(options.clock.now()), signal));
   return context.json(200, {
     studyId: options.studyIds.shown(datasetId),
     datasetId,
     isUserStudy: true,
-    actionAuthorization,
+    actionAuthorization: userActions(study, granted),
   });
 }
+
+const standingOf = ({ visibility, part }: UserStudy, granted: boolean): Standing => ({
+  visibility,
+  given: part !== undefined,
+  granted,
+});
+
+/** Whoever may read the files may do everything, others may read about it. */
+const userActions = (study: UserStudy, granted: boolean): ActionAuthorization =>
+  readsFiles(standingOf(study, granted)) ? ALL_ACTIONS : METADATA_ACTIONS;
 
 function curatedActions(
   { dataset, isManager, grant }: Part<Pick<CuratedDataset, 'restrictionLevel'>>,
@@ -167,18 +206,29 @@ function curatedEntry(part: Part, isStaff: boolean, nowMs: number): Entry {
   };
 }
 
-function userEntry({ name, summary, part }: UserStudy, studyId: string): Entry {
+/** @param asked what the user has to do with the dataset beside owning it or having accepted it */
+function userEntry(
+  { studyIds }: Pick<PermissionsOptions, 'studyIds'>,
+  study: UserStudy,
+  asked: Part | undefined,
+  nowMs: number,
+): NamedEntry {
+  const { datasetId, name, summary, part } = study;
   const isOwner = part === 'owner';
-  return {
+  const provides = asked?.isManager !== undefined;
+  const grant = asked?.dataset.owner === study.owner ? asked.grant : undefined;
+  const studyId = studyIds.shown(datasetId);
+  const entry: Entry = {
     studyId,
     sha1Hash: '',
     displayName: name,
     shortDisplayName: name,
     description: summary,
     isUserStudy: true,
-    type: isOwner ? 'provider' : 'end-user',
-    actionAuthorization: ALL_ACTIONS,
-    isManager: isOwner,
-    accessRequestStatus: 'unrequested',
+    type: isOwner || provides ? 'provider' : 'end-user',
+    actionAuthorization: userActions(study, grant !== undefined && isInForce(grant, nowMs)),
+    isManager: isOwner || asked?.isManager === true,
+    accessRequestStatus: grant?.approvalStatus ?? 'unrequested',
   };
+  return [studyId, entry];
 }

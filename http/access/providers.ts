@@ -1,7 +1,6 @@
 // /dataset-providers: who provides which dataset. Staff and the dataset's providers see the list; owners and the dataset's
 // managers change it.
 
-import { parseCuratedId } from '../../engine/model/access-request.ts';
 import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
 import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
@@ -13,6 +12,7 @@ import { describeValue } from '../input/describe.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
+import { askedDataset, isAskable } from './asked-dataset.ts';
 import { objectReader, readFlagPatch } from './bodies.ts';
 import { findInvitee, readInvitee } from './invitee.ts';
 import { pageBody, pageOf, pageParameters, rowId } from './paging.ts';
@@ -116,10 +116,12 @@ function createRoute(options: ProvidersOptions): Route {
     handler: async (context) => {
       const { body, faults } = await readNew(context.request);
       const invitee = readInvitee(body, faults);
-      const datasetId = parseCuratedId(options.studyIds.bare(body.datasetId ?? ''));
+      const asked = await askedDataset(options, body.datasetId ?? '', context.signal);
+      const datasetId = asked?.id;
       const actor = await actorOf(options, context, datasetId);
       demandGoverning(actor);
-      if (!datasetId || !(await options.catalogue.find(datasetId, context.signal)))
+      const dataset = datasetId && (await options.catalogue.find(datasetId, context.signal));
+      if (!asked || !dataset || !isAskable(asked, dataset))
         if (!faults.touches('datasetId')) faults.add(['datasetId'], unknownDataset(body.datasetId));
       if (!faults.empty || !invitee || !datasetId) throw faults.refusal();
       const isManager = body.isManager === true;
@@ -145,7 +147,7 @@ export const writtenToday = () => tooMany('this address was written to within th
 async function list(options: ProvidersOptions, context: RequestContext): Promise<void> {
   const asked = String(context.query.datasetId ?? '').trim();
   if (asked === '') throw badRequest("query parameter 'datasetId' is missing");
-  const dataset = parseCuratedId(options.studyIds.bare(asked));
+  const dataset = (await askedDataset(options, asked, context.signal))?.id;
   const { roles } = await actorOf(options, context, dataset);
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
   const request = pageOf(context, DEFAULT_LIMIT);

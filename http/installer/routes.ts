@@ -7,6 +7,7 @@ import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
 import type { DatasetReports } from '../../engine/ports/dataset-reports.ts';
 import type { FailedInstalls } from '../../engine/ports/failed-installs.ts';
+import type { Grants } from '../../engine/ports/grants.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
@@ -65,6 +66,7 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
   readonly queries: DatasetQueries;
   readonly edits: DatasetEdits;
   readonly accounts: Pick<Accounts, 'find'>;
+  readonly grants: Grants;
   readonly jobs: Pick<Jobs, 'depths' | 'enqueue'>;
   readonly jobAdmin: JobAdmin;
   readonly reports: DatasetReports;

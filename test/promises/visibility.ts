@@ -19,6 +19,40 @@ export const VISIBILITY: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'who-reads-files',
+    promise:
+      'Files of a protected or controlled dataset are for its owner, recipients, and holders of an approved, running grant.',
+    heldBy: [
+      { file: 'test/http/access/who-may-read.test.ts', test: 'who may read what, at every route and on the site' },
+      {
+        file: 'test/http/access/who-may-read.test.ts',
+        test: 'a grant counts from its beginning to its end, to the millisecond',
+      },
+      {
+        file: 'test/http/access/who-may-read.test.ts',
+        test: 'without dataset access service the files of protected datasets are for owner and recipients',
+      },
+      {
+        file: 'test/http/access/user-dataset-requests.test.ts',
+        test: 'an id that a curated dataset has gives nothing of the user’s dataset',
+      },
+      {
+        file: 'test/attack/protected-files.test.ts',
+        test: 'the files of a … dataset are for those who were given them',
+      },
+    ],
+  },
+  {
+    id: 'people-of-guests',
+    promise: 'A guest learns no name and no address of a person from a dataset that is not public.',
+    heldBy: [
+      {
+        file: 'test/http/access/who-may-read.test.ts',
+        test: 'a guest learns of no person from what is protected or controlled',
+      },
+    ],
+  },
+  {
     id: 'owner-changes',
     promise: 'Only its owner changes a dataset, and a refusal does not reveal which datasets exist.',
     heldBy: [
@@ -62,9 +96,13 @@ export const VISIBILITY: readonly PromiseRow[] = [
   {
     id: 'site-view',
     promise:
-      'The view of a site shows a dataset only to owner and recipients, and only when data and metadata are complete.',
+      'The view of a site shows a dataset only to owner, recipients and holders of a grant, and only when it is complete.',
     heldBy: [
       { file: 'test/engine/adapters/install-target.test.ts', test: 'the site view tells owner and recipients apart' },
+      {
+        file: 'test/actors/daemons/site-grants.test.ts',
+        test: 'a site shows a dataset while a grant for it runs, and no longer',
+      },
       {
         file: 'test/conformance/install-target.ts',
         test: 'a written dataset is present, and shown to its owner once both installs are complete',

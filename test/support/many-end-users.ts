@@ -103,7 +103,7 @@ export async function fillAccounts(sql: Sql): Promise<void> {
     `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
        name, created, upload_status, import_status)
      select 'study' || n, ${FIRST_USER} + n / 100, 'study' || n, 0, 'live', 'genelist', '1.0',
-       '{"summary": "Some genes"}', 'private', 'Genes', now() - n * interval '1 second', 'success', 'complete'
+       '{"summary": "Some genes"}', case n when 5 then 'protected' else 'private' end, 'Genes', now() - n * interval '1 second', 'success', 'complete'
      from generate_series(0, ${STUDIES - 1}) n`,
   );
   await sql.query(

@@ -19,6 +19,7 @@ interface CuratedRow {
   readonly short_display_name: string;
   readonly description: string;
   readonly restriction_level: RestrictionLevel;
+  readonly owner_id: UserId | null;
   readonly days_for_approval: number;
   readonly prior_auth_label: string;
   readonly mail_from: string;
@@ -52,6 +53,7 @@ interface StudyRow extends PartColumns {
   readonly dataset_id: CuratedId;
   readonly study_id: string;
   readonly restriction_level: RestrictionLevel;
+  readonly owner_id: UserId | null;
   readonly is_staff: boolean;
 }
 
@@ -60,10 +62,10 @@ const NAMES = [
   ...['days_for_approval', 'prior_auth_label', 'mail_from', 'mail_manager_text', 'mail_requester_text'],
   'mail_approval_text',
 ];
-const COLUMNS = NAMES.map((name) => `c.${name}`).join(', ');
+const COLUMNS = [...NAMES.map((name) => `c.${name}`), 'c.owner_id::text as owner_id'].join(', ');
 
 const LISTED = `c.dataset_id, c.study_id, c.sha1_hash, c.display_name, c.short_display_name, c.description,
-  c.restriction_level`;
+  c.restriction_level, c.owner_id::text as owner_id`;
 
 /** What `$1` has to do with the datasets `c`. */
 const PARTS_IN = (columns: string, datasets: string): string => `
@@ -87,11 +89,15 @@ const OWN_PARTS = WITH_ROLE(`(
       order by dataset_id limit ${PARTS_BATCH}) own
     cross join lateral (select * from curated_dataset d where d.dataset_id = own.dataset_id limit 1) d)`);
 const ALL_PARTS = WITH_ROLE(`(
-    select * from curated_dataset where dataset_id > $2 order by dataset_id limit ${PARTS_BATCH})`);
+    select * from curated_dataset d where dataset_id > $2
+      and (owner_id is null
+        or exists (select from provider p where p.user_id = $1::numeric and p.dataset_id = d.dataset_id)
+        or exists (select from end_user e where e.user_id = $1::numeric and e.dataset_id = d.dataset_id))
+    order by dataset_id limit ${PARTS_BATCH})`);
 /** The dataset whose `column` is `$2`. Study and dataset ids by a statement each: a choice in one costs more than its reading. */
 const PART_IN = (column: 'study_id' | 'dataset_id'): string => `
   ${PARTS_IN(
-    `c.dataset_id, c.study_id, c.restriction_level,
+    `c.dataset_id, c.study_id, c.restriction_level, c.owner_id::text as owner_id,
       exists (select from staff s where s.user_id = $1::numeric) as is_staff`,
     'curated_dataset',
   )}
@@ -104,7 +110,7 @@ const PUT = `
   insert into curated_dataset (${NAMES.join(', ')})
   values (${NAMES.map((_, i) => `$${i + 1}`).join(', ')})
   on conflict (dataset_id) do update set (${NAMES.join(', ')}) = (${NAMES.map((name) => `excluded.${name}`).join(', ')})
-  where (${NAMES.map((name) => `curated_dataset.${name}`).join(', ')})
+  where curated_dataset.owner_id is null and (${NAMES.map((name) => `curated_dataset.${name}`).join(', ')})
     is distinct from (${NAMES.map((name) => `excluded.${name}`).join(', ')})
   returning dataset_id`;
 
@@ -150,7 +156,8 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
       (id && (await this.#part(PART_IN_DATASET, user, id, 'part-in-dataset')));
     if (!row) return undefined;
     const { dataset_id: datasetId, study_id: studyId, restriction_level: restrictionLevel } = row;
-    return { part: partOf(row, { datasetId, studyId, restrictionLevel }), isStaff: row.is_staff };
+    const dataset = { datasetId, studyId, restrictionLevel, ...ownerOf(row) };
+    return { part: partOf(row, dataset), isStaff: row.is_staff };
   }
 
   async #part(text: string, user: UserId | undefined, of: string, name: string): Promise<StudyRow | undefined> {
@@ -159,6 +166,11 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
 
   async put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {
     const work = async (sql: Sql): Promise<number> => {
+      const [user] = await sql.query<{ dataset_id: string }>(
+        'select dataset_id from curated_dataset where dataset_id = any ($1) and owner_id is not null limit 1',
+        [datasets.map((dataset) => dataset.datasetId)],
+      );
+      if (user) throw rejected(`'${user.dataset_id}' is the id of a user's dataset`);
       let changed = 0;
       for (const dataset of datasets) changed += (await sql.query(PUT, valuesOf(dataset))).length;
       return changed;
@@ -180,7 +192,11 @@ const listedOf = (row: ListedColumns): ListedCurated => ({
   shortDisplayName: row.short_display_name,
   description: row.description,
   restrictionLevel: row.restriction_level,
+  ...ownerOf(row),
 });
+
+const ownerOf = ({ owner_id: owner }: Pick<CuratedRow, 'owner_id'>): Pick<CuratedDataset, 'owner'> =>
+  owner === null ? {} : { owner };
 
 const curated = (row: CuratedRow): CuratedDataset => ({
   ...listedOf(row),

@@ -4,26 +4,54 @@
 import { kindOf, messageOf } from '../../failure.ts';
 import type { Logger } from '../../log.ts';
 import { decisionMails } from '../../model/access-mail.ts';
-import { type AccessRequest, isWaitOver, settleTerms } from '../../model/access-request.ts';
+import { type AccessRequest, type CuratedId, isWaitOver, settleTerms } from '../../model/access-request.ts';
+import { parseDatasetId } from '../../model/ids.ts';
 import type { AccessApprovals } from '../../ports/access-approvals.ts';
 import type { EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
+import type { EnteredDatasets } from '../../ports/entered-datasets.ts';
+import type { UserDatasets } from '../../ports/user-datasets.ts';
+
+/** Where users' datasets are, and what of them is entered. */
+export interface ApprovedDatasets {
+  readonly userDatasets: UserDatasets;
+  readonly entered: EnteredDatasets;
+}
 
 export class WaitingApprovals implements AccessApprovals {
+  readonly #datasets: ApprovedDatasets;
   readonly #endUsers: Pick<EndUsers, 'waited' | 'change'>;
   readonly #log: Logger;
 
-  constructor(endUsers: Pick<EndUsers, 'waited' | 'change'>, log: Logger) {
+  constructor(endUsers: Pick<EndUsers, 'waited' | 'change'>, datasets: ApprovedDatasets, log: Logger) {
+    this.#datasets = datasets;
     this.#endUsers = endUsers;
     this.#log = log.child({ actor: 'accessApproval' });
   }
 
   async approveWaited(now: Date, signal: AbortSignal): Promise<number> {
+    await this.#refresh(now, signal);
     let approved = 0;
     for (let after: WaitedRequest | undefined; ; ) {
       const page = await this.#endUsers.waited(now, after, signal);
       for (const request of page) if (await this.#approve(request, now, signal)) approved++;
       after = page.at(-1);
       if (!after) return approved;
+    }
+  }
+
+  /** What owners said meanwhile of their datasets: the days, and whether they are protected at all. */
+  async #refresh(now: Date, signal: AbortSignal): Promise<void> {
+    const { userDatasets, entered } = this.#datasets;
+    for (let after: CuratedId | undefined; ; ) {
+      const page = await entered.undecided(after, signal);
+      for (const id of page) {
+        const datasetId = parseDatasetId(id);
+        const found = datasetId && (await userDatasets.find(datasetId, signal));
+        if (found) await entered.enter(found, { user: '0', at: now }, signal);
+        else await entered.close(id, signal);
+      }
+      after = page.at(-1);
+      if (!after) return;
     }
   }
 

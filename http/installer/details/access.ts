@@ -1,6 +1,7 @@
 // Who may see a dataset. Whoever cannot see it must not learn that it exists: 404, unless the person already knew of
 // it, which is answered 410 (design, Identity, versions, errors).
 
+import { readsMetadata } from '../../../engine/model/dataset-reading.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { DatasetRecord } from '../../../engine/ports/catalog.ts';
@@ -19,6 +20,16 @@ export interface SharedDataset extends Pick<DatasetRecord, 'owner' | 'state' | '
  */
 export type Viewer = UserId | 'admin' | 'guest';
 
+const shareOf = ({ shares }: SharedDataset, viewer: Viewer): ShareRecord | undefined =>
+  shares.find((item) => item.recipient === viewer);
+
+/** The dataset is the viewer's own, or was given to the viewer. */
+export function isGiven(dataset: SharedDataset, viewer: Viewer): boolean {
+  if (viewer === 'admin' || dataset.owner === viewer) return true;
+  const share = shareOf(dataset, viewer);
+  return share?.granted === true && share.accepted;
+}
+
 /**
  * visible: the owner, a recipient who accepted a standing offer, anybody when it is not private.
  * gone: deleted, revoked or made private again, and the viewer could have seen it before.
@@ -26,11 +37,10 @@ export type Viewer = UserId | 'admin' | 'guest';
 export function sightOf(dataset: SharedDataset, viewer: Viewer): Sight {
   if (viewer === 'admin') return 'visible';
   const owns = dataset.owner === viewer;
-  const share = dataset.shares.find((item) => item.recipient === viewer);
+  const share = shareOf(dataset, viewer);
   const published = dataset.metadata.firstPublished !== undefined;
   if (isDeleted(dataset.state)) return owns || share || published ? 'gone' : 'absent';
-  if (owns || dataset.metadata.visibility !== 'private') return 'visible';
-  if (share?.granted && share.accepted) return 'visible';
+  if (readsMetadata({ visibility: dataset.metadata.visibility, given: isGiven(dataset, viewer) })) return 'visible';
   return published || share?.granted === false ? 'gone' : 'absent';
 }
 

@@ -1,11 +1,15 @@
 // Finding a dataset that the caller may see, or refusing in the words of the contract.
 
+import { readsFiles } from '../../../engine/model/dataset-reading.ts';
 import { type DatasetId, parseDatasetId } from '../../../engine/model/ids.ts';
+import { originalOf } from '../../../engine/model/metadata.ts';
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
+import type { Grants } from '../../../engine/ports/grants.ts';
+import type { Clock } from '../../../engine/time.ts';
 import type { RequestContext } from '../../context.ts';
-import { gone, type HttpError, notFound } from '../../errors.ts';
-import { type Sight, sightOf, sightOfReplaced, type Viewer } from './access.ts';
+import { forbidden, gone, type HttpError, notFound } from '../../errors.ts';
+import { isGiven, type Sight, sightOf, sightOfReplaced, type Viewer } from './access.ts';
 
 type Queries = Pick<DatasetQueries, 'view'>;
 
@@ -41,16 +45,37 @@ export async function findOrMoved(
   return { found: visible(found, id) };
 }
 
-/** The dataset when the viewer may download its archives: anything else is absent (contract 1, Dataset files). */
-export async function findDownloadable(
-  queries: Queries,
+export interface FileReading {
+  readonly queries: Queries;
+  readonly grants: Grants;
+  readonly clock: Clock;
+}
+
+/**
+ * The dataset when the viewer may read its files; 403 when the viewer sees it and may not.
+ * @param unseen what it is called when the viewer does not see it (contract 1, Dataset files)
+ */
+export async function findReadable(
+  { queries, grants, clock }: FileReading,
   id: string,
   viewer: Viewer,
+  unseen: 404 | 'as seen',
   signal: AbortSignal,
 ): Promise<ViewedDataset> {
   const found = await find(queries, id, viewer, signal);
-  if (found?.sight === 'visible') return found.dataset;
-  throw unknown(id);
+  if (unseen === 404 && found?.sight !== 'visible') throw unknown(id);
+  const dataset = visible(found, id);
+  // What the owner took back of the newest revision is taken back of those before it.
+  const judged = dataset.state === 'superseded' && found?.newest ? [dataset, found.newest] : [dataset];
+  const reads = (granted: boolean): boolean =>
+    judged.every((one) => readsFiles({ visibility: one.metadata.visibility, given: isGiven(one, viewer), granted }));
+  if (reads(false)) return dataset;
+  const isUser = viewer !== 'admin' && viewer !== 'guest';
+  const granted = { root: originalOf(dataset.dataset, dataset.metadata), owner: dataset.owner };
+  if (isUser && reads(true) && (await grants.holds(viewer, granted, new Date(clock.now()), signal))) return dataset;
+  throw forbidden(
+    `the files of dataset ${id} are for its owner, for people that it is shared with, and for those who were granted access to it`,
+  );
 }
 
 interface Found {

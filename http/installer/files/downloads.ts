@@ -1,17 +1,15 @@
 // GET /datasets/{id}/files/upload and .../install: the two archives of a dataset, as they are kept.
 
 import { type DatasetObject, objectKey } from '../../../engine/model/object-key.ts';
-import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
 import { sendObject } from '../../download.ts';
 import { refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { findDownloadable, viewerOf } from '../details/dataset-lookup.ts';
+import { type FileReading, findReadable, viewerOf } from '../details/dataset-lookup.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 
-export interface DownloadsOptions {
-  readonly queries: Pick<DatasetQueries, 'view'>;
+export interface DownloadsOptions extends FileReading {
   readonly store: Pick<ObjectStore, 'get' | 'head'>;
 }
 
@@ -58,7 +56,7 @@ export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
       206: { description: 'The asked range of it', contentType: 'application/zip' },
       304: { description: 'It is what the caller has' },
       ...refusals({
-        403: 'The Admin-Token is wrong',
+        403: 'The caller may not read the files of this dataset, or the Admin-Token is wrong',
         404: 'No such dataset, or nothing to download yet',
         412: 'It is not the version that is asked for',
         416: 'The range is beyond the end',
@@ -69,7 +67,7 @@ export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
 }
 
 async function download(options: DownloadsOptions, archive: Archive, context: RequestContext): Promise<void> {
-  const dataset = await findDownloadable(options.queries, context.param('id'), viewerOf(context), context.signal);
+  const dataset = await findReadable(options, context.param('id'), viewerOf(context), 404, context.signal);
   await sendObject(context, options.store, {
     key: objectKey(dataset, archive.object),
     contentType: 'application/zip',

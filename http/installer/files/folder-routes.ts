@@ -10,14 +10,16 @@ import { sendObject } from '../../download.ts';
 import { forbidden } from '../../errors.ts';
 import { refusals } from '../../responses.ts';
 import type { Route, RouteParameter, RouteResponse } from '../../route.ts';
-import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
+import { type FileReading, findReadable, findVisible, viewerOf } from '../details/dataset-lookup.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { downloadParam, fileNameParam } from '../schema/file-params.ts';
 import { UploadSlots } from '../uploads/upload-slots.ts';
 import { DOCUMENTS, type Folder, PROPERTIES, storedName } from './folder.ts';
 import { type FolderWriteOptions, noSuchFile, putFile, removeFile } from './folder-writes.ts';
 
-export interface FolderOptions extends Omit<FolderWriteOptions, 'slots' | 'maxUploadBytes'> {
+export interface FolderOptions
+  extends Omit<FolderWriteOptions, 'slots' | 'maxUploadBytes'>,
+    Pick<FileReading, 'grants'> {
   readonly store: FolderWriteOptions['store'] & Pick<ObjectStore, 'get' | 'head'>;
   readonly queries: Pick<DatasetQueries, 'view' | 'files'>;
   readonly dataTypes: Pick<DataTypes, 'find'>;
@@ -85,7 +87,7 @@ function getRoute(options: FolderOptions, path: FolderPath): Route {
       206: file('The asked range of it'),
       304: { description: 'It is what the caller has' },
       ...refusals({
-        403: 'The Admin-Token is wrong',
+        403: `${folder === PROPERTIES ? 'The caller may not read the files of this dataset, or the' : 'The'} Admin-Token is wrong`,
         404: 'No such dataset or file',
         410: 'The dataset is deleted, or no longer shared',
         412: 'It is not the version that is asked for',
@@ -147,8 +149,14 @@ function deleteRoute(options: FolderWriteOptions, path: FolderPath): Route {
   };
 }
 
-async function send({ queries, store }: FolderOptions, folder: Folder, context: RequestContext): Promise<void> {
-  const dataset = await findVisible(queries, context.param('id'), viewerOf(context), context.signal);
+async function send(options: FolderOptions, folder: Folder, context: RequestContext): Promise<void> {
+  const { queries, store } = options;
+  const id = context.param('id');
+  const viewer = viewerOf(context);
+  const dataset =
+    folder === PROPERTIES
+      ? await findReadable(options, id, viewer, 'as seen', context.signal)
+      : await findVisible(queries, id, viewer, context.signal);
   const given = context.param('fileName');
   const name = storedName(given);
   const absent = noSuchFile(folder, dataset, given);

@@ -17,6 +17,7 @@ import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { downloadParam } from '../schema/file-params.ts';
 import { StoredMetadata, StoredUploadError } from '../schema/stored-documents.ts';
+import { showsPeople } from '../views/people.ts';
 
 export interface StoredDocumentOptions {
   readonly queries: Pick<DatasetQueries, 'view'>;
@@ -31,7 +32,7 @@ interface StoredDocument {
   readonly summary: string;
   readonly schema: typeof StoredMetadata | typeof StoredUploadError;
   /** What is shown of its text; throws when it is none of ours. */
-  readonly shown: (text: string, key: string) => object;
+  readonly shown: (text: string, people: boolean) => object;
   readonly absent: string;
 }
 
@@ -45,7 +46,7 @@ const UPLOAD_ERROR: StoredDocument = {
   summary: 'Shows why the upload did not become a dataset',
   schema: StoredUploadError,
   // Documents of compatible systems hold stack traces, too: only what is known of them is shown.
-  shown: parseUploadError,
+  shown: (text) => parseUploadError(text, 'upload-error.json'),
   absent: 'its upload did not fail',
 };
 
@@ -56,9 +57,9 @@ const DOCUMENTS: readonly StoredDocument[] = [
     operationId: 'getStoredMetadata',
     summary: 'Shows the metadata as they are stored',
     schema: StoredMetadata,
-    shown: (text) => {
-      const { firstPublished: _ours, ...rest } = parseJson(text) as Record<string, unknown>;
-      return rest;
+    shown: (text, people) => {
+      const { firstPublished: _ours, contacts, ...rest } = parseJson(text) as Record<string, unknown>;
+      return people && contacts !== undefined ? { ...rest, contacts } : rest;
     },
     absent: 'its metadata are not stored yet',
   },
@@ -106,11 +107,17 @@ async function show(
   if (!opened) throw notFound(`dataset ${dataset.dataset} has no ${object}: ${absent}`);
   const text = await read(opened);
   const type = context.query.download === false ? 'inline' : 'attachment';
-  await context.json(200, parsed(text, opened.info.key, shown), {
-    etag: `"${opened.info.etag}"`,
-    'last-modified': opened.info.modified.toUTCString(),
-    'content-disposition': contentDisposition(object, { type }),
-  });
+  const people = showsPeople(dataset.metadata, context.caller.kind === 'guest');
+  await context.json(
+    200,
+    parsed(text, opened.info.key, (of) => shown(of, people)),
+    {
+      // A guest's copy is another document.
+      etag: `"${opened.info.etag}${people ? '' : '.guest'}"`,
+      'last-modified': opened.info.modified.toUTCString(),
+      'content-disposition': contentDisposition(object, { type }),
+    },
+  );
 }
 
 async function read({ info, body }: OpenObject): Promise<string> {
@@ -122,9 +129,9 @@ async function read({ info, body }: OpenObject): Promise<string> {
 }
 
 /** A document that cannot be read is our fault, not the caller's. */
-function parsed(text: string, key: string, shown: StoredDocument['shown']): object {
+function parsed(text: string, key: string, shown: (text: string) => object): object {
   try {
-    return shown(text, key);
+    return shown(text);
   } catch (cause) {
     throw defect(`${key} cannot be shown: ${messageOf(cause)}`, { cause });
   }

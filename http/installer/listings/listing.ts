@@ -19,14 +19,16 @@ export interface ListingSources {
 export async function* listing(
   sources: ListingSources,
   filter: ListFilter,
-  { signal, versionNamed }: Pick<RequestContext, 'signal' | 'versionNamed'>,
+  { caller, signal, versionNamed }: Pick<RequestContext, 'caller' | 'signal' | 'versionNamed'>,
 ): AsyncGenerator<ListingItem, void, undefined> {
   // Most of a listing is of few people: those of one batch are mostly those of the next.
   let profiles: Profiles | undefined;
   for await (const batch of inBatches(sources.queries.list(filter, signal))) {
     const people = batch.flatMap((dataset) => peopleOf(dataset, filter.viewer));
     profiles = await findProfiles(sources.accounts, people, signal, profiles);
-    const view = { viewer: filter.viewer, versionNamed, profiles, dataTypes: sources.dataTypes, target: filter.target };
+    const guest = caller.kind === 'guest';
+    const { viewer, target } = filter;
+    const view = { viewer, guest, versionNamed, profiles, dataTypes: sources.dataTypes, target };
     for (const dataset of batch) yield listingItem(dataset, view);
   }
 }

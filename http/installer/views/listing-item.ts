@@ -4,7 +4,7 @@ import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { TargetId, UserId } from '../../../engine/model/ids.ts';
 import type { ListedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { ListingItem } from '../schema/listing-item.ts';
-import { listedShareView, ownerView, type Profiles } from './people.ts';
+import { listedShareView, NOBODY, ownerView, type Profiles, showsPeople } from './people.ts';
 import { statusBlock } from './status-block.ts';
 import { typeView, visibilityView } from './terms.ts';
 
@@ -14,6 +14,8 @@ export interface ListingView {
   readonly dataTypes: DataTypes;
   /** The request names its interface version (status-block.ts). */
   readonly versionNamed: boolean;
+  /** Guests learn of no person whose dataset is not public. */
+  readonly guest: boolean;
   /** Show the install status of this target alone. */
   readonly target?: TargetId | undefined;
 }
@@ -25,7 +27,7 @@ export function listingItem(dataset: ListedDataset, view: ListingView): ListingI
   const shares = dataset.owner === view.viewer ? dataset.shares.filter((share) => share.granted) : [];
   return {
     datasetId: dataset.dataset,
-    owner: ownerView(dataset.owner, view.profiles),
+    owner: ownerView(dataset.owner, showsPeople(metadata, view.guest) ? view.profiles : NOBODY),
     type: typeView(metadata.type, view.dataTypes),
     visibility: visibilityView(metadata),
     name: metadata.name,

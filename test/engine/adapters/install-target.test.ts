@@ -128,6 +128,7 @@ t.test('writes every part of the metadata in its order', async (t) => {
   t.strictSame(await rows('dataset', '*, owner::text as owner'), [
     {
       dataset_id: dataset,
+      original_id: dataset,
       owner,
       type_name: 'genelist',
       type_version: '1.0',

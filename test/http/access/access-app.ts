@@ -3,6 +3,8 @@
 
 import { PostgresAccessCatalogue } from '../../../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../../../engine/adapters/access/end-users.ts';
+import { PostgresEnteredDatasets } from '../../../engine/adapters/access/entered-datasets.ts';
+import { PostgresGrants } from '../../../engine/adapters/access/grants.ts';
 import { PostgresAccessHistory } from '../../../engine/adapters/access/history.ts';
 import { PostgresAccessInvitations } from '../../../engine/adapters/access/invitations.ts';
 import { PostgresAccessProviders } from '../../../engine/adapters/access/providers.ts';
@@ -15,6 +17,7 @@ import { accessMigrations } from '../../../engine/adapters/migrations/access.ts'
 import { cacheMigrations } from '../../../engine/adapters/migrations/cache.ts';
 import { migrate } from '../../../engine/adapters/migrations.ts';
 import { Postgres } from '../../../engine/adapters/postgres.ts';
+import { PostgresUserDatasets } from '../../../engine/adapters/user-datasets-postgres.ts';
 import { PostgresUserStudies } from '../../../engine/adapters/user-studies-postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
@@ -70,8 +73,12 @@ export const dataset = (id: string, restrictionLevel: RestrictionLevel, more: Pa
 export const LEVELS = ['public', 'prerelease', 'protected', 'controlled', 'private'] as const;
 
 /** With one dataset of each level, named after it, owner 1 and, of every dataset, manager 2 and provider 3; staff 4. */
-export async function accessApp(t: Teardown, options: Partial<AccessOptions> = {}): Promise<App> {
-  const app = await serveAccess(t, await testDatabase(t), new VirtualClock(), options);
+export async function accessApp(
+  t: Teardown,
+  options: Partial<AccessOptions> = {},
+  clock = new VirtualClock(),
+): Promise<App> {
+  const app = await serveAccess(t, await testDatabase(t), clock, options);
   await migrate(app.cache, 'cache', await cacheMigrations(), never);
   await migrate(app.db, 'access', await accessMigrations(), never);
   await app.catalogue.put(
@@ -102,6 +109,8 @@ export async function serveAccess(
   const endUsers = new PostgresEndUsers(db);
   const invitations = new PostgresAccessInvitations(db);
   const catalogue = new PostgresAccessCatalogue(db);
+  const userDatasets = new PostgresUserDatasets(cache);
+  const entered = new PostgresEnteredDatasets(db);
   const routes = accessRoutes({
     roles: new PostgresAccessRoles(db),
     staff: new PostgresAccessStaff(db),
@@ -110,9 +119,12 @@ export async function serveAccess(
     endUsers,
     invitations,
     history: new PostgresAccessHistory(db),
-    approvals: new WaitingApprovals(endUsers, silentLogger()),
+    approvals: new WaitingApprovals(endUsers, { userDatasets, entered }, silentLogger()),
     addresses: new PostgresAddressBook(cache),
     userStudies: new PostgresUserStudies(cache),
+    userDatasets,
+    entered,
+    grants: new PostgresGrants(db),
     accounts,
     clock,
     listAll: false,

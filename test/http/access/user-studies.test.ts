@@ -34,7 +34,7 @@ async function add(app: App, study: Study): Promise<void> {
 }
 
 const ALL = { studyMetadata: true, subsetting: true, visualizations: true, resultsFirstPage: true, resultsAll: true };
-const NONE = Object.fromEntries(Object.keys(ALL).map((name) => [name, false]));
+const METADATA = Object.fromEntries(Object.keys(ALL).map((name) => [name, name === 'studyMetadata']));
 
 const entry = (id: string, owned: boolean) => ({
   studyId: id,
@@ -112,11 +112,14 @@ t.test('every visibility, offer and receipt, for owner, recipient, stranger, sta
       const accepted = is === 'recipient' && offer === 'grant' && receipt === 'accept';
       const own = is === 'owner';
       t.strictSame(listed?.[id], own || accepted ? entry(id, own) : undefined, `${who} lists ${id}`);
-      const actionAuthorization = own || accepted || visibility === 'public' ? ALL : NONE;
+      const actionAuthorization = own || accepted || visibility === 'public' ? ALL : METADATA;
+      const isSeen = own || accepted || visibility !== 'private';
       const one = await app.call(who, 'GET', `/permissions/${id}`);
       t.strictSame(
         [one.status, one.body],
-        [200, { studyId: id, datasetId: id, isUserStudy: true, actionAuthorization }],
+        isSeen
+          ? [200, { studyId: id, datasetId: id, isUserStudy: true, actionAuthorization }]
+          : [404, { status: 'not-found', message: `there is no study '${id}'` }],
         `${who} asks for ${id}`,
       );
     }

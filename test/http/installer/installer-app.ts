@@ -12,6 +12,7 @@ import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
+import { NO_GRANTS } from '../../../engine/ports/grants.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { type InstallerOptions, type InstallerSettings, installerRoutes } from '../../../http/installer/routes.ts';
@@ -51,6 +52,10 @@ export interface AppOptions {
   readonly now?: () => number;
   /** Default: no lane has anything to do. */
   readonly jobs?: InstallerOptions['jobs'];
+  /** Default: that of the system. */
+  readonly clock?: InstallerOptions['clock'];
+  /** Default: there is no dataset access service. */
+  readonly grants?: InstallerOptions['grants'];
   readonly processSettings?: InstallerOptions['processSettings'];
 }
 
@@ -102,12 +107,13 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     processSettings: options.processSettings ?? new FakeProcessSettings(),
     sites: [],
     accounts,
+    grants: options.grants ?? NO_GRANTS,
     eventLog: { nextEventId: async () => ++events },
     jobs: options.jobs ?? { depths: async () => [], enqueue: async (more) => void jobs.push(...more) },
     jobAdmin: new PostgresJobAdmin(db),
     reconciler: new FakeReconcilerControl(RECONCILER_REPORT),
     pruner: new FakePrunerControl(PRUNER_REPORT),
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     log: silentLogger(),
     random: (bytes) => randomFillSync(bytes),
     dataTypes: dataTypes(),

@@ -30,7 +30,7 @@ t.test('who may see what', async (t) => {
     await db.query(`update dataset set state = 'deleted' where dataset_id = $1`, [at.dataset]);
   for (const [what, at, details, archives] of [
     ['private', hidden, [200, 200, 404, 410, 404], [200, 200, 404, 404, 404]],
-    ['protected', open, [200, 200, 200, 200, 200], [200, 200, 200, 200, 200]],
+    ['protected', open, [200, 200, 200, 200, 200], [200, 200, 403, 403, 403]],
     ['deleted', deleted, [410, 410, 410, 410, 404], [404, 404, 404, 404, 404]],
     ['deleted after it was public', unpublished, [410, 410, 410, 410, 410], [404, 404, 404, 404, 404]],
   ] as const)

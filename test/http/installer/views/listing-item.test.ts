@@ -13,7 +13,7 @@ const person = (userId: UserId): Profile => ({
   affiliation: `house ${userId}`,
 });
 const profiles = new Map([OWNER, FRIEND].map((id) => [id, person(id)]));
-const view = { viewer: OWNER, versionNamed: true, profiles, dataTypes: dataTypes() };
+const view = { viewer: OWNER, guest: false, versionNamed: true, profiles, dataTypes: dataTypes() };
 
 t.test('shows a dataset as the contract lists it', async (t) => {
   const dataset = listed({
@@ -47,6 +47,14 @@ t.test('shows a dataset as the contract lists it', async (t) => {
     summary: 'Genes that I like',
     description: 'More',
   });
+});
+
+t.test('a guest sees whose a dataset is by number, and by name when it is public', async (t) => {
+  const asGuest = { ...view, viewer: '5' as UserId, guest: true };
+  const nobody = { userId: OWNER, firstName: '', lastName: '', email: '', affiliation: '' };
+  for (const visibility of ['private', 'protected'] as const)
+    t.strictSame(listingItem(listed({ metadata: metadata({ visibility }) }), asGuest).owner, nobody, visibility);
+  t.strictSame(listingItem(listed({ metadata: metadata({ visibility: 'public' }) }), asGuest).owner, person(OWNER));
 });
 
 t.test('shares are nobody else’s business', async (t) => {

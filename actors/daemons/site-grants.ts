@@ -1,0 +1,75 @@
+// Tells the sites which grants of users' datasets changed, every few seconds. Every process may: a site that was told already
+// is told nothing twice. One that is away keeps no other waiting and is told when it is back; until then it shows what it knows,
+// and what ends by itself ends there too.
+
+import { messageOf, transient } from '../../engine/failure.ts';
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import type { GrantChanges, SiteGrants } from '../../engine/ports/site-grants.ts';
+import type { Random } from '../../engine/retry.ts';
+import { type Clock, deadline } from '../../engine/time.ts';
+import { Timer } from '../../engine/timer.ts';
+import { unlessAborted } from '../../engine/wait.ts';
+
+export interface SiteGrantsOptions {
+  readonly changes: GrantChanges;
+  readonly sites: readonly SiteGrants[];
+  readonly periodMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random?: Random;
+}
+
+/** For all pages of one site. */
+const SITE_MS = 20_000;
+
+/** The result of a run is how many changes sites were told. */
+export function tellSites(options: SiteGrantsOptions): Timer<number> {
+  const log = options.log.child({ actor: 'siteGrants' });
+  const away = new Set<TargetId>();
+  return new Timer({
+    ...options,
+    name: 'siteGrants',
+    firstMs: 0,
+    async runOnce(signal) {
+      const source = await options.changes.source(signal);
+      const told = await Promise.all(
+        options.sites.map(async (site) => {
+          try {
+            const count = await tellSite(options, site, source, signal);
+            if (away.delete(site.id)) log.info({ target: site.id }, 'a site is told of grants again');
+            return count;
+          } catch (error) {
+            signal.throwIfAborted();
+            if (!away.has(site.id))
+              log.warn({ target: site.id, err: messageOf(error) }, 'a site cannot be told of grants');
+            away.add(site.id);
+            return 0;
+          }
+        }),
+      );
+      return told.reduce((sum, count) => sum + count, 0);
+    },
+  });
+}
+
+async function tellSite(
+  { changes, clock }: SiteGrantsOptions,
+  site: SiteGrants,
+  source: string,
+  signal: AbortSignal,
+): Promise<number> {
+  using limit = deadline(clock, SITE_MS, signal, () => transient(`no answer within ${SITE_MS} ms`));
+  const within = <Result>(work: Promise<Result>): Promise<Result> => unlessAborted(work, limit.signal);
+  let told = 0;
+  for (let known = await within(site.known(source, limit.signal)); ; ) {
+    const page = await within(changes.after(known, limit.signal));
+    const last = page.at(-1);
+    if (!last) return told;
+    await within(site.tell(source, known, page, limit.signal));
+    told += page.length;
+    known = last.number;
+  }
+}

@@ -1,0 +1,80 @@
+// Users' datasets in the catalogue of the access service, with their owners as managers.
+
+import type { CuratedId } from '../../model/access-request.ts';
+import type { RestrictionLevel } from '../../model/access-rights.ts';
+import type { Cause } from '../../ports/access-people.ts';
+import type { EnteredDatasets } from '../../ports/entered-datasets.ts';
+import type { UserDataset } from '../../ports/user-datasets.ts';
+import type { Postgres } from '../postgres.ts';
+import { causing } from './causing.ts';
+
+const PAGE = 100;
+
+/** No row when the id is that of a curated dataset or of another owner's; what differs otherwise. */
+const AS_ENTERED = `
+  select from curated_dataset c join provider p on p.dataset_id = c.dataset_id
+  where c.dataset_id = $1 and c.owner_id = $2::numeric and p.user_id = $2::numeric and p.is_manager
+    and (c.display_name, c.description, c.restriction_level, c.days_for_approval) = ($3::text, $4::text, $5::text, $6::integer)`;
+
+const ENTER = `
+  insert into curated_dataset as c (dataset_id, owner_id, study_id, sha1_hash, display_name, short_display_name,
+    description, restriction_level, days_for_approval, prior_auth_label, mail_from, mail_manager_text,
+    mail_requester_text, mail_approval_text)
+  values ($1, $2::numeric, $1, '', $3, $3, $4, $5, $6, '', '', '', '', '')
+  on conflict (dataset_id) do update set display_name = excluded.display_name,
+    short_display_name = excluded.short_display_name, description = excluded.description,
+    restriction_level = excluded.restriction_level, days_for_approval = excluded.days_for_approval
+  where c.owner_id = excluded.owner_id
+  returning c.dataset_id`;
+
+export class PostgresEnteredDatasets implements EnteredDatasets {
+  readonly #db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>;
+
+  constructor(db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>) {
+    this.#db = db;
+  }
+
+  async enter(dataset: UserDataset, cause: Cause, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { root, owner, name, summary, daysForApproval } = dataset;
+    const values = [root, owner, name, summary, levelOf(dataset), daysForApproval];
+    if ((await this.#db.lookUp(AS_ENTERED, values, 'as-entered')).length > 0) return;
+    await causing(
+      this.#db,
+      cause,
+      async (sql) => {
+        if ((await sql.query(ENTER, values)).length === 0) return;
+        await sql.query(
+          `insert into provider as p (user_id, dataset_id, is_manager) values ($1::numeric, $2, true)
+           on conflict (user_id, dataset_id) do update set is_manager = true where not p.is_manager`,
+          [owner, root],
+        );
+      },
+      signal,
+    );
+  }
+
+  async close(dataset: CuratedId, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query(
+      `update curated_dataset set restriction_level = 'private'
+       where dataset_id = $1 and owner_id is not null and restriction_level <> 'private'`,
+      [dataset],
+    );
+  }
+
+  async undecided(after: CuratedId | undefined, signal: AbortSignal): Promise<readonly CuratedId[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<{ dataset_id: CuratedId }>(
+      `select c.dataset_id from curated_dataset c join people_count n on n.dataset_id = c.dataset_id
+       where c.owner_id is not null and n.requested > 0 and c.dataset_id > $1
+       order by c.dataset_id limit ${PAGE}`,
+      [after ?? ''],
+    );
+    return rows.map((row) => row.dataset_id);
+  }
+}
+
+/** As the API shows it: protected with 0 days for approval is controlled. */
+const levelOf = ({ visibility, daysForApproval }: UserDataset): RestrictionLevel =>
+  visibility === 'protected' && daysForApproval === 0 ? 'controlled' : visibility;
