@@ -1,6 +1,9 @@
 // A BIOM 1.0 document (JSON): checked, and its non-zero cells read from the dense or the sparse form.
 
-import { Faults, Refusal, shown } from './sample.ts';
+import { JsonFaults } from './json-faults.ts';
+import { type JsonPath, scanJson } from './json-scan.ts';
+import { bytesOf, LIMITS } from './limits.ts';
+import { Refusal } from './sample.ts';
 
 export interface BiomAxis {
   readonly id: string;
@@ -15,23 +18,24 @@ export interface BiomMatrix {
   nonZero(): Iterable<{ readonly row: string; readonly column: string; readonly value: number }>;
 }
 
-/** The matrix, or a {@link Refusal} that names what is wrong where. */
+/** The matrix, or a {@link Refusal} that says what is wrong, where, and how the file has it. */
 export function parseBiom(text: string): BiomMatrix {
   const document = parseObject(text);
-  if (typeof document.format !== 'string' || !document.format.startsWith('Biological Observation Matrix 1.'))
-    throw new Refusal([`'format' is ${json(document.format)}; it must be 'Biological Observation Matrix 1.0.0'`]);
-  if (!['int', 'float'].includes(String(document.matrix_element_type)))
-    throw new Refusal([`'matrix_element_type' is ${json(document.matrix_element_type)}; it must be 'int' or 'float'`]);
-  const [height, width] = checkShape(document.shape);
-  const rows = checkAxis(document.rows, 'rows', height);
-  const columns = checkAxis(document.columns, 'columns', width);
-  const whole = document.matrix_element_type === 'int';
-  const { data } = document;
-  if (!Array.isArray(data)) throw new Refusal([`'data' is ${json(data)}; it must be a list`]);
-  if (document.matrix_type === 'dense') checkDense(data, height, width, whole);
-  else if (document.matrix_type === 'sparse') checkSparse(data, height, width, whole);
-  else throw new Refusal([`'matrix_type' is ${json(document.matrix_type)}; it must be 'dense' or 'sparse'`]);
-  const cells = document.matrix_type === 'dense' ? denseCells(data) : (data as readonly Cell[]);
+  const refuse = (path: JsonPath, rule: string): never => refuseAt(text, path, rule);
+  const { format, matrix_element_type: elements, matrix_type: form, data } = document;
+  if (typeof format !== 'string' || !format.startsWith('Biological Observation Matrix 1.'))
+    refuse(['format'], "it must be 'Biological Observation Matrix 1.0.0'");
+  if (elements !== 'int' && elements !== 'float') refuse(['matrix_element_type'], "it must be 'int' or 'float'");
+  const [height, width] = checkShape(document.shape, refuse);
+  const rows = checkAxis(text, document.rows, 'rows', height);
+  const columns = checkAxis(text, document.columns, 'columns', width);
+  if (!Array.isArray(data)) return refuse(['data'], 'it must be a list');
+  const faults = new JsonFaults(text);
+  if (form === 'dense') checkDense(data, height, width, elements === 'int', faults);
+  else if (form === 'sparse') checkSparse(data, height, width, elements === 'int', faults);
+  else refuse(['matrix_type'], "it must be 'dense' or 'sparse'");
+  faults.check();
+  const cells = form === 'dense' ? denseCells(data) : (data as readonly Cell[]);
   return {
     type: typeof document.type === 'string' ? document.type : '',
     rows,
@@ -46,69 +50,87 @@ export function parseBiom(text: string): BiomMatrix {
 type Cell = readonly [row: number, column: number, value: number];
 
 function parseObject(text: string): Record<string, unknown> {
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch (error) {
-    throw new Refusal([`the file is not JSON (${(error as Error).message}); a BIOM 1.0 file is needed`]);
-  }
+  if (/^\s*#/.test(text))
+    throw new Refusal([
+      'the file is a table of text, not JSON; a BIOM 1.0 file is needed: convert it with: biom convert --to-json',
+    ]);
+  const fault = scanJson(text);
+  if (fault !== undefined) throw new Refusal([`the file is not JSON as a BIOM 1.0 file has to be; ${fault}`]);
+  const document: unknown = JSON.parse(text);
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw new Refusal(['the file is JSON but no object; a BIOM 1.0 file is needed']);
   return document as Record<string, unknown>;
 }
 
-function checkShape(shape: unknown): readonly [number, number] {
+function refuseAt(text: string, path: JsonPath, rule: string): never {
+  const faults = new JsonFaults(text);
+  faults.add(path, rule);
+  faults.check();
+  throw new Error('unreachable: a fault was added');
+}
+
+function checkShape(shape: unknown, refuse: (path: JsonPath, rule: string) => never): readonly [number, number] {
   const [height, width] = Array.isArray(shape) ? (shape as unknown[]) : [];
   if (!Array.isArray(shape) || shape.length !== 2 || !isCount(height) || !isCount(width))
-    throw new Refusal([`'shape' is ${json(shape)}; it must be the numbers of rows and columns, each at least 1`]);
+    return refuse(['shape'], 'it must be the numbers of rows and columns, each at least 1');
   return [height, width];
 }
 
-function checkAxis(axis: unknown, name: 'rows' | 'columns', length: number): readonly BiomAxis[] {
-  if (!Array.isArray(axis) || axis.length !== length)
-    throw new Refusal([`'${name}' has ${Array.isArray(axis) ? axis.length : 'no'} entries; 'shape' says ${length}`]);
-  const faults = new Faults();
-  const seen = new Set<string>();
-  const checked = (axis as readonly { id?: unknown; metadata?: unknown }[]).map((entry, i) => {
+const ID_RULE = `it must be text of 1 to ${LIMITS.biomIdBytes} bytes in UTF-8 without tabs or line ends`;
+
+function checkAxis(text: string, axis: unknown, name: 'rows' | 'columns', length: number): readonly BiomAxis[] {
+  if (!Array.isArray(axis)) return refuseAt(text, [name], 'it must be a list');
+  if (axis.length !== length) throw new Refusal([`'${name}' has ${axis.length} entries; 'shape' says ${length}`]);
+  const faults = new JsonFaults(text);
+  const seen = new Map<string, number>();
+  const checked = (axis as readonly ({ id?: unknown; metadata?: unknown } | null)[]).map((entry, i) => {
     const id = entry?.id;
-    if (typeof id !== 'string' || id === '' || id.length > 1_000 || /[\p{Cc}]/u.test(id))
-      faults.add(
-        `'${name}[${i}].id' is ${json(id)}; it must be text of 1 to 1000 characters without tabs or line ends`,
-      );
-    else if (seen.has(id)) faults.add(`'${name}[${i}].id' ${shown(id)} stands twice`);
-    else seen.add(id);
+    const fault = faultOfId(id);
+    const before = typeof id === 'string' ? seen.get(id) : undefined;
+    if (fault !== undefined) faults.add([name, i, 'id'], fault);
+    else if (before !== undefined) faults.add([name, i, 'id'], `'${name}[${before}].id' is the same`);
+    else seen.set(String(id), i);
     return { id: String(id), metadata: entry?.metadata ?? null };
   });
   faults.check();
   return checked;
 }
 
-function checkDense(data: readonly unknown[], height: number, width: number, whole: boolean): void {
+function faultOfId(id: unknown): string | undefined {
+  if (typeof id === 'number') return `${ID_RULE} (write numbers in double quotes)`;
+  if (typeof id !== 'string' || id === '' || /[\p{Cc}]/u.test(id)) return ID_RULE;
+  const bytes = bytesOf(id);
+  return bytes > LIMITS.biomIdBytes ? `it has ${bytes} bytes; ${ID_RULE}` : undefined;
+}
+
+function checkDense(data: readonly unknown[], height: number, width: number, whole: boolean, faults: JsonFaults): void {
   if (data.length !== height) throw new Refusal([`'data' has ${data.length} rows; 'shape' says ${height}`]);
-  const faults = new Faults();
   for (const [row, cells] of data.entries()) {
     if (!Array.isArray(cells) || cells.length !== width) {
-      faults.add(`'data[${row}]' has ${Array.isArray(cells) ? cells.length : 'no'} cells; 'shape' says ${width}`);
+      faults.add(['data', row], `it must be a list of ${width} cells, as 'shape' says`);
       continue;
     }
     for (const [column, value] of cells.entries())
-      if (!isValue(value, whole)) faults.add(badValue(`data[${row}][${column}]`, value, whole));
+      if (!isValue(value, whole)) faults.add(['data', row, column], valueRule(value, whole));
   }
-  faults.check();
 }
 
-function checkSparse(data: readonly unknown[], height: number, width: number, whole: boolean): void {
-  const faults = new Faults();
+function checkSparse(
+  data: readonly unknown[],
+  height: number,
+  width: number,
+  whole: boolean,
+  faults: JsonFaults,
+): void {
   const seen = new Set<number>();
   for (const [i, cell] of data.entries()) {
     const [row, column, value] = Array.isArray(cell) && cell.length === 3 ? (cell as unknown[]) : [];
     if (!isIndex(row, height) || !isIndex(column, width))
-      faults.add(`'data[${i}]' is ${json(cell)}; it must be [row below ${height}, column below ${width}, value]`);
-    else if (!isValue(value, whole)) faults.add(badValue(`data[${i}][2]`, value, whole));
-    else if (seen.has(row * width + column)) faults.add(`'data[${i}]': the cell ${row}, ${column} stands twice`);
+      faults.add(['data', i], `it must be [row below ${height}, column below ${width}, value]`);
+    else if (!isValue(value, whole)) faults.add(['data', i, 2], valueRule(value, whole));
+    else if (seen.has(row * width + column)) faults.add(['data', i], `the cell ${row}, ${column} stands twice`);
     else seen.add(row * width + column);
   }
-  faults.check();
 }
 
 function* denseCells(data: readonly unknown[]): Generator<Cell> {
@@ -121,6 +143,12 @@ const isIndex = (value: unknown, below: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < below;
 const isValue = (value: unknown, whole: boolean): boolean =>
   whole ? Number.isSafeInteger(value) : typeof value === 'number' && Number.isFinite(value);
-const badValue = (where: string, value: unknown, whole: boolean): string =>
-  `'${where}' is ${json(value)}; it must be a ${whole ? 'whole ' : ''}number`;
-const json = (value: unknown): string => (value === undefined ? 'missing' : shown(JSON.stringify(value)));
+
+/** The bound is told only where it is what was broken. */
+function valueRule(value: unknown, whole: boolean): string {
+  if (typeof value !== 'number' || (whole && !Number.isInteger(value) && Number.isFinite(value)))
+    return `it must be a ${whole ? 'whole ' : ''}number`;
+  return whole
+    ? `whole numbers from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER} can be kept`
+    : 'it is beyond the range of numbers of 64 bits (about 1.8e308)';
+}

@@ -1,9 +1,10 @@
 // The row that every sample keeps about an installed dataset's metadata.
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { parseMetadata } from '../../engine/model/metadata.ts';
 import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
 import type { SampleIo } from './sample.ts';
+import { ownText } from './text-lines.ts';
 
 const TABLE: RowTable = {
   name: 'dataset_meta',
@@ -24,7 +25,7 @@ export async function installMetaRow(
   propertiesDir: string,
   io: SampleIo,
 ): Promise<void> {
-  const { type, name, visibility } = parseMetadata(await readFile(metaFile, 'utf8'), metaFile);
+  const { type, name, visibility } = parseMetadata(await ownText(metaFile), metaFile);
   const properties = (await readdir(propertiesDir)).sort();
   await replaceRows(
     await io.database(),

@@ -1,30 +1,30 @@
-// Tables of text: comma-separated with quotes (RFC 4180) or tab-separated without. Read as a stream, cell by cell.
+// Tables of text as streams of rows. How a table is written (`dialect.ts`) is found out from its first rows.
 
-import { Refusal, shown } from './sample.ts';
-import { textChunks } from './text-lines.ts';
+import { dialectOf } from './dialect.ts';
+import { CSV, type DelimitedLimits, type DelimitedRow, type Dialect, RowParser } from './row-parser.ts';
+import { ownChunks, textChunks } from './text-lines.ts';
 
-export interface DelimitedRow {
-  /** Line of the file on which the row begins, from 1. */
-  readonly line: number;
-  readonly cells: readonly string[];
-}
+export type { DelimitedLimits, DelimitedRow } from './row-parser.ts';
 
-export interface DelimitedLimits {
-  readonly maxColumns: number;
-  /** Characters. */
-  readonly maxCell: number;
-}
-
-/** Rows that are not empty. A cell or a row beyond the limits ends the reading with a {@link Refusal}. */
+/** Rows of an uploaded table that are not empty. Throws a {@link Refusal} at the first fault, or if the reading is in doubt. */
 export async function* delimitedRows(
   path: string,
   name: string,
-  delimiter: ',' | '\t',
   limits: DelimitedLimits,
 ): AsyncGenerator<DelimitedRow> {
-  const parser = new RowParser(name, delimiter, limits);
-  for await (const chunk of textChunks(path, name)) yield* parser.write(chunk);
-  yield* parser.end();
+  const { dialect, directive } = await dialectOf(path, name, limits);
+  for await (const row of parsed(textChunks(path, name), name, dialect, limits))
+    if (!directive || row.line > 1) yield row;
+}
+
+/** Rows of an uploaded text whose form is fixed: separated by tabs, quoted where a spreadsheet program quotes. */
+export function tabRows(path: string, name: string, limits: DelimitedLimits): AsyncGenerator<DelimitedRow> {
+  return parsed(textChunks(path, name), name, { ...CSV, delimiter: '\t' }, limits);
+}
+
+/** Rows of a table that a sample wrote itself, with {@link csvLine}. */
+export function ownRows(path: string, name: string, limits: DelimitedLimits): AsyncGenerator<DelimitedRow> {
+  return parsed(ownChunks(path), name, CSV, limits);
 }
 
 /** One row as CSV, with its line end. */
@@ -32,87 +32,13 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`;
 }
 
-//   start --quote--> quoted --quote--> closed --quote--> quoted (a doubled quote is one)
-//   start --other--> plain;  start, plain, closed --delimiter--> start (next cell), --LF--> start (next row)
-type State = 'start' | 'plain' | 'quoted' | 'closed';
-
-class RowParser {
-  readonly #name: string;
-  readonly #delimiter: string;
-  readonly #limits: DelimitedLimits;
-  #state: State = 'start';
-  #cells: string[] = [];
-  #cell = '';
-  #line = 1;
-  #rowLine = 1;
-
-  constructor(name: string, delimiter: string, limits: DelimitedLimits) {
-    this.#name = name;
-    this.#delimiter = delimiter;
-    this.#limits = limits;
-  }
-
-  *write(text: string): Generator<DelimitedRow> {
-    for (const character of text) {
-      if (character === '\n') this.#line++;
-      if (this.#state === 'quoted') this.#quoted(character);
-      else if (character === '\n') yield* this.#endRow();
-      else if (character === this.#delimiter) this.#endCell();
-      else this.#open(character);
-    }
-  }
-
-  *end(): Generator<DelimitedRow> {
-    if (this.#state === 'quoted') this.#refuse('a quoted cell is not closed');
-    if (this.#cells.length > 0 || this.#cell !== '' || this.#state === 'closed') yield* this.#endRow();
-  }
-
-  #open(character: string): void {
-    if (this.#delimiter === ',' && character === '"') {
-      if (this.#state === 'start') this.#state = 'quoted';
-      else if (this.#state === 'closed') {
-        this.#append('"');
-        this.#state = 'quoted';
-      } else this.#append(character);
-      return;
-    }
-    if (this.#state === 'closed' && character !== '\r')
-      this.#refuse(`${shown(character)} after a closing quote; a comma or a line end must follow`);
-    if (this.#state === 'start') this.#state = 'plain';
-    this.#append(character);
-  }
-
-  #quoted(character: string): void {
-    if (character === '"') this.#state = 'closed';
-    else this.#append(character);
-  }
-
-  #append(character: string): void {
-    this.#cell += character;
-    if (this.#cell.length > this.#limits.maxCell + 1)
-      this.#refuse(`a cell is longer than ${this.#limits.maxCell} characters`);
-  }
-
-  #endCell(): void {
-    if (this.#cell.length > this.#limits.maxCell)
-      this.#refuse(`a cell is longer than ${this.#limits.maxCell} characters`);
-    if (this.#cells.length >= this.#limits.maxColumns) this.#refuse(`more than ${this.#limits.maxColumns} columns`);
-    this.#cells.push(this.#cell);
-    this.#cell = '';
-    this.#state = 'start';
-  }
-
-  *#endRow(): Generator<DelimitedRow> {
-    if (this.#cell.endsWith('\r')) this.#cell = this.#cell.slice(0, -1);
-    const line = this.#rowLine;
-    this.#endCell();
-    const cells = this.#cells;
-    this.#cells = [];
-    this.#rowLine = this.#line;
-    if (cells.length > 1 || cells[0] !== '') yield { line, cells };
-  }
-
-  #refuse(fault: string): never {
-    throw new Refusal([`${shown(this.#name)}, line ${this.#rowLine}: ${fault}`]);
-  }
+async function* parsed(
+  chunks: AsyncIterable<string>,
+  name: string,
+  dialect: Dialect,
+  limits: DelimitedLimits,
+): AsyncGenerator<DelimitedRow> {
+  const parser = new RowParser(name, dialect, limits);
+  for await (const chunk of chunks) yield* parser.write(chunk);
+  yield* parser.end();
 }

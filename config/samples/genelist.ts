@@ -7,22 +7,33 @@ import { pipeline } from 'node:stream/promises';
 import { installFiles, soleFile } from './dataset-files.ts';
 import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
 import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
+import { bytesOf, LIMITS, tooLong } from './limits.ts';
+import { headerOf, type ListHeader, words } from './list-words.ts';
 import { Faults, Refusal, type SamplePlugin, shown } from './sample.ts';
-import { textChunks, textLines } from './text-lines.ts';
+import { sayConverted } from './text-encoding.ts';
+import { ownLines, textChunks } from './text-lines.ts';
 
 const OUTPUT = 'formatted_gene_list.txt';
-const MAX_IDS = 1_000_000;
-const MAX_ID_LENGTH = 80;
-const GENE_ID = /^[A-Za-z0-9().:_-]{1,80}$/;
+const GENE_ID = /^[A-Za-z0-9().:_-]+$/;
+const CHARACTERS = 'of the characters A-Z a-z 0-9 ( ) . : _ -';
 const TABLE: RowTable = { name: 'genelist', columns: [{ name: 'gene_id', type: 'text' }], key: ['gene_id'] };
 
 export const genelist: SamplePlugin = {
   async import(inputDir, outputDir, io) {
     const file = await soleFile(inputDir, 'gene list');
-    const counts = { duplicates: 0 };
-    const lines = Readable.from(uniqueIds(join(inputDir, file), file, counts));
+    const path = join(inputDir, file);
+    const header = await headerOf(textChunks(path, file), file);
+    const notes: Notes = { duplicates: 0, widths: new Set(), lines: 0 };
+    const lines = Readable.from(uniqueIds(path, file, header, notes));
     await pipeline(lines, createWriteStream(join(outputDir, OUTPUT)), { signal: io.signal });
-    if (counts.duplicates > 0) io.say(`${counts.duplicates} repeated gene ids were dropped`);
+    await sayConverted(path, file, io);
+    if (header !== undefined) io.say(`line ${header.line}: ${shown(header.text)} is a header and was left out`);
+    if (notes.duplicates > 0) io.say(`${notes.duplicates} repeated gene ids were dropped`);
+    const [width = 0] = notes.widths;
+    if (notes.lines > 1 && notes.widths.size === 1 && width > 1)
+      io.say(
+        `every line has ${width} words, and each was taken as a gene id; if this is a table, upload its ids alone`,
+      );
   },
 
   async checkCompatibility() {
@@ -31,8 +42,8 @@ export const genelist: SamplePlugin = {
 
   async installData(dataset, dataDir, io) {
     await installFiles(dataDir, io.dataFiles);
-    const ids = textLines(join(dataDir, OUTPUT), OUTPUT, MAX_ID_LENGTH);
-    const rows = await replaceRows(await io.database(), TABLE, dataset, asRows(ids), io.signal);
+    const ids = asRows(ownLines(join(dataDir, OUTPUT)));
+    const rows = await replaceRows(await io.database(), TABLE, dataset, ids, io.signal);
     io.log(`${rows} gene ids`);
   },
 
@@ -44,40 +55,50 @@ export const genelist: SamplePlugin = {
   },
 };
 
+interface Notes {
+  duplicates: number;
+  /** How many words the lines have that have any. */
+  readonly widths: Set<number>;
+  lines: number;
+}
+
 /** Each id once, with a line end, in the order of first appearance; throws after the last when any is malformed. */
-async function* uniqueIds(path: string, name: string, counts: { duplicates: number }): AsyncGenerator<string> {
+async function* uniqueIds(
+  path: string,
+  name: string,
+  header: ListHeader | undefined,
+  notes: Notes,
+): AsyncGenerator<string> {
   const seen = new Set<string>();
   const faults = new Faults();
-  for await (const { text, line } of words(path, name)) {
-    if (!GENE_ID.test(text)) {
-      faults.add(
-        `line ${line}: ${shown(text)} is not a gene id: 1 to ${MAX_ID_LENGTH} of the characters A-Z a-z 0-9 ( ) . : _ -`,
-      );
-    } else if (seen.has(text)) counts.duplicates++;
+  let at = { line: 0, words: 0 };
+  for await (const { text, line } of words(textChunks(path, name))) {
+    if (line === header?.line) continue;
+    if (line !== at.line) {
+      if (at.words > 0) notes.widths.add(at.words);
+      notes.lines++;
+      at = { line, words: 0 };
+    }
+    at.words++;
+    const fault = faultOf(text);
+    if (fault !== undefined) faults.add(`line ${line}: ${shown(text)} ${fault}`);
+    else if (seen.has(text)) notes.duplicates++;
     else {
-      if (seen.size >= MAX_IDS) throw new Refusal([`line ${line}: more than ${MAX_IDS} different gene ids`]);
+      if (seen.size >= LIMITS.geneIds)
+        throw new Refusal([`line ${line}: ${shown(text)}: more than ${LIMITS.geneIds} different gene ids`]);
       seen.add(text);
       yield `${text}\n`;
     }
   }
+  notes.widths.add(at.words);
   faults.check();
   if (seen.size === 0) throw new Refusal([`${shown(name)} holds no gene id`]);
 }
 
-async function* words(path: string, name: string): AsyncGenerator<{ readonly text: string; readonly line: number }> {
-  let rest = '';
-  let line = 1;
-  for await (const chunk of textChunks(path, name)) {
-    const pieces = (rest + chunk).split(/([\s,;])/);
-    rest = pieces.pop() ?? '';
-    for (const piece of pieces) {
-      if (piece === '\n') line++;
-      else if (/[^\s,;]/.test(piece)) yield { text: piece, line };
-    }
-    if (rest.length > 100 * MAX_ID_LENGTH)
-      throw new Refusal([`line ${line}: a word of more than ${100 * MAX_ID_LENGTH} characters; is this a gene list?`]);
-  }
-  if (rest !== '') yield { text: rest, line };
+function faultOf(text: string): string | undefined {
+  if (!GENE_ID.test(text)) return `is not a gene id: 1 to ${LIMITS.geneIdBytes} ${CHARACTERS}`;
+  const bytes = bytesOf(text);
+  return bytes > LIMITS.geneIdBytes ? `is not a gene id: it ${tooLong(bytes, LIMITS.geneIdBytes)}` : undefined;
 }
 
 async function* asRows(lines: AsyncIterable<string>): AsyncGenerator<[string]> {

@@ -1,4 +1,4 @@
-// Study tables: one comma- or tab-separated file with a header line and the same number of cells in every row.
+// Study tables: one file of delimited text with a header line and the same number of cells in every row.
 
 import { createWriteStream } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -7,13 +7,14 @@ import { pipeline } from 'node:stream/promises';
 import { installFiles, soleFile } from './dataset-files.ts';
 import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
 import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
-import { csvLine, type DelimitedRow, delimitedRows } from './delimited.ts';
-import { Faults, Refusal, type SamplePlugin, shown } from './sample.ts';
+import { csvLine, type DelimitedRow, delimitedRows, ownRows } from './delimited.ts';
+import { LIMITS } from './limits.ts';
+import { Faults, Refusal, type SamplePlugin, shown, shownShort } from './sample.ts';
+import { sayConverted } from './text-encoding.ts';
 
 const OUTPUT = 'study.csv';
 const MIN_COLUMNS = 2;
-const LIMITS = { maxColumns: 999, maxCell: 1_000 };
-const DELIMITERS: Readonly<Record<string, ',' | '\t'>> = { '.csv': ',', '.tsv': '\t', '.txt': '\t' };
+const EXTENSIONS = ['.csv', '.tsv', '.txt'];
 const TABLE: RowTable = {
   name: 'isasimple',
   columns: [
@@ -27,11 +28,12 @@ const TABLE: RowTable = {
 export const isasimple: SamplePlugin = {
   async import(inputDir, outputDir, io) {
     const file = await soleFile(inputDir, 'study table (.csv, .tsv or .txt)');
-    const delimiter = DELIMITERS[extname(file).toLowerCase()];
-    if (delimiter === undefined) throw new Refusal([`${shown(file)}: a study table must end with .csv, .tsv or .txt`]);
-    const rows = delimitedRows(join(inputDir, file), file, delimiter, LIMITS);
+    if (!EXTENSIONS.includes(extname(file).toLowerCase()))
+      throw new Refusal([`${shown(file)}: a study table must end with .csv, .tsv or .txt`]);
+    const rows = delimitedRows(join(inputDir, file), file, LIMITS);
     const lines = Readable.from(checkedLines(rows, file));
     await pipeline(lines, createWriteStream(join(outputDir, OUTPUT)), { signal: io.signal });
+    await sayConverted(join(inputDir, file), file, io);
   },
 
   async checkCompatibility() {
@@ -40,7 +42,7 @@ export const isasimple: SamplePlugin = {
 
   async installData(dataset, dataDir, io) {
     await installFiles(dataDir, io.dataFiles);
-    const rows = numberedRows(delimitedRows(join(dataDir, OUTPUT), OUTPUT, ',', LIMITS));
+    const rows = numberedRows(ownRows(join(dataDir, OUTPUT), OUTPUT, LIMITS));
     const count = await replaceRows(await io.database(), TABLE, dataset, rows, io.signal);
     io.log(`${count} rows`);
   },
@@ -58,14 +60,14 @@ async function* checkedLines(rows: AsyncIterable<DelimitedRow>, name: string): A
   let columns: number | undefined;
   let dataRows = 0;
   const faults = new Faults();
-  for await (const { line, cells } of rows) {
+  for await (const row of rows) {
+    const { line, cells } = row;
     if (columns === undefined) {
       columns = cells.length;
-      checkHeader(cells, name);
+      checkHeader(row, name);
     } else {
-      dataRows++;
-      if (cells.length !== columns)
-        faults.add(`${shown(name)}, line ${line}: ${cells.length} cells; the header has ${columns}`);
+      if (++dataRows > LIMITS.rows) throw new Refusal([`${shown(name)}, line ${line}: more than ${LIMITS.rows} rows`]);
+      if (cells.length !== columns) faults.add(`${shown(name)}, line ${line}: ${otherWidth(cells, columns)}`);
     }
     yield csvLine(cells);
   }
@@ -74,18 +76,27 @@ async function* checkedLines(rows: AsyncIterable<DelimitedRow>, name: string): A
   if (dataRows === 0) throw new Refusal([`${shown(name)} has a header but no data row`]);
 }
 
-function checkHeader(cells: readonly string[], name: string): void {
+/** What to say of a row that does not fit the header, with what it holds. */
+function otherWidth(cells: readonly string[], columns: number): string {
+  const listed = cells.slice(0, 3).map((cell) => shownShort(cell, 20));
+  const found = `${cells.length} cells (${listed.join(' ')}${cells.length > 3 ? ' ...' : ''}); the header has ${columns}`;
+  if (cells.length !== columns + 1) return found;
+  return `${found} (if the first cell is the name of the row, as R writes it, give that column a name, too)`;
+}
+
+function checkHeader({ line, cells }: DelimitedRow, name: string): void {
+  const where = `${shown(name)}, line ${line}`;
   if (cells.length < MIN_COLUMNS)
     throw new Refusal([
-      `${shown(name)}: the header has ${cells.length} column; ${MIN_COLUMNS} to ${LIMITS.maxColumns} are needed ` +
-        '(.csv files are separated by commas, .tsv and .txt files by tabs)',
+      `${where}: the header ${shown(cells.join(' '))} has ${cells.length} column; ${MIN_COLUMNS} to ${LIMITS.columns} are ` +
+        'needed, separated by commas, semicolons, tabs or vertical bars',
     ]);
   const faults = new Faults();
   const seen = new Set<string>();
   for (const [i, cell] of cells.entries()) {
     const column = cell.trim();
-    if (column === '') faults.add(`${shown(name)}: column ${i + 1} has no name`);
-    else if (seen.has(column)) faults.add(`${shown(name)}: two columns are named ${shown(column)}`);
+    if (column === '') faults.add(`${where}: column ${i + 1} has no name`);
+    else if (seen.has(column)) faults.add(`${where}: two columns are named ${shown(column)}`);
     seen.add(column);
   }
   faults.check();
@@ -95,7 +106,7 @@ async function* numberedRows(rows: AsyncIterable<DelimitedRow>): AsyncGenerator<
   let header: readonly string[] | undefined;
   let number = 0;
   for await (const { cells } of rows) {
-    if (header === undefined) header = cells.map((cell) => cell.trim());
+    if (header === undefined) header = cells;
     else yield [++number, JSON.stringify(Object.fromEntries(header.map((column, i) => [column, cells[i] ?? ''])))];
   }
 }

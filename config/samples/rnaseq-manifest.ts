@@ -2,6 +2,8 @@
 //   SAMPLE <TAB> FILE <TAB> unstranded|sense|antisense [<TAB> BIGWIG FILE]
 
 import { basename } from 'node:path';
+import { bytesOf, LIMITS, tooLong } from './limits.ts';
+import type { DelimitedRow } from './row-parser.ts';
 import { Faults, Refusal, shown } from './sample.ts';
 
 export const MANIFEST = 'manifest.txt';
@@ -39,7 +41,7 @@ export function findManifest(files: readonly string[]): string {
  * name that only one file has. Every file must be listed and every listed one be there.
  */
 export async function readManifest(
-  lines: AsyncIterable<string>,
+  rows: AsyncIterable<DelimitedRow>,
   manifest: string,
   files: readonly string[],
 ): Promise<readonly ManifestEntry[]> {
@@ -48,17 +50,17 @@ export async function readManifest(
   const unlisted = new Set(files.filter((file) => file !== manifest));
   const find = finder(files, manifest.slice(0, -basename(manifest).length));
   const entries: ManifestEntry[] = [];
-  let line = 0;
-  for await (const text of lines) {
-    line++;
-    if (text.trim() === '') continue;
+  for await (const { line, cells } of rows) {
+    const [sample = '', listed = '', strand = '', listedBigWig] = cells.map((cell) => cell.trim());
+    if (cells.every((cell) => cell.trim() === '')) continue;
     const where = `${MANIFEST}, line ${line}`;
-    const [sample = '', listed = '', strand = '', listedBigWig] = text.split('\t').map((cell) => cell.trim());
-    const cells = text.split('\t').length;
-    if (cells < 3 || cells > 4 || sample === '' || listed === '') {
-      faults.add(`${where}: ${shown(text)} is not of the form ${FORM}`);
+    if (cells.length < 3 || cells.length > 4 || sample === '' || listed === '') {
+      faults.add(`${where}: ${shown(cells.join('\t'))} is not of the form ${FORM}`);
       continue;
     }
+    const bytes = bytesOf(sample);
+    if (bytes > LIMITS.sampleBytes)
+      faults.add(`${where}: sample ${shown(sample)} ${tooLong(bytes, LIMITS.sampleBytes)}`);
     if (!STRANDS.includes(strand)) faults.add(`${where}: strand ${shown(strand)} must be one of ${STRANDS.join(', ')}`);
     if (samples.has(sample)) faults.add(`${where}: sample ${shown(sample)} stands twice`);
     samples.add(sample);

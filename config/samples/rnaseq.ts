@@ -5,12 +5,13 @@ import { basename, join } from 'node:path';
 import { exportFiles, installFiles, listFiles } from './dataset-files.ts';
 import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
 import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
+import { delimitedRows, tabRows } from './delimited.ts';
+import { bytesOf, LIMITS, tooLong } from './limits.ts';
 import { findManifest, type ManifestEntry, readManifest } from './rnaseq-manifest.ts';
 import { Faults, Refusal, type SampleIo, type SamplePlugin, shown } from './sample.ts';
-import { textLines } from './text-lines.ts';
+import { keepAsUtf8 } from './text-lines.ts';
 
-const MAX_LINE = 10_000;
-const MAX_GENES = 1_000_000;
+const TABLE_LIMITS = { columns: LIMITS.columns, cellBytes: LIMITS.rnaCellBytes };
 /** Little and big endian. */
 const BIG_WIG = [0x888ffc26, 0x26fc8f88];
 const CUFFLINKS_COLUMNS = 13;
@@ -27,9 +28,11 @@ const TABLE: RowTable = {
 
 export const rnaseq: SamplePlugin = {
   async import(inputDir, outputDir, io) {
-    const { files, entries } = await readUpload(inputDir);
+    const { files, manifest, entries } = await readUpload(inputDir);
     for (const entry of entries) await checkEntry(inputDir, entry, io);
     await exportFiles(inputDir, files, outputDir);
+    for (const file of [manifest, ...entries.map((entry) => entry.file)])
+      await keepAsUtf8(join(inputDir, file), join(outputDir, file), file, io);
   },
 
   async checkCompatibility(dependencies) {
@@ -52,11 +55,17 @@ export const rnaseq: SamplePlugin = {
   },
 };
 
-async function readUpload(dir: string): Promise<{ files: readonly string[]; entries: readonly ManifestEntry[] }> {
+interface Upload {
+  readonly files: readonly string[];
+  readonly manifest: string;
+  readonly entries: readonly ManifestEntry[];
+}
+
+async function readUpload(dir: string): Promise<Upload> {
   const files = await listFiles(dir);
   const manifest = findManifest(files);
-  const lines = textLines(join(dir, manifest), manifest, MAX_LINE);
-  return { files, entries: await readManifest(lines, manifest, files) };
+  const rows = tabRows(join(dir, manifest), manifest, TABLE_LIMITS);
+  return { files, manifest, entries: await readManifest(rows, manifest, files) };
 }
 
 async function checkEntry(dir: string, { file, bigWig }: ManifestEntry, io: SampleIo): Promise<void> {
@@ -65,16 +74,25 @@ async function checkEntry(dir: string, { file, bigWig }: ManifestEntry, io: Samp
   for await (const { gene, text, line } of values(dir, file)) {
     io.signal.throwIfAborted();
     const where = `${shown(file)}, line ${line}`;
+    const fault = faultOfValue(text);
+    const bytes = bytesOf(gene);
     if (gene === '') faults.add(`${where}: no gene id`);
     else if (genes.has(gene)) faults.add(`${where}: gene ${shown(gene)} stands twice`);
-    if (!/^[0-9.eE+-]+$/.test(text) || !(Number(text) >= 0) || !Number.isFinite(Number(text)))
-      faults.add(`${where}: ${shown(text)} is not a number of 0 or more`);
+    if (bytes > LIMITS.rnaGeneBytes) faults.add(`${where}: gene ${shown(gene)} ${tooLong(bytes, LIMITS.rnaGeneBytes)}`);
+    if (fault !== undefined) faults.add(`${where}: ${shown(text)} ${fault}`);
     genes.add(gene);
-    if (genes.size > MAX_GENES) throw new Refusal([`${where}: more than ${MAX_GENES} genes`]);
+    if (genes.size > LIMITS.genesPerSample) throw new Refusal([`${where}: more than ${LIMITS.genesPerSample} genes`]);
   }
   faults.check();
   if (genes.size === 0) throw new Refusal([`${shown(file)} has a header but no gene`]);
   if (bigWig !== undefined) await checkBigWig(dir, bigWig);
+}
+
+function faultOfValue(text: string): string | undefined {
+  if (/^[0-9]+(?:\.[0-9]{3})+,[0-9]+$|^[0-9]+,[0-9]+$/.test(text))
+    return 'is not a number of 0 or more: a comma may be a decimal mark or part thousands; write a point before decimals';
+  const value = /^[0-9.eE+-]+$/.test(text) ? Number(text) : Number.NaN;
+  return value >= 0 && Number.isFinite(value) ? undefined : 'is not a number of 0 or more';
 }
 
 async function checkBigWig(dir: string, file: string): Promise<void> {
@@ -102,14 +120,12 @@ interface GeneValue {
 /** Gene and value of each line; the header decides where they stand. */
 async function* values(dir: string, file: string): AsyncGenerator<GeneValue> {
   let layout: ReturnType<typeof layoutOf> | undefined;
-  let line = 0;
-  for await (const text of textLines(join(dir, file), file, MAX_LINE)) {
-    line++;
-    if (text === '') continue;
-    const cells = text.split('\t');
-    if (layout === undefined) layout = layoutOf(cells, file);
+  for await (const { line, cells } of delimitedRows(join(dir, file), file, TABLE_LIMITS)) {
+    if (layout === undefined) layout = layoutOf(cells, file, line);
     else if (cells.length !== layout.columns)
-      throw new Refusal([`${shown(file)}, line ${line}: ${cells.length} columns; the header has ${layout.columns}`]);
+      throw new Refusal([
+        `${shown(file)}, line ${line}: ${shown(cells.join('\t'))} has ${cells.length} columns; the header has ${layout.columns}`,
+      ]);
     else {
       const { gene, value, unit } = layout;
       yield { gene: (cells[gene] ?? '').trim(), unit, text: (cells[value] ?? '').trim(), line };
@@ -121,6 +137,7 @@ async function* values(dir: string, file: string): AsyncGenerator<GeneValue> {
 function layoutOf(
   header: readonly string[],
   file: string,
+  line: number,
 ): { readonly columns: number; readonly gene: number; readonly value: number; readonly unit: 'TPM' | 'FPKM' } {
   const names = header.map((name) => name.trim());
   if (names.length === 2 && names[0] === 'gene_id' && (names[1] === 'TPM' || names[1] === 'FPKM'))
@@ -130,7 +147,7 @@ function layoutOf(
   if (names.length === CUFFLINKS_COLUMNS && gene >= 0 && value >= 0)
     return { columns: CUFFLINKS_COLUMNS, gene, value, unit: 'FPKM' };
   throw new Refusal([
-    `${shown(basename(file))}: header ${shown(header.join(' '))} must be gene_id<TAB>TPM, gene_id<TAB>FPKM or the ` +
+    `${shown(basename(file))}, line ${line}: header ${shown(header.join('\t'))} must be gene_id<TAB>TPM, gene_id<TAB>FPKM or the ` +
       `${CUFFLINKS_COLUMNS} columns of Cufflinks`,
   ]);
 }

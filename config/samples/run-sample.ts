@@ -1,7 +1,7 @@
 // One script of a sample plugin as a program: arguments in, lines and an exit code out.
 
 import { messageOf } from '../../engine/failure.ts';
-import { Refusal, type SampleDependency, type SampleIo, type SamplePlugin } from './sample.ts';
+import { Refusal, type SampleDependency, type SampleIo, type SamplePlugin, shown } from './sample.ts';
 import { SAMPLES, type SampleName } from './samples.ts';
 
 /** Arguments of each kind, as the plugin host gives them. */
@@ -67,14 +67,15 @@ async function runKind(
 
 /** One line per dependency: identifier TAB version. */
 async function readDependencies(stdin: AsyncIterable<string | Buffer>): Promise<readonly SampleDependency[]> {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   for await (const chunk of stdin) text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+  text += decoder.decode();
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return lines.map((line) => {
     const [identifier = '', version = ''] = line.split('\t').map((cell) => cell.trim());
     if (identifier === '' || version === '')
-      throw new Refusal([`dependency '${line}' must be an identifier, a tab and a version`]);
+      throw new Refusal([`dependency ${shown(line)} must be an identifier, a tab and a version`]);
     return { identifier, version };
   });
 }

@@ -66,8 +66,23 @@ export class Faults {
   }
 }
 
-/** A value of the user as it may stand in a message: printable and short. */
-export function shown(text: string): string {
-  const printable = text.replace(/[\p{C}]/gu, '?');
-  return `'${printable.length > 60 ? `${printable.slice(0, 60)}...` : printable}'`;
+/** A value of the user as it may stand in a message, in quotes: short, with what cannot be seen as an escape. */
+export const shown = (text: string): string => `'${excerpt(text)}'`;
+
+/** As {@link shown}, with at most so many characters. */
+export const shownShort = (text: string, most: number): string => `'${excerpt(text, most)}'`;
+
+/** As {@link shown}, without quotes. */
+export function excerpt(text: string, most = 60): string {
+  const characters = Array.from(text.slice(0, 2 * (most + 1)));
+  const short = characters.slice(0, most).join('');
+  return `${short.replace(UNSEEN, escaped)}${characters.length > most ? '...' : ''}`;
+}
+
+/** Control, format, private and unassigned characters, and halves of pairs. */
+const UNSEEN = /[\p{C}\u2028\u2029]/gu;
+const ESCAPES: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+function escaped(character: string): string {
+  return ESCAPES[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }

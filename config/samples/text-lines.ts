@@ -1,41 +1,80 @@
-// Text files as streams. What is not UTF-8 text is refused by name instead of being read as something else.
+// Text files as streams, by the one strict decoder of all samples. What is no text is refused, never read as something else.
+// U+FFFD in a file is a character as any other.
 
-import { createReadStream } from 'node:fs';
-import { Refusal, shown } from './sample.ts';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Refusal, type SampleIo, shown } from './sample.ts';
+import { encodingOf, sayConverted, type TextEncoding, undecodable } from './text-encoding.ts';
+import { TextPlace } from './text-place.ts';
 
-/** Decoded pieces of the file, without a byte order mark. */
+/** Decoded pieces of an uploaded file, without a byte order mark. */
 export async function* textChunks(path: string, name: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (chunk?: Buffer): string => {
-    try {
-      const text = chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
-      if (!text.includes('\0')) return text;
-    } catch {
-      // said below, with the file's name
-    }
-    throw new Refusal([`${shown(name)} is not a text file in UTF-8`]);
-  };
-  for await (const chunk of createReadStream(path)) yield decode(chunk as Buffer);
-  yield decode();
+  const encoding = await encodingOf(path, name);
+  for await (const text of decodedChunks(path, name, encoding)) {
+    if (text.includes('\0')) throw await nulRefusal(path, name, encoding);
+    yield text;
+  }
 }
 
-/** Lines without their ends (LF or CR LF), each at most `maxLength` characters. */
-export async function* textLines(path: string, name: string, maxLength: number): AsyncGenerator<string> {
+/** A file that a sample wrote itself: UTF-8 without a mark, so that a U+FEFF at its beginning is text. */
+export async function* ownChunks(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  for await (const chunk of createReadStream(path)) yield decoder.decode(chunk as Buffer, { stream: true });
+  yield decoder.decode();
+}
+
+/** A whole file of at most a few megabytes. */
+export async function wholeText(path: string, name: string): Promise<string> {
+  let text = '';
+  for await (const chunk of textChunks(path, name)) text += chunk;
+  return text;
+}
+
+/** A whole file that this program wrote. Anything but UTF-8 is a fault of ours and thrown as it is. */
+export async function ownText(path: string): Promise<string> {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path));
+}
+
+/** Lines of a file that a sample wrote itself, which ends each with LF. */
+export async function* ownLines(path: string): AsyncGenerator<string> {
   let rest = '';
-  let line = 1;
-  const checked = (text: string): string => {
-    if (text.length > maxLength)
-      throw new Refusal([`${shown(name)}, line ${line}: longer than ${maxLength} characters`]);
-    return text.endsWith('\r') ? text.slice(0, -1) : text;
-  };
-  for await (const chunk of textChunks(path, name)) {
+  for await (const chunk of ownChunks(path)) {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
-    for (const text of lines) {
-      yield checked(text);
-      line++;
-    }
-    checked(rest);
+    yield* lines;
   }
-  if (rest !== '') yield checked(rest);
+  if (rest !== '') yield rest;
+}
+
+/** Writes the text anew, where it is not in UTF-8, over the copy of the file, and tells the owner. */
+export async function keepAsUtf8(from: string, to: string, name: string, io: SampleIo): Promise<void> {
+  if ((await encodingOf(from, name)) === 'utf-8') return;
+  await pipeline(Readable.from(textChunks(from, name)), createWriteStream(to), { signal: io.signal });
+  await sayConverted(from, name, io);
+}
+
+async function* decodedChunks(path: string, name: string, encoding: TextEncoding): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decode = async (chunk?: Buffer): Promise<string> => {
+    try {
+      return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+    } catch {
+      throw await undecodable(path, name, encoding);
+    }
+  };
+  for await (const chunk of createReadStream(path)) yield await decode(chunk as Buffer);
+  yield await decode();
+}
+
+/** No table of a database can hold U+0000. */
+async function nulRefusal(path: string, name: string, encoding: TextEncoding): Promise<Refusal> {
+  const place = new TextPlace();
+  for await (const text of decodedChunks(path, name, encoding)) {
+    const nul = text.indexOf('\0');
+    place.advance(nul < 0 ? text : text.slice(0, nul));
+    if (nul >= 0) break;
+  }
+  return new Refusal([`${shown(name)} is not a text file: ${place} has a NUL character`]);
 }

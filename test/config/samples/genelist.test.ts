@@ -73,8 +73,14 @@ t.test('a list that is none is refused with the reason', async (t) => {
     [file('x'), file('y', 'sub/b.txt')],
     ["the upload must be one gene list file; found 2: 'a.txt', 'sub/b.txt'"],
   );
-  await sample.refuses([file('PF3D7\0', 'a.bin')], ["'a.bin' is not a text file in UTF-8"]);
-  await sample.refuses([file('x'.repeat(200_000))], [/^line 1: a word of more than 8000 characters/]);
+  await sample.refuses(
+    [file('PF3D7\0', 'a.bin')],
+    ["'a.bin' is not a text file: line 1, column 6 has a NUL character"],
+  );
+  await sample.refuses(
+    [file('x'.repeat(200_000))],
+    ["line 1: 'xxxxxxxxxxxxxxxxxxxx...' begins a word of more than 8000 bytes; is this a gene list?"],
+  );
   await sample.refuses(
     [file('$ '.repeat(50))],
     [...Array(20).fill(/^line 1: '\$' is not a gene id/), 'and 30 more faults of this kind'],

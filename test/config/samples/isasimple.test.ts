@@ -29,32 +29,45 @@ t.test('tabs and quotes are read as they are meant', async (t) => {
   t.same((await sample.import([{ name: 'a.CSV', text: csv }])).output, {
     'study.csv': 'id,note\n1,"a ""quoted"", two\nline cell"\n2,x\n3,"plain ""inner"""\n',
   });
-  t.same((await sample.import([{ name: 'a.tsv', text: 'id\tnote\n1\t"kept, as is"\n' }])).output, {
-    'study.csv': 'id,note\n1,"""kept, as is"""\n',
+  t.same((await sample.import([{ name: 'a.tsv', text: 'id\tnote\n1\t"Smith, J"\n' }])).output, {
+    'study.csv': 'id,note\n1,"Smith, J"\n',
   });
 });
 
 t.test('a table that does not hold together is refused with file, line and reason', async (t) => {
   const sample = await sampleRun(t, 'isasimple', db);
+  const R_NAMES = '(if the first cell is the name of the row, as R writes it, give that column a name, too)';
+  const LONG = 'more than 1000 bytes in UTF-8';
+  const AFTER = 'a separator or a line end must follow, and a quote within quotes is written twice';
   const refusals: readonly (readonly [name: string, text: string, ...said: readonly (string | RegExp)[]])[] = [
     [
       ...(['a.csv', 'a,b\n1,2,3\n4\n5,6\n'] as const),
-      ...["'a.csv', line 2: 3 cells; the header has 2", "'a.csv', line 3: 1 cells; the header has 2"],
+      ...[
+        `'a.csv', line 2: 3 cells ('1' '2' '3'); the header has 2 ${R_NAMES}`,
+        "'a.csv', line 3: 1 cells ('4'); the header has 2",
+      ],
     ],
     ['a.csv', 'a,b\n', "'a.csv' has a header but no data row"],
     ['a.csv', '\n\n', "'a.csv' is empty; it must begin with a header line"],
-    ['a.tsv', 'a,b\n1,2\n', /^'a\.tsv': the header has 1 column; 2 to 999 are needed/],
-    ['a.csv', 'a,,a\n1,2,3\n', "'a.csv': column 2 has no name", "'a.csv': two columns are named 'a'"],
-    ['a.csv', 'a,b\n1,"open\n2,3\n', "'a.csv', line 2: a quoted cell is not closed"],
-    ['a.csv', 'a,b\n1,"x"y\n', "'a.csv', line 2: 'y' after a closing quote; a comma or a line end must follow"],
-    ['a.csv', `a,b\n1,${'x'.repeat(1_001)}\n`, "'a.csv', line 2: a cell is longer than 1000 characters"],
+    ['a.tsv', 'a b\n1 2\n', /^'a\.tsv', line 1: the header 'a b' has 1 column; 2 to 999 are needed/],
+    ['a.csv', 'a,,a\n1,2,3\n', "'a.csv', line 1: column 2 has no name", "'a.csv', line 1: two columns are named 'a'"],
+    ['a.csv', 'a,b\n1,"open\n2,3\n', "'a.csv', line 2: the quoted cell 'open\\n2,3\\n' is not closed"],
+    ['a.csv', 'a,b\n1,"x"y\n', `'a.csv', line 2: 'y' after the closing quote of 'x'; ${AFTER}`],
+    ['a.csv', 'a,b\n1, "x"\n', "'a.csv', line 2: cell 2 has a blank before its quote; remove the blank"],
+    ['a.csv', `a,b\n1,${'x'.repeat(1_001)}\n`, `'a.csv', line 2: cell 2, '${'x'.repeat(30)}...', has ${LONG}`],
+    ['a.csv', `a,b\n1,${'ß'.repeat(501)}\n`, `'a.csv', line 2: cell 2, '${'ß'.repeat(30)}...', has ${LONG}`],
+    [
+      'a.csv',
+      `a,b\n1,"x\n${'y'.repeat(1_001)}\n`,
+      `'a.csv', line 2: cell 2, 'x\\n${'y'.repeat(28)}...', has ${LONG}; is its quote closed?`,
+    ],
     ['a.csv', `${'x,'.repeat(999)}x\n`, "'a.csv', line 1: more than 999 columns"],
     ['a.xlsx', 'PK', "'a.xlsx': a study table must end with .csv, .tsv or .txt"],
   ];
   for (const [name, text, ...said] of refusals) await sample.refuses([{ name, text }], said);
 });
 
-t.test('a cell of exactly 1,000 characters and a row of 999 columns pass', async (t) => {
+t.test('a cell of exactly 1,000 bytes and a row of 999 columns pass', async (t) => {
   const sample = await sampleRun(t, 'isasimple', db);
   const line = (cell: (i: number) => string) => Array.from({ length: 999 }, (_, i) => cell(i)).join(',');
   const text = `${line((i) => `c${i}`)}\r\n${line(() => 'x')}\r\n`;

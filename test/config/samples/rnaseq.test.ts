@@ -121,7 +121,7 @@ t.test('a table that is none is refused with file, line and reason', async (t) =
     );
   await refuses(
     'gene\tcount\ng\t1\n',
-    "'a.txt': header 'gene count' must be gene_id<TAB>TPM, gene_id<TAB>FPKM or the 13 columns of Cufflinks",
+    "'a.txt', line 1: header 'gene\\tcount' must be gene_id<TAB>TPM, gene_id<TAB>FPKM or the 13 columns of Cufflinks",
   );
   await refuses(
     'gene_id\tTPM\ng\t1\ng\t-1\n\tNaN\n',
@@ -130,7 +130,7 @@ t.test('a table that is none is refused with file, line and reason', async (t) =
     "'a.txt', line 4: no gene id",
     "'a.txt', line 4: 'NaN' is not a number of 0 or more",
   );
-  await refuses('gene_id\tTPM\ng\t1\t2\n', "'a.txt', line 2: 3 columns; the header has 2");
+  await refuses('gene_id\tTPM\ng\t1\t2\n', "'a.txt', line 2: 'g\\t1\\t2' has 3 columns; the header has 2");
   await refuses('gene_id\tTPM\n', "'a.txt' has a header but no gene");
   await refuses('', "'a.txt' is empty");
 });

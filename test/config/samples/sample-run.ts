@@ -8,8 +8,13 @@ import { runSample, type ScriptKind } from '../../../config/samples/run-sample.t
 import type { SampleName } from '../../../config/samples/samples.ts';
 import { Postgres } from '../../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
-import type { TextFile } from '../../fixtures/datasets.ts';
 import { testDatabase } from '../../support/database.ts';
+
+/** What somebody uploads: a relative path with `/`, and text in UTF-8 or any bytes. */
+export interface UploadedFile {
+  readonly name: string;
+  readonly text: string | Uint8Array;
+}
 
 export interface SampleOutcome {
   readonly exit: number;
@@ -18,9 +23,11 @@ export interface SampleOutcome {
 
 export interface SampleRun {
   /** Imports the files and returns what was written, by relative path. */
-  import(files: readonly TextFile[]): Promise<SampleOutcome & { readonly output: Readonly<Record<string, string>> }>;
+  import(
+    files: readonly UploadedFile[],
+  ): Promise<SampleOutcome & { readonly output: Readonly<Record<string, string>> }>;
   /** Imports the files and is told what is wrong with them. */
-  refuses(files: readonly TextFile[], said: readonly (string | RegExp)[]): Promise<void>;
+  refuses(files: readonly UploadedFile[], said: readonly (string | RegExp)[]): Promise<void>;
   /** Any other kind, on the files of the last import. */
   run(kind: ScriptKind, args: readonly string[], stdin?: string): Promise<SampleOutcome>;
   /** Argument for the second parameter of install-data: the last import's output with its metadata. */

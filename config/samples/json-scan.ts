@@ -1,0 +1,177 @@
+// JSON with the places of its values. `JSON.parse` tells neither where a value stands nor how it is written, takes the last of
+// two members with one name, and lets halves of surrogate pairs pass; so documents of users are scanned before they are parsed.
+
+import { excerpt } from './sample.ts';
+import { placeAt } from './text-place.ts';
+
+/** Names of members and indexes of items, from the top. */
+export type JsonPath = readonly (string | number)[];
+
+/** Called for each value when its end is known, with its range in the text. The path is only valid during the call. */
+export type JsonVisitor = (path: JsonPath, start: number, end: number) => void;
+
+const MAX_DEPTH = 100;
+const BLANK = /[ \t\n\r]*/y;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const LITERAL = /true|false|null/y;
+/** All but quotes, backslashes and control characters. */
+const PLAIN = /[ !#-[\]-\uffff]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+/** What is quoted of a text that is no JSON. */
+const WORD = /[^\s,:[\]{}]+|./y;
+
+/** What is wrong with the text as JSON, with its place, or undefined. */
+export function scanJson(text: string, visit: JsonVisitor = () => {}): string | undefined {
+  try {
+    new JsonScanner(text, visit).scan();
+    return undefined;
+  } catch (error) {
+    if (error instanceof JsonFault) return error.message;
+    throw error;
+  }
+}
+
+class JsonFault extends Error {}
+
+interface Container {
+  readonly start: number;
+  readonly close: '}' | ']';
+  readonly names: Set<string> | undefined;
+}
+
+class JsonScanner {
+  readonly #text: string;
+  readonly #visit: JsonVisitor;
+  readonly #path: (string | number)[] = [];
+  readonly #open: Container[] = [];
+  #at = 0;
+
+  constructor(text: string, visit: JsonVisitor) {
+    this.#text = text;
+    this.#visit = visit;
+  }
+
+  scan(): void {
+    do {
+      this.#blank();
+      if (this.#value()) this.#closeAll();
+    } while (this.#open.length > 0);
+    this.#blank();
+    if (this.#at < this.#text.length) this.#refuse('the end of the file');
+  }
+
+  /** Takes a value, or the opening of one that has members. Returns whether it is whole. */
+  #value(): boolean {
+    const start = this.#at;
+    const character = this.#text[start];
+    if (character === '{' || character === '[') return this.#opened(character);
+    if (character === '"') this.#string();
+    else if (!this.#match(NUMBER) && !this.#match(LITERAL)) this.#refuse('a value');
+    this.#visit(this.#path, start, this.#at);
+    return true;
+  }
+
+  /** Whether the value that was opened is empty, and so whole. */
+  #opened(character: '{' | '['): boolean {
+    const close = character === '{' ? '}' : ']';
+    if (this.#open.length >= MAX_DEPTH) this.#fault(`is nested deeper than ${MAX_DEPTH} levels`);
+    this.#open.push({ start: this.#at++, close, names: character === '{' ? new Set() : undefined });
+    this.#blank();
+    if (this.#text[this.#at] === close) {
+      this.#close();
+      return true;
+    }
+    this.#path.push(0);
+    if (character === '{') this.#name(`a name in double quotes or '}'`);
+    return false;
+  }
+
+  /** After a value: what ends with it, up to where the next one begins. */
+  #closeAll(): void {
+    for (;;) {
+      const container = this.#open.at(-1);
+      if (container === undefined) return;
+      this.#blank();
+      const character = this.#text[this.#at];
+      if (character === ',') {
+        this.#at++;
+        this.#blank();
+        if (container.names) this.#name('a name in double quotes');
+        else this.#path.push(Number(this.#path.pop()) + 1);
+        return;
+      }
+      if (character !== container.close) this.#refuse(`a comma or '${container.close}'`);
+      this.#path.pop();
+      this.#close();
+    }
+  }
+
+  #close(): void {
+    const start = this.#open.pop()?.start ?? 0;
+    this.#at++;
+    this.#visit(this.#path, start, this.#at);
+  }
+
+  #name(expected: string): void {
+    const start = this.#at;
+    if (this.#text[start] !== '"') this.#refuse(expected);
+    this.#string();
+    const name = JSON.parse(this.#text.slice(start, this.#at)) as string;
+    const names = this.#open.at(-1)?.names;
+    if (names?.has(name)) {
+      const written = excerpt(this.#text.slice(start, this.#at));
+      this.#at = start;
+      this.#fault(`the member ${written} stands twice`);
+    }
+    names?.add(name);
+    this.#path.pop();
+    this.#path.push(name);
+    this.#blank();
+    if (this.#text[this.#at] !== ':') this.#refuse('a colon');
+    this.#at++;
+  }
+
+  #string(): void {
+    const start = this.#at++;
+    let escapes = false;
+    for (;;) {
+      this.#match(PLAIN);
+      const character = this.#text[this.#at];
+      if (character === '"') break;
+      if (character === undefined) {
+        this.#at = start;
+        this.#fault(`the text ${excerpt(this.#text.slice(start, start + 100))} is not closed`);
+      }
+      if (!this.#match(ESCAPE)) this.#refuse('a character of a text or an escape');
+      escapes = true;
+    }
+    this.#at++;
+    if (!escapes || (JSON.parse(this.#text.slice(start, this.#at)) as string).isWellFormed()) return;
+    const written = excerpt(this.#text.slice(start, this.#at));
+    this.#at = start;
+    this.#fault(`the text ${written} holds half of a surrogate pair, which is no character`);
+  }
+
+  #blank(): void {
+    this.#match(BLANK);
+  }
+
+  /** Moves behind what matches here, if anything does. */
+  #match(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    const found = pattern.test(this.#text);
+    if (found) this.#at = pattern.lastIndex;
+    return found;
+  }
+
+  #refuse(expected: string): never {
+    WORD.lastIndex = this.#at;
+    const [word] = WORD.exec(this.#text) ?? [];
+    const found = this.#at >= this.#text.length ? 'the file ends' : `found '${excerpt(word ?? '\n', 30)}'`;
+    this.#fault(`${found} where ${expected} should be`);
+  }
+
+  #fault(sentence: string): never {
+    throw new JsonFault(`${placeAt(this.#text, this.#at)}: ${sentence}`);
+  }
+}

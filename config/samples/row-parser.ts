@@ -1,0 +1,162 @@
+// Rows of a delimited text, read strictly and as a stream: what other programs would guess at is a fault here. Lines end with
+// LF, CR LF or CR. No library does this: those that are kept up (csv-parse, Papa Parse) accept quotes inside of plain cells
+// and garbage behind quoted ones together or not at all, and name records, where the owner needs lines.
+
+import { bytesOf } from './limits.ts';
+import { Refusal, shown, shownShort } from './sample.ts';
+
+export interface Dialect {
+  readonly delimiter: ',' | ';' | '\t' | '|';
+  readonly quote: '"' | "'";
+  /** How a quote stands within quotes: twice, or behind a backslash, which then escapes in plain cells, too. */
+  readonly escape: 'doubled' | 'backslash';
+}
+
+/** RFC 4180; what the samples write themselves. */
+export const CSV: Dialect = { delimiter: ',', quote: '"', escape: 'doubled' };
+
+export interface DelimitedRow {
+  /** Line of the file on which the row begins, from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+export interface DelimitedLimits {
+  readonly columns: number;
+  readonly cellBytes: number;
+}
+
+//   start --quote--> quoted --quote--> closed --quote--> quoted (a doubled quote is one)
+//   start --other--> plain;  start, plain, closed --delimiter--> start (next cell), --line end--> start (next row)
+type State = 'start' | 'plain' | 'quoted' | 'closed';
+
+/** Takes the text in pieces and gives its rows that are not empty. Throws a {@link Refusal} at the first fault. */
+export class RowParser {
+  readonly #name: string;
+  readonly #dialect: Dialect;
+  readonly #limits: DelimitedLimits;
+  readonly #special: RegExp;
+  #state: State = 'start';
+  #escaping = false;
+  #afterCr = false;
+  #cells: string[] = [];
+  #cell = '';
+  #line = 1;
+  #rowLine = 1;
+
+  constructor(name: string, dialect: Dialect, limits: DelimitedLimits) {
+    this.#name = name;
+    this.#dialect = dialect;
+    this.#limits = limits;
+    // Everything between two of these is taken at once.
+    this.#special = new RegExp(
+      `[\\r\\n${dialect.quote}${dialect.delimiter}${dialect.escape === 'backslash' ? '\\\\' : ''}]`,
+      'g',
+    );
+  }
+
+  *write(text: string): Generator<DelimitedRow> {
+    let at = 0;
+    while (at < text.length) {
+      this.#special.lastIndex = at;
+      const next = this.#escaping ? at : (this.#special.exec(text)?.index ?? text.length);
+      if (next > at) {
+        this.#afterCr = false;
+        this.#append(text.slice(at, next));
+      }
+      const character = text[next];
+      if (character !== undefined) yield* this.#take(character);
+      at = next + 1;
+    }
+  }
+
+  *end(): Generator<DelimitedRow> {
+    if (this.#state === 'quoted') this.#refuse(`the quoted cell ${shown(this.#cell)} is not closed`);
+    if (this.#escaping) this.#refuse('a backslash at the end of the file');
+    if (this.#cells.length > 0 || this.#state !== 'start') yield* this.#endRow();
+  }
+
+  *#take(character: string): Generator<DelimitedRow> {
+    const afterCr = this.#afterCr;
+    this.#afterCr = character === '\r';
+    const endsLine = character === '\r' || (character === '\n' && !afterCr);
+    if (endsLine) this.#line++;
+    if (this.#escaping) this.#escape(character);
+    else if (character === '\\' && this.#dialect.escape === 'backslash' && this.#state !== 'closed')
+      this.#escaping = true;
+    else if (this.#state === 'quoted') this.#quoted(character);
+    else if (endsLine) yield* this.#endRow();
+    else if (character === '\n') this.#rowLine = this.#line;
+    else if (character === this.#dialect.delimiter) this.#endCell();
+    else if (character === this.#dialect.quote) this.#openQuote();
+    else this.#append(character);
+  }
+
+  #openQuote(): void {
+    const { quote } = this.#dialect;
+    if (this.#state === 'start') this.#state = 'quoted';
+    else if (this.#state === 'closed' && this.#dialect.escape === 'doubled') {
+      this.#state = 'quoted';
+      this.#cell += quote;
+    } else if (this.#state === 'plain' && this.#cell.trim() === '')
+      this.#refuse(`cell ${this.#cells.length + 1} has a blank before its quote; remove the blank`);
+    else this.#append(quote);
+  }
+
+  #quoted(character: string): void {
+    if (character === this.#dialect.quote) this.#state = 'closed';
+    else this.#append(character);
+  }
+
+  #escape(character: string): void {
+    this.#escaping = false;
+    const { quote, delimiter } = this.#dialect;
+    if (!['\\', '\r', '\n', quote, delimiter].includes(character))
+      this.#refuse(`${shown(`\\${character}`)} is no escape`);
+    if (this.#state === 'start') this.#state = 'plain';
+    this.#append(character);
+  }
+
+  #append(text: string): void {
+    if (this.#state === 'closed')
+      this.#refuse(
+        `${shownShort(text, 20)} after the closing quote of ${shown(this.#cell)}; a separator or a line end must follow, and a ` +
+          'quote within quotes is written twice',
+      );
+    if (this.#state === 'start') this.#state = 'plain';
+    this.#cell += text;
+    // No more is kept of a cell that is too long anyway.
+    if (this.#cell.length > this.#limits.cellBytes) this.#checkCell();
+  }
+
+  #checkCell(): void {
+    const { cellBytes } = this.#limits;
+    if (bytesOf(this.#cell) <= cellBytes) return;
+    const open = this.#state === 'quoted' ? '; is its quote closed?' : '';
+    this.#refuse(
+      `cell ${this.#cells.length + 1}, ${shownShort(this.#cell, 30)}, has more than ${cellBytes} bytes in UTF-8${open}`,
+    );
+  }
+
+  #endCell(): void {
+    this.#checkCell();
+    if (this.#cells.length >= this.#limits.columns) this.#refuse(`more than ${this.#limits.columns} columns`);
+    this.#cells.push(this.#cell);
+    this.#cell = '';
+    this.#state = 'start';
+  }
+
+  *#endRow(): Generator<DelimitedRow> {
+    const blank = this.#cells.length === 0 && this.#state === 'start';
+    const line = this.#rowLine;
+    if (!blank) this.#endCell();
+    const cells = this.#cells;
+    this.#cells = [];
+    this.#rowLine = this.#line;
+    if (!blank) yield { line, cells };
+  }
+
+  #refuse(fault: string): never {
+    throw new Refusal([`${shown(this.#name)}, line ${this.#rowLine}: ${fault}`]);
+  }
+}
