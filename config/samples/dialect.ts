@@ -8,6 +8,9 @@ import { Refusal, shown, shownShort } from './sample.ts';
 import { textChunks } from './text-lines.ts';
 
 const DELIMITERS = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as const;
+/** They stand in text too often for a table to be read by them; but they can cast doubt on another reading. */
+const WITNESSES = { ':': 'colons', ' ': 'blanks' } as const;
+const NAMES = { ...DELIMITERS, ...WITNESSES };
 /** Enough for two of the longest rows that a study table may have. */
 const FIRST_CHARACTERS = 2 * 1024 * 1024;
 const FIRST_ROWS = 1_000;
@@ -25,12 +28,16 @@ export async function dialectOf(path: string, name: string, limits: DelimitedLim
   const { text, whole } = await beginning(path, name);
   const named = DIRECTIVE.exec(text);
   const body = named ? text.slice(named[0].length) : text;
-  const delimiters = named ? [named[1] as Dialect['delimiter']] : (Object.keys(DELIMITERS) as Dialect['delimiter'][]);
-  const tried = delimiters.flatMap((delimiter) =>
-    quotings(body).map((quoting) => readingOf(body, whole, { delimiter, ...quoting }, limits)),
-  );
+  const readings = (delimiters: readonly string[]): readonly Reading[] =>
+    delimiters.flatMap((delimiter) =>
+      quotings(body).map((quoting) =>
+        readingOf(body, whole, { delimiter: delimiter as Dialect['delimiter'], ...quoting }, limits),
+      ),
+    );
+  const tried = readings(named ? [named[1] ?? ','] : Object.keys(DELIMITERS));
   const [first, ...others] = tried.filter(({ consistent }) => consistent);
-  const other = first && others.find(({ rows }) => firstDifference(first.rows, rows) >= 0);
+  const witnesses = first && !named ? readings(Object.keys(WITNESSES)).filter((witness) => speaks(witness, first)) : [];
+  const other = first && [...others, ...witnesses].find(({ rows }) => firstDifference(first.rows, rows) >= 0);
   if (first && other) throw inDoubt(name, first, other, named ? 1 : 0);
   return { dialect: (first ?? likeliest(tried, name)).dialect, directive: named !== null };
 }
@@ -39,6 +46,12 @@ interface Reading {
   readonly dialect: Dialect;
   readonly rows: readonly DelimitedRow[];
   readonly consistent: boolean;
+}
+
+/** Names of two words are common, so blanks must make more cells to count; colons at least as many. */
+function speaks({ dialect, rows, consistent }: Reading, first: Reading): boolean {
+  const more = width({ rows }) - width(first);
+  return consistent && (dialect.delimiter === ' ' ? more > 0 : more >= 0);
 }
 
 async function beginning(path: string, name: string): Promise<{ readonly text: string; readonly whole: boolean }> {
@@ -52,26 +65,30 @@ async function beginning(path: string, name: string): Promise<{ readonly text: s
 
 /** Quotings that could make a difference. */
 function quotings(text: string): readonly Omit<Dialect, 'delimiter'>[] {
-  return [
-    { quote: '"', escape: 'doubled' },
-    ...(text.includes("'") ? [{ quote: "'", escape: 'doubled' } as const] : []),
-    ...(/\\[\\"',;\t|\r\n]/.test(text) ? [{ quote: '"', escape: 'backslash' } as const] : []),
-  ];
+  const quotes = text.includes("'") ? (['"', "'"] as const) : (['"'] as const);
+  const escapes = /\\[\\"',;: \t|\r\n]/.test(text) ? (['doubled', 'backslash'] as const) : (['doubled'] as const);
+  return quotes.flatMap((quote) => escapes.map((how) => ({ quote, escape: how })));
 }
 
 function readingOf(text: string, whole: boolean, dialect: Dialect, limits: DelimitedLimits): Reading {
   const rows: DelimitedRow[] = [];
+  const parser = new RowParser('', dialect, limits);
   let sound = true;
   try {
-    const parser = new RowParser('', dialect, limits);
     for (const row of parser.write(text)) if (rows.push(row) >= FIRST_ROWS) break;
     if (whole && rows.length < FIRST_ROWS) rows.push(...parser.end());
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     sound = false;
   }
-  const width = rows[0]?.cells.length ?? 0;
-  return { dialect, rows, consistent: sound && width > 1 && rows.every(({ cells }) => cells.length === width) };
+  const columns = rows[0]?.cells.length ?? 0;
+  const even = columns > 1 && rows.every(({ cells }) => cells.length === columns);
+  return { dialect, rows, consistent: sound && even && isUsed(dialect, parser) };
+}
+
+/** Single quotes and backslashes are text until there is one that can be more. */
+function isUsed({ quote, escape: how }: Dialect, { quotes, escapes }: RowParser): boolean {
+  return (quote === '"' || quotes > 0) && (how === 'doubled' || escapes > 0);
 }
 
 /** Index of the first row that two readings see differently, or -1. */
@@ -87,24 +104,31 @@ function firstDifference(one: readonly DelimitedRow[], other: readonly Delimited
 function inDoubt(name: string, one: Reading, other: Reading, linesBefore: number): Refusal {
   const at = firstDifference(one.rows, other.rows);
   const line = (one.rows[at] ?? other.rows[at])?.line ?? 1;
+  const from = firstOther(one.rows[at]?.cells ?? [], other.rows[at]?.cells ?? []);
   return new Refusal([
-    `${shown(name)}, line ${line + linesBefore}, can be read in two ways: ${said(one, at)}, or ${said(other, at)}. ` +
-      'Put double quotes around each cell that holds a comma, a semicolon, a tab, a bar or a quote, or save the table as ' +
+    `${shown(name)}, line ${line + linesBefore}, can be read in two ways: ${said(one, at, from)}, or ${said(other, at, from)}. ` +
+      'Put double quotes around each cell that holds a comma, a semicolon, a tab, a bar, a colon or a quote, or save the table as ' +
       'text separated by tabs',
   ]);
 }
 
+/** Where two rows of one width begin to differ; 0 for others, which are shown from the beginning. */
+function firstOther(one: readonly string[], other: readonly string[]): number {
+  return one.length === other.length ? one.findIndex((cell, i) => cell !== other[i]) : 0;
+}
+
 const SHOWN_CELLS = 4;
 
-function said({ dialect, rows }: Reading, at: number): string {
+function said({ dialect, rows }: Reading, at: number, from: number): string {
   const cells = rows[at]?.cells ?? [];
-  const listed = cells.slice(0, SHOWN_CELLS).map((cell) => shownShort(cell, 30));
+  const listed = cells.slice(from, from + SHOWN_CELLS).map((cell) => shownShort(cell, 30));
   const how = [
-    `separated by ${DELIMITERS[dialect.delimiter]}`,
+    `separated by ${NAMES[dialect.delimiter]}`,
     ...(dialect.quote === "'" ? ['with single quotes as quotes'] : []),
     ...(dialect.escape === 'backslash' ? ['with backslashes as escapes'] : []),
   ].join(' ');
-  return `${how} (${cells.length} cells: ${listed.join(' ')}${cells.length > SHOWN_CELLS ? ' ...' : ''})`;
+  const [before, after] = [from > 0 ? '... ' : '', cells.length > from + SHOWN_CELLS ? ' ...' : ''];
+  return `${how} (${cells.length} cells: ${before}${listed.join(' ')}${after})`;
 }
 
 /** By the cells of the first row; if none has two, by the name of the file. */
@@ -117,4 +141,4 @@ function likeliest(tried: readonly Reading[], name: string): Reading {
   return chosen;
 }
 
-const width = ({ rows }: Reading): number => rows[0]?.cells.length ?? 0;
+const width = ({ rows }: Pick<Reading, 'rows'>): number => rows[0]?.cells.length ?? 0;

@@ -6,7 +6,8 @@ import { bytesOf } from './limits.ts';
 import { Refusal, shown, shownShort } from './sample.ts';
 
 export interface Dialect {
-  readonly delimiter: ',' | ';' | '\t' | '|';
+  /** Tables separated by colons or blanks are not taken; see `dialect.ts`. */
+  readonly delimiter: ',' | ';' | '\t' | '|' | ':' | ' ';
   readonly quote: '"' | "'";
   /** How a quote stands within quotes: twice, or behind a backslash, which then escapes in plain cells, too. */
   readonly escape: 'doubled' | 'backslash';
@@ -36,9 +37,14 @@ export class RowParser {
   readonly #dialect: Dialect;
   readonly #limits: DelimitedLimits;
   readonly #special: RegExp;
+  /** How often the quote of the dialect was one, around a cell or behind a backslash; and how often a backslash escaped. */
+  quotes = 0;
+  escapes = 0;
   #state: State = 'start';
   #escaping = false;
   #afterCr = false;
+  /** So that the LF behind it ends no row of its own. */
+  #crEndedRow = false;
   #cells: string[] = [];
   #cell = '';
   #line = 1;
@@ -77,25 +83,29 @@ export class RowParser {
   }
 
   *#take(character: string): Generator<DelimitedRow> {
-    const afterCr = this.#afterCr;
+    const endsLine = character === '\r' || character === '\n';
+    const second = character === '\n' && this.#afterCr;
+    const endsRow = endsLine && !this.#escaping && this.#state !== 'quoted';
+    if (endsLine && !second) this.#line++;
     this.#afterCr = character === '\r';
-    const endsLine = character === '\r' || (character === '\n' && !afterCr);
-    if (endsLine) this.#line++;
-    if (this.#escaping) this.#escape(character);
+    if (endsRow && second && this.#crEndedRow) this.#rowLine = this.#line;
+    else if (endsRow) yield* this.#endRow();
+    else if (this.#escaping) this.#escape(character);
     else if (character === '\\' && this.#dialect.escape === 'backslash' && this.#state !== 'closed')
       this.#escaping = true;
     else if (this.#state === 'quoted') this.#quoted(character);
-    else if (endsLine) yield* this.#endRow();
-    else if (character === '\n') this.#rowLine = this.#line;
     else if (character === this.#dialect.delimiter) this.#endCell();
     else if (character === this.#dialect.quote) this.#openQuote();
     else this.#append(character);
+    this.#crEndedRow = endsRow && this.#afterCr;
   }
 
   #openQuote(): void {
     const { quote } = this.#dialect;
-    if (this.#state === 'start') this.#state = 'quoted';
-    else if (this.#state === 'closed' && this.#dialect.escape === 'doubled') {
+    if (this.#state === 'start') {
+      this.quotes++;
+      this.#state = 'quoted';
+    } else if (this.#state === 'closed' && this.#dialect.escape === 'doubled') {
       this.#state = 'quoted';
       this.#cell += quote;
     } else if (this.#state === 'plain' && this.#cell.trim() === '')
@@ -110,6 +120,8 @@ export class RowParser {
 
   #escape(character: string): void {
     this.#escaping = false;
+    this.escapes++;
+    if (character === this.#dialect.quote) this.quotes++;
     const { quote, delimiter } = this.#dialect;
     if (!['\\', '\r', '\n', quote, delimiter].includes(character))
       this.#refuse(`${shown(`\\${character}`)} is no escape`);

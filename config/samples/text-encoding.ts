@@ -66,12 +66,12 @@ async function headOf(path: string): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** Latin text in UTF-16 has a zero in every second byte, and none in the others. */
+/** Latin text in UTF-16 has a zero in most of every second byte, and hardly any in the others. */
 function looksLikeUtf16(head: Buffer): boolean {
   const zeros = [0, 0];
   for (const [i, byte] of head.entries()) if (byte === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
   const [even = 0, odd = 0] = zeros;
-  return Math.min(even, odd) === 0 && Math.max(even, odd) > head.length / 4;
+  return Math.min(even, odd) < Math.max(even, odd) / 8 && Math.max(even, odd) > head.length / 4;
 }
 
 interface EncodingFault {

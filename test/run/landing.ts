@@ -41,8 +41,8 @@ function always(): readonly Step[] {
   return [
     { name: 'types', run: 'npm run --silent check:types', check: true },
     { name: 'style', run: 'npm run --silent check:style', check: true },
-    // The test of the archives compares with these programs, and skips what is missing.
-    { name: 'archivers', run: 'node test/stack/install.ts zip unzip', check: true },
+    // Tests of archives and of tables compare with these programs, and skip what is missing.
+    { name: 'foreign programs', run: 'node test/stack/install.ts zip unzip python3', check: true },
     { name: 'unit', run: 'npm test --silent' },
     { name: 'integration', run: 'npm run --silent test:integration' },
     { name: 'matrix', run: `npm run --silent test:matrix -- --sample ${ONE_ROW_IN} --seed ${seed}` },

@@ -1,7 +1,9 @@
-// Installs the servers and programs that tests start, where they are missing: Debian packages, as root.
+// Installs the servers and programs that tests start, where they are missing: Debian packages, as root, and biom-format of
+// PyPI in a folder of its own.
 //   node test/stack/install.ts [PACKAGE ..]     only these
 
 import { installMissing } from '../support/debian-packages.ts';
+import { BIOM_FORMAT, installBiomFormat } from './biom-format.ts';
 
 /** By a file that the package brings. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -25,6 +27,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/zip': 'zip',
   '/usr/bin/unzip': 'unzip',
   '/usr/bin/promtool': 'prometheus',
+  '/usr/bin/python3': 'python3',
+  '/usr/lib/python3*/ensurepip': 'python3-venv',
   '/usr/sbin/nginx': 'nginx-light',
   '/usr/bin/caddy': 'caddy',
 };
@@ -32,3 +36,4 @@ const PACKAGES: Readonly<Record<string, string>> = {
 const wanted = process.argv.slice(2);
 const chosen = Object.entries(PACKAGES).filter(([, name]) => wanted.length === 0 || wanted.includes(name));
 installMissing(Object.fromEntries(chosen));
+if (wanted.length === 0 || wanted.includes(BIOM_FORMAT)) installBiomFormat();

@@ -194,6 +194,15 @@ const READ: readonly (readonly [kind: string, text: string, rows: Rows])[] = [
     ],
   ],
   [
+    'two words in every row',
+    'First Name,Age\nAnn Lee,30\nBob Ray,40\n',
+    [
+      ['First Name', 'Age'],
+      ['Ann Lee', '30'],
+      ['Bob Ray', '40'],
+    ],
+  ],
+  [
     'lists in cells',
     'id,go\n1,GO:1;GO:2\n2,GO:3\n',
     [
@@ -296,12 +305,32 @@ const REFUSED: readonly (readonly [kind: string, text: string, said: RegExp])[] 
   [
     'single quotes that may be text',
     "id,name\n1,'x'\n",
-    /line 2, can be read in two ways: separated by commas \(2 cells: '1' ''x''\), or separated by commas with single quotes as quotes \(2 cells: '1' 'x'\)/,
+    /line 2, can be read in two ways: separated by commas \(2 cells: \.\.\. ''x''\), or separated by commas with single quotes as quotes \(2 cells: \.\.\. 'x'\)/,
+  ],
+  [
+    'colons, and commas in every cell of a column',
+    'x:a,b:y\n1:2,5:3\n',
+    /separated by commas \(2 cells: 'x:a' 'b:y'\), or separated by colons \(3 cells: 'x' 'a,b' 'y'\)/,
+  ],
+  [
+    'blanks, and commas in every cell of a column',
+    'x a,b y\n1 2,5 3\n',
+    /separated by commas \(2 cells: 'x a' 'b y'\), or separated by blanks \(3 cells: 'x' 'a,b' 'y'\)/,
+  ],
+  [
+    'escaped blanks, and commas in every row',
+    'id\\ 1,5 name\n1 2,5\n3 4,5\n',
+    /separated by commas \(2 cells: 'id\\ 1' '5 name'\), or separated by blanks with backslashes as escapes/,
+  ],
+  [
+    'backslashes that may be escapes of single quotes',
+    "id,name\n1,\\'x\\'\n",
+    /separated by commas \(2 cells: \.\.\. '\\'x\\''\), or separated by commas with single quotes as quotes with backslashes as escapes/,
   ],
   [
     'backslashes that may be escapes',
     'id,path\n1,a\\\\b\n',
-    /separated by commas \(2 cells: '1' 'a\\\\b'\), or separated by commas with backslashes as escapes \(2 cells: '1' 'a\\b'\)/,
+    /separated by commas \(2 cells: \.\.\. 'a\\\\b'\), or separated by commas with backslashes as escapes \(2 cells: ... 'a\\b'\)/,
   ],
   [
     'text behind a quoted cell',

@@ -1,0 +1,71 @@
+// BIOM tables made at random: the cells that are installed are those that the reference implementation reads.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { type SampleRun, sampleDatabase, sampleRun } from '../config/samples/sample-run.ts';
+import { BIOM_PROGRAM, BIOM_PYTHON } from './biom-format.ts';
+
+const { LONGSHORE_TEST_SEED: seed = '1' } = process.env;
+const COUNT = '200';
+
+interface Made {
+  readonly text: string;
+  readonly encoding: 'utf8' | 'marked' | 'utf16le';
+  readonly cells: readonly (readonly [row: string, column: string, value: number])[];
+  /** The same table in BIOM 2, in base64. */
+  readonly hdf5: string | null;
+}
+
+const skip = existsSync(BIOM_PROGRAM) ? false : `${BIOM_PROGRAM} is missing`;
+
+t.test('cells of any BIOM table are those that the reference implementation reads', { skip }, async (t) => {
+  const db = await sampleDatabase(t);
+  const sample = await sampleRun(t, 'biom', db);
+  const script = join(import.meta.dirname, 'biom-tables.py');
+  const json = execFileSync(BIOM_PYTHON, [script, seed, COUNT], { encoding: 'utf8', maxBuffer: 1024 ** 3 });
+  const tables = JSON.parse(json) as readonly Made[];
+  const cells = async (): Promise<unknown> =>
+    sorted(
+      (
+        await db.query<{ row_id: string; column_id: string; value: number }>(
+          "select row_id, column_id, value from biom where dataset_id = 'foreign'",
+        )
+      ).map((row) => [row.row_id, row.column_id, row.value] as const),
+    );
+  for (const [i, made] of tables.entries()) {
+    const name = `seed ${seed}, table ${i}`;
+    const { exit, said } = await sample.import([{ name: 'a.biom', text: encoded(made) }]);
+    t.equal(exit, 0, `${name}: ${said}`);
+    await sample.run('install-data', ['foreign', sample.dataDir]);
+    t.strictSame(await cells(), sorted(made.cells), name);
+    if (made.hdf5 !== null) await convertsAsTold(sample, t.testdir(), made.hdf5);
+    if (made.hdf5 !== null) t.strictSame(await cells(), sorted(made.cells), `${name}, converted from BIOM 2`);
+  }
+  t.equal(tables.length, Number(COUNT));
+});
+
+/** BIOM 2 is refused, with the command that makes it BIOM 1; what that command makes is installed. */
+async function convertsAsTold(sample: SampleRun, dir: string, base64: string): Promise<void> {
+  const bytes = Buffer.from(base64, 'base64');
+  await sample.refuses(
+    [{ name: 'a.biom', text: bytes }],
+    ["'a.biom' is HDF5, not text; a BIOM 2 file is converted with: biom convert --to-json"],
+  );
+  await writeFile(join(dir, 'two.biom'), bytes);
+  const [from, to] = [join(dir, 'two.biom'), join(dir, 'one.biom')];
+  execFileSync(BIOM_PROGRAM, ['convert', '--to-json', '-i', from, '-o', to]);
+  await sample.import([{ name: 'a.biom', text: await readFile(to) }]);
+  await sample.run('install-data', ['foreign', sample.dataDir]);
+}
+
+function encoded({ text, encoding }: Made): Uint8Array {
+  if (encoding === 'utf16le') return Buffer.from(`\ufeff${text}`, 'utf16le');
+  return Buffer.from(encoding === 'marked' ? `\ufeff${text}` : text);
+}
+
+function sorted(cells: readonly (readonly [string, string, number])[]): unknown {
+  return cells.map((cell) => JSON.stringify(cell)).sort();
+}
