@@ -20,7 +20,7 @@ const FORMATS: readonly (readonly [hex: string, what: string])[] = [
   ['28b52ffd', `is compressed with Zstandard; ${UNPACK}`],
   ['504b0304', 'is a zip archive or a workbook (.xlsx, .ods); save the sheet as text (CSV UTF-8), or unpack it'],
   ['d0cf11e0', 'is a workbook or document of old Office programs; save the sheet as text (CSV UTF-8)'],
-  ['89484446', 'is HDF5, not text; a BIOM 2 file is converted with: biom convert --to-json'],
+  ['89484446', 'is HDF5, not text; a BIOM 2 file is converted with: biom convert --to-json (it may round decimals)'],
   ['25504446', 'is a PDF document, not text'],
   ['7b5c727466', 'is a document in rich text (RTF); save it as plain text in UTF-8'],
   ['fffe0000', `is text in UTF-32; ${SAVE}`],

@@ -66,7 +66,9 @@ const CASES: readonly (readonly [string, ReturnType<typeof formOf>, object])[] =
     'a bad extension',
     formOf(detailsOf('rnaseq'), [{ name: 'x.exe', content: 'x' }]),
     invalid({
-      dataFile: ["'x.exe' has the wrong extension; rnaseq:1.0 allows .tabular, .txt, .tsv, .bw, .bigwig, .zip, .tar.gz, .tgz"],
+      dataFile: [
+        "'x.exe' has the wrong extension; rnaseq:1.0 allows .tabular, .txt, .tsv, .bw, .bigwig, .zip, .tar.gz, .tgz",
+      ],
     }),
   ],
   [

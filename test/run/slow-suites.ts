@@ -104,6 +104,14 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['bin/compose', 'bin/doctor/', 'config/samples/', 'docs/migrating', 'engine/adapters/ldap'],
   },
   {
+    name: 'foreign tables',
+    run:
+      `${INSTALL} python3 python3-venv biom-format && LONGSHORE_FOREIGN_TABLES=500 node test/run/suite.ts --suite stack ` +
+      'test/stack/biom-format.test.ts test/config/samples/foreign-tables.test.ts',
+    seconds: 60,
+    touchedBy: ['config/samples/', 'test/config/samples/foreign/'],
+  },
+  {
     name: 'blast runs',
     run: stack('blast-database', 'query-run', 'report-memory', 'report-readme', 'report-run'),
     seconds: 190,

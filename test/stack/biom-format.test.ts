@@ -11,12 +11,14 @@ import { BIOM_PROGRAM, BIOM_PYTHON } from './biom-format.ts';
 const { LONGSHORE_TEST_SEED: seed = '1' } = process.env;
 const COUNT = '200';
 
+type Cells = readonly (readonly [row: string, column: string, value: number])[];
+
 interface Made {
   readonly text: string;
   readonly encoding: 'utf8' | 'marked' | 'utf16le';
-  readonly cells: readonly (readonly [row: string, column: string, value: number])[];
-  /** The same table in BIOM 2, in base64. */
-  readonly hdf5: string | null;
+  readonly cells: Cells;
+  /** The same table in BIOM 2, in base64, and what is in it when it is converted. */
+  readonly hdf5: { readonly bytes: string; readonly cells: Cells } | null;
 }
 
 const skip = existsSync(BIOM_PROGRAM) ? false : `${BIOM_PROGRAM} is missing`;
@@ -41,8 +43,9 @@ t.test('cells of any BIOM table are those that the reference implementation read
     t.equal(exit, 0, `${name}: ${said}`);
     await sample.run('install-data', ['foreign', sample.dataDir]);
     t.strictSame(await cells(), sorted(made.cells), name);
-    if (made.hdf5 !== null) await convertsAsTold(sample, t.testdir(), made.hdf5);
-    if (made.hdf5 !== null) t.strictSame(await cells(), sorted(made.cells), `${name}, converted from BIOM 2`);
+    if (made.hdf5 === null) continue;
+    await convertsAsTold(sample, t.testdir(), made.hdf5.bytes);
+    t.strictSame(await cells(), sorted(made.hdf5.cells), `${name}, converted from BIOM 2`);
   }
   t.equal(tables.length, Number(COUNT));
 });
@@ -52,7 +55,7 @@ async function convertsAsTold(sample: SampleRun, dir: string, base64: string): P
   const bytes = Buffer.from(base64, 'base64');
   await sample.refuses(
     [{ name: 'a.biom', text: bytes }],
-    ["'a.biom' is HDF5, not text; a BIOM 2 file is converted with: biom convert --to-json"],
+    ["'a.biom' is HDF5, not text; a BIOM 2 file is converted with: biom convert --to-json (it may round decimals)"],
   );
   await writeFile(join(dir, 'two.biom'), bytes);
   const [from, to] = [join(dir, 'two.biom'), join(dir, 'one.biom')];
@@ -66,6 +69,6 @@ function encoded({ text, encoding }: Made): Uint8Array {
   return Buffer.from(encoding === 'marked' ? `\ufeff${text}` : text);
 }
 
-function sorted(cells: readonly (readonly [string, string, number])[]): unknown {
+function sorted(cells: Cells): unknown {
   return cells.map((cell) => JSON.stringify(cell)).sort();
 }

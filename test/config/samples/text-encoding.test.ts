@@ -193,7 +193,10 @@ t.test('files that are no text are called what they are', async (t) => {
       /is a zip archive or a workbook \(\.xlsx, \.ods\); save the sheet as text \(CSV UTF-8\), or unpack it$/,
     ],
     ['d0cf11e0a1b1', /is a workbook or document of old Office programs; save the sheet as text \(CSV UTF-8\)$/],
-    ['894844460d0a', /is HDF5, not text; a BIOM 2 file is converted with: biom convert --to-json$/],
+    [
+      '894844460d0a',
+      /is HDF5, not text; a BIOM 2 file is converted with: biom convert --to-json \(it may round decimals\)$/,
+    ],
     ['255044462d', /is a PDF document, not text$/],
     ['7b5c72746631', /is a document in rich text \(RTF\); save it as plain text in UTF-8$/],
   ];
