@@ -4,6 +4,7 @@
 
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { decodeUtf8 } from '../engine/model/utf8.ts';
 import { isMap, type Path, pointerOf, valueAt } from './path.ts';
 import { childOf, nodeAt, type SchemaNode, takesType } from './schema-node.ts';
 import type { Finding } from './validate.ts';
@@ -118,7 +119,9 @@ async function fileText(path: string, shown: string): Promise<Outcome> {
         },
       };
     // Editors and `echo` end a file with a newline that is not part of the secret.
-    return { text: buffer.toString('utf8', 0, bytesRead).replace(/\r?\n$/, '') };
+    const text = decodeUtf8(buffer.subarray(0, bytesRead));
+    if (text === undefined) return { fault: { found: `${shown}, which is not UTF-8`, allowed: 'text in UTF-8' } };
+    return { text: text.replace(/\r?\n$/, '') };
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     return { fault: { found: `${shown}, which cannot be read (${code})`, allowed: 'the path of a readable file' } };

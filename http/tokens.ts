@@ -4,6 +4,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { Failure, messageOf, rejected } from '../engine/failure.ts';
 import { parseUserId } from '../engine/model/ids.ts';
+import { decodeDocument } from '../engine/model/utf8.ts';
 import { type Clock, systemClock } from '../engine/time.ts';
 import type { Caller } from './caller.ts';
 import { type HttpError, unauthorized } from './errors.ts';
@@ -131,8 +132,8 @@ function badClaim(name: string, found: unknown, allowed: string): HttpError {
 function subjectOf({ sub }: { readonly sub?: unknown }, token: string): string {
   if (typeof sub === 'string') return sub;
   if (typeof sub !== 'number') return '';
-  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString();
+  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url');
   const digits = (_key: string, value: unknown, context?: { source?: string }): unknown =>
     typeof value === 'number' ? context?.source : value;
-  return String((JSON.parse(payload, digits) as { sub?: unknown }).sub);
+  return String((JSON.parse(decodeDocument(payload) ?? '', digits) as { sub?: unknown }).sub);
 }

@@ -1,6 +1,6 @@
 // A dataset's documents in the object store, read and written whole: they are small and bounded.
 
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { rejected } from '../../engine/failure.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type UploadError,
 } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type DatasetObject, objectKey } from '../../engine/model/object-key.ts';
+import { decodeDocument } from '../../engine/model/utf8.ts';
 import type { ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { versionOf } from './dataset-versions.ts';
@@ -96,5 +97,7 @@ export async function readText(
     opened.body.destroy();
     throw rejected(`${key}: ${opened.info.size} bytes; at most ${maxBytes} are read`);
   }
-  return { text: await text(opened.body), version: versionOf(opened.info) };
+  const text = decodeDocument(await buffer(opened.body));
+  if (text === undefined) throw rejected(`${key} is not UTF-8`);
+  return { text, version: versionOf(opened.info) };
 }

@@ -7,6 +7,7 @@ import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { defect, Failure } from '../../engine/failure.ts';
 import { type Manifest, parseManifest } from '../../engine/model/metadata.ts';
+import { decodeDocument } from '../../engine/model/utf8.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
 import type { TaskContext } from './task-context.ts';
 
@@ -67,7 +68,9 @@ async function readText(entry: ArchiveEntry): Promise<string> {
     throw broken(`${entry.path} has ${entry.size} bytes; at most ${MAX_JSON_BYTES} are read`);
   const chunks: Uint8Array[] = [];
   for await (const chunk of entry.body) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString();
+  const text = decodeDocument(Buffer.concat(chunks));
+  if (text === undefined) throw broken(`${entry.path} is not UTF-8`);
+  return text;
 }
 
 /** Existing plugin servers leave out what has its default value: absent lists are empty. */

@@ -18,7 +18,7 @@ import {
 } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { aborted, defect, rejected } from '../failure.ts';
+import { defect, rejected, transient } from '../failure.ts';
 import { giveBack } from '../give-back.ts';
 import type { ObjectSource, PutOptions } from '../ports/object-store.ts';
 import type { Clock } from '../time.ts';
@@ -167,7 +167,7 @@ async function write(
     }
   } catch (error) {
     if (codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE' && !signal.aborted)
-      throw aborted(`the source of ${key} closed before its end`, { cause: error });
+      throw transient(`the source of ${key} closed before its end`, { cause: error });
     throw error;
   }
   signal.throwIfAborted();

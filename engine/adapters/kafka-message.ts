@@ -4,6 +4,7 @@
 import { EVENT_SOURCES, type EventSource, type TriggerEvent } from '../model/event.ts';
 import { parseDatasetId, parseUserId } from '../model/ids.ts';
 import { parseJson, stringifyJson } from '../model/json.ts';
+import { decodeDocument } from '../model/utf8.ts';
 import { plainEvent } from './plain-event.ts';
 
 export const encodeEvent = ({ eventID, userID, datasetID, source }: TriggerEvent): string =>
@@ -27,7 +28,7 @@ export function parsedEvent(value: Buffer): TriggerEvent | undefined {
 
 function parsed(value: Buffer): unknown {
   try {
-    return parseJson(value.toString());
+    return parseJson(decodeDocument(value) ?? '');
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

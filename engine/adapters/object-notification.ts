@@ -2,6 +2,7 @@
 // Ceph say almost the same; they differ in the prefix of event names and in how the key is written.
 
 import type { ObjectChange } from '../model/event.ts';
+import { decodeDocument } from '../model/utf8.ts';
 
 export type Notification =
   /** `ignored` counts records of other buckets and other kinds of events. */
@@ -15,7 +16,7 @@ type Json = Readonly<Record<string, unknown>>;
 export function parseNotification(content: Uint8Array, bucket: string): Notification {
   let document: unknown;
   try {
-    document = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+    document = JSON.parse(decodeDocument(content) ?? '');
   } catch {
     return malformed('is no JSON');
   }

@@ -2,6 +2,7 @@
 
 import { defect, Failure, transient } from '../failure.ts';
 import { parseJson } from '../model/json.ts';
+import { decodeDocument } from '../model/utf8.ts';
 import { PLUGIN_FAULT_TRIES, type PluginFailure, type Validation } from '../ports/plugin-client.ts';
 
 export const CODE = {
@@ -24,7 +25,9 @@ export async function readText(body: AsyncIterable<Buffer>, where: string): Prom
     if (bytes > MAX_TEXT_BYTES) throw defect(`${where}: an answer of more than ${MAX_TEXT_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const text = decodeDocument(Buffer.concat(chunks));
+  if (text === undefined) throw defect(`${where}: an answer that is not UTF-8`);
+  return text;
 }
 
 export function parseValidation(text: string, where: string): Validation {

@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { defect, Failure, kindOf, messageOf, transient } from '../failure.ts';
 import type { QueryJob, QueryJobId } from '../model/report/query-job.ts';
 import { parseQueryJob, serialiseQueryJob } from '../model/report/query-job-document.ts';
+import { decodeDocument } from '../model/utf8.ts';
 import type { QueryJobs } from '../ports/query-jobs.ts';
 import type { Clock } from '../time.ts';
 
@@ -158,7 +159,9 @@ async function readBounded(file: string): Promise<string> {
   await using handle = await open(file);
   const { size } = await handle.stat();
   if (size > MAX_DESCRIPTION_BYTES) throw defect(`${file} has ${size} bytes: it describes no query job`);
-  return handle.readFile('utf8');
+  const text = decodeDocument(await handle.readFile());
+  if (text === undefined) throw defect(`${file} is not UTF-8: it describes no query job`);
+  return text;
 }
 
 async function copy(from: string, to: string, signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@
 
 import { parse } from 'content-disposition';
 import { checkFileName } from '../model/file-name.ts';
+import { decodeUtf8 } from '../model/utf8.ts';
 
 const NAMELESS = 'upload';
 
@@ -32,9 +33,5 @@ function fromPath(url: URL): string {
 export function fromLatin1(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of Latin-1
   if (!/^[\u0000-\u00ff]*$/.test(text)) return text;
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'));
-  } catch {
-    return text;
-  }
+  return decodeUtf8(Buffer.from(text, 'latin1')) ?? text;
 }

@@ -2,7 +2,7 @@
 // The last chunk is held back until the source has ended as announced, so that a source that fails, or is longer or
 // shorter than it said, has never been sent whole.
 
-import { aborted, rejected } from '../failure.ts';
+import { rejected, transient } from '../failure.ts';
 import { codeOf } from './directory-store-fault.ts';
 import type { Exchange } from './s3-exchange.ts';
 
@@ -73,10 +73,10 @@ export async function* slicesOf(
   if (bytes.length === 0 && commits) exchange.commit();
 }
 
-/** A source that closed before its end was given up by whoever feeds it. */
+/** A source that closed before its end was given up by whoever feeds it, who knows why. */
 export function sourceFault(key: string, error: unknown): unknown {
   return codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
-    ? aborted(`the source of ${key} closed before its end`, { cause: error })
+    ? transient(`the source of ${key} closed before its end`, { cause: error })
     : error;
 }
 

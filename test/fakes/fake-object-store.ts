@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { aborted, rejected } from '../../engine/failure.ts';
+import { rejected, transient } from '../../engine/failure.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type {
   ByteRange,
@@ -136,7 +136,7 @@ async function collect(key: string, source: ObjectSource, signal: AbortSignal): 
     return Buffer.concat(chunks);
   } catch (error) {
     if (!signal.aborted && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
-      throw aborted(`the source of ${key} closed before its end`, { cause: error });
+      throw transient(`the source of ${key} closed before its end`, { cause: error });
     throw error;
   } finally {
     signal.removeEventListener('abort', abort);

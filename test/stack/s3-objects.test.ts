@@ -101,7 +101,7 @@ t.test('a source that fails before the store is connected', async (t) => {
     const closed = new Readable({ read: () => {} });
     const given = store.put('1/a/x', closed, options, signal);
     closed.destroy();
-    await t.rejects(given, { kind: 'aborted', message: /closed before its end/ });
+    await t.rejects(given, { kind: 'transient', message: /closed before its end/ });
   }
   t.strictSame(await Array.fromAsync(store.list('', {}, signal)), []);
 });

@@ -1,10 +1,11 @@
 // What an edit starts from. The object store is the truth, and under the dataset's lock nobody edits beside us; the cache
 // may be a moment behind, while a lane writes into it what it read before the last edit.
 
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { defect, messageOf } from '../../../engine/failure.ts';
 import { type DatasetMetadata, parseMetadata } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
+import { decodeDocument } from '../../../engine/model/utf8.ts';
 import type { EditableDataset } from '../../../engine/ports/dataset-edits.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { type HttpError, tooEarly } from '../../errors.ts';
@@ -32,8 +33,10 @@ export async function withNewestMetadata(
     body.on('error', () => undefined).destroy();
     throw defect(`${key}: ${info.size} bytes are too many for metadata`);
   }
+  const document = decodeDocument(await buffer(body));
+  if (document === undefined) throw defect(`${key} is not UTF-8`);
   const { modified, etag } = info;
-  return { ...dataset, metadata: parse(await text(body), key), sync: { ...dataset.sync, meta: { modified, etag } } };
+  return { ...dataset, metadata: parse(document, key), sync: { ...dataset.sync, meta: { modified, etag } } };
 }
 
 /** What is wrong with a stored document is no fault of the request. */

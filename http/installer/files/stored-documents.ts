@@ -1,12 +1,13 @@
 // GET /datasets/{id}/files/vdi-meta.json and .../upload-error.json: two documents of the object store, without what is
 // ours alone. Whoever sees the file listing sees them.
 
-import { text as wholeText } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { create as contentDisposition } from 'content-disposition';
 import { defect, messageOf } from '../../../engine/failure.ts';
 import { parseJson } from '../../../engine/model/json.ts';
 import { parseUploadError } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
+import { decodeDocument } from '../../../engine/model/utf8.ts';
 import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore, OpenObject } from '../../../engine/ports/object-store.ts';
 import type { RequestContext } from '../../context.ts';
@@ -125,7 +126,9 @@ async function read({ info, body }: OpenObject): Promise<string> {
     body.on('error', () => undefined).destroy();
     throw defect(`${info.key}: ${info.size} bytes are too many for such a document`);
   }
-  return wholeText(body);
+  const text = decodeDocument(await buffer(body));
+  if (text === undefined) throw defect('a stored document is not UTF-8');
+  return text;
 }
 
 /** A document that cannot be read is our fault, not the caller's. */

@@ -1,0 +1,102 @@
+// Text that comes from outside goes through engine/model/utf8.ts, which replaces nothing. Whatever else could decode with
+// loss is listed here, with the reason why no loss can come of it. The sample plugins have a strict reader of their own.
+
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+
+const ROOT = join(import.meta.dirname, '..');
+const SOURCES = ['engine', 'http', 'actors', 'config', 'bin'];
+/** Ways to make text of bytes without a fault where the bytes are none. */
+const LOSSY = [
+  /\.toString\(['"](?:utf-?8|ascii)['"]/i,
+  /\.utf8Slice\(|StringDecoder|setEncoding\(/,
+  /new TextDecoder\((?![^)]*fatal: true)/,
+  /import \{[^}]*\b(?:text|json)\b[^}]*\} from 'node:stream\/consumers'/,
+  /readFile(?:Sync)?\(.*['"]utf-?8['"]|encoding: ['"]utf-?8['"]/i,
+  /Buffer\.concat\([^)]*\)\.toString\(\)/,
+  /\blatin1\b|(?:toString\(|, )['"]binary['"]\)/i,
+];
+
+/** By file. */
+const NO_LOSS: Readonly<Record<string, string>> = {
+  'engine/program-files.ts': 'files of the program itself',
+  'engine/archive/tar-header.ts': 'written: ASCII fields of a header',
+  'engine/archive/tar-record.ts': 'numbers, keys and the magic of a record; names stay bytes',
+  'engine/archive/tar-entries.ts': 'digits of a pax header',
+  'engine/adapters/blast-database.ts': 'alias files of BLAST: names of databases, looked for and reported',
+  'engine/adapters/child-process-output.ts':
+    'what scripts say to people; U+FFFD shows that something could not be shown',
+  'engine/adapters/child-process-records.ts': 'records of our own: ids and times',
+  'engine/adapters/child-process-table.ts': 'the tables of the kernel in /proc: numbers and our own variables',
+  'engine/adapters/directory-store-staging.ts': 'a line of /proc: numbers',
+  'engine/adapters/directory-store-walk.ts':
+    'bytes as Latin-1 in both directions, to compare them; keys are made by us from text',
+  'engine/adapters/embedded-postgres.ts': 'the version, the process id and the output of PostgreSQL',
+  'engine/adapters/mail-directory.ts': 'mails that we wrote',
+  'engine/adapters/plain-event.ts': 'ASCII of an event, matched whole; anything else takes the strict way',
+  'engine/adapters/postgres-package.ts': 'a document of the package of PostgreSQL',
+  'engine/adapters/remote-file-name.ts': 'a header, whose bytes are Latin-1 to Node, on its way to the strict decoder',
+  'engine/adapters/s3-connection.ts': 'XML of the object store: codes of errors',
+  'engine/adapters/s3-listing-scan.ts': 'XML of the object store: keys that we made from text',
+  'engine/adapters/s3-listing.ts': 'XML of the object store: keys that we made from text',
+  'http/context.ts': 'written: text that was found to be Latin-1 or UTF-8',
+  'http/header-line.ts': 'written: a header',
+  'http/multipart-outside.ts': 'looked through for the name of a header, and thrown away',
+  'http/part-head.ts': 'headers, whose bytes are Latin-1 to the parser, on their way to the strict decoder',
+  'http/plugin-host/install-sweep.ts': 'the name of a plugin, written by us',
+  'http/plugin-host/workspace.ts': 'names as Latin-1 on their way to the strict decoder',
+  'actors/reconciler/in-step.ts': 'hashed, never shown',
+  'bin/access-catalogue-file.ts': 'a file of the operator, who reads what is imported',
+  'bin/commands/up.ts': 'a port and a password that we wrote',
+  'bin/client/upload-inputs.ts': 'a file of whoever runs the command, sent to a service that checks it',
+  'bin/data-dir.ts': 'addresses that we wrote',
+  'bin/doctor/http-answer.ts': 'the answer of a service to a check of its health',
+  'bin/doctor/machine-check.ts': 'limits in /proc: numbers',
+  'bin/front-end.ts': 'keys and certificates: ASCII',
+  'bin/local-token.ts': 'a key: ASCII',
+  'bin/terminal/keyboard.ts': 'what is typed',
+  'bin/verification.ts': 'certificates: ASCII',
+};
+
+const found = SOURCES.flatMap((folder) =>
+  globSync(`${folder}/**/*.ts`, { cwd: ROOT }).filter(
+    (file) => !/^(?:config\/samples|bin\/build)\//.test(file) && file !== 'engine/model/utf8.ts',
+  ),
+);
+
+const lossyLines = (text: string): readonly string[] =>
+  text.split('\n').filter((line) => !/^\s*(?:\/\/|\*|\/\*)/.test(line) && LOSSY.some((way) => way.test(line)));
+
+t.test('nothing decodes text with loss but what is listed, with its reason', async (t) => {
+  t.ok(found.length > 500);
+  const lossy = found.filter((file) => lossyLines(readFileSync(join(ROOT, file), 'utf8')).length > 0);
+  t.strictSame(
+    lossy.filter((file) => NO_LOSS[file] === undefined),
+    [],
+    'use decodeUtf8 or decodeDocument of engine/model/utf8.ts',
+  );
+  t.strictSame(
+    Object.keys(NO_LOSS).filter((file) => !lossy.includes(file)),
+    [],
+    'the list holds nothing that is over',
+  );
+});
+
+t.test('each way to lose text is found', async (t) => {
+  const lines = [
+    "bytes.toString('utf8')",
+    "bytes.toString('utf-8', 0, 3)",
+    'Buffer.concat(chunks).toString()',
+    "new TextDecoder('utf-8').decode(bytes)",
+    'new TextDecoder()',
+    "import { text } from 'node:stream/consumers';",
+    "await readFile(file, 'utf8')",
+    "readFileSync(file, { encoding: 'utf8' })",
+    "Buffer.from(text, 'latin1')",
+    "bytes.toString('binary')",
+    "stream.setEncoding('utf8')",
+  ];
+  for (const line of lines) t.strictSame(lossyLines(line), [line]);
+  t.strictSame(lossyLines("new TextDecoder('utf-8', { fatal: true })\n// 'latin1'\nid.toString()\nn.toString(16)"), []);
+});
