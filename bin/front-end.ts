@@ -8,6 +8,7 @@ import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { Accounts } from '../engine/ports/accounts.ts';
 import type { Clock } from '../engine/time.ts';
+import { AdminGuesses } from '../http/admin-guesses.ts';
 import { apiDocs } from '../http/api-docs.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { httpMetrics } from '../http/http-metrics.ts';
@@ -115,14 +116,24 @@ export const basePathOf = (
   name: FrontEndName,
 ): string => (typeof configured === 'string' ? configured : (configured[name] ?? ''));
 
+/** Of a front end whose callers share a secret of its own. */
+export const noUsers = ({ clock, log }: Pick<FrontEndParts, 'clock' | 'log'>): AuthSettings => ({
+  adminToken: undefined,
+  verify: undefined,
+  guesses: new AdminGuesses({ isProxy: () => false, clock, log }),
+  operators: false,
+  queryToken: false,
+  remember: async () => undefined,
+});
+
 /** Who callers are, by the configuration; users' names are remembered for others to see. */
 export async function authSettings(
-  core: Configuration['containerCore'],
+  core: Pick<Configuration['containerCore'], 'authentication' | 'http'>,
   accounts: Pick<Accounts, 'remember'>,
   clock: Clock,
   log: Logger,
 ): Promise<AuthSettings> {
-  const { adminToken, oauth } = core.authentication ?? {};
+  const { adminToken, oauth, operators } = core.authentication ?? {};
   const keys =
     oauth?.jwksUrl !== undefined
       ? { jwksUrl: oauth.jwksUrl }
@@ -131,11 +142,18 @@ export async function authSettings(
         : undefined;
   return {
     adminToken,
+    guesses: new AdminGuesses({ isProxy: proxyCheck(core.http), clock, log: log.child({ actor: 'http' }) }),
+    operators: operators !== undefined && oauth !== undefined,
     queryToken: oauth?.queryToken ?? false,
     verify:
       oauth && keys
         ? tokenVerifier(
-            { issuer: oauth.issuer, audience: oauth.audience, clockToleranceMs: oauth.clockToleranceMs },
+            {
+              issuer: oauth.issuer,
+              audience: oauth.audience,
+              clockToleranceMs: oauth.clockToleranceMs,
+              operators,
+            },
             keys,
           )
         : undefined,

@@ -23,7 +23,7 @@ import type { Packages } from '../http/handler/packages.ts';
 import { handlerRoutes } from '../http/handler/routes.ts';
 import { Statistics } from '../http/handler/statistics.ts';
 import { sharedHealth } from '../http/ops.ts';
-import { type FrontEnd, type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
+import { type FrontEnd, type FrontEndParts, frontEnd, noUsers, threadsHere } from './front-end.ts';
 import type { Core } from './open-core.ts';
 import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
@@ -133,7 +133,7 @@ export async function handler(
       }),
       checks,
       // The service has a token of its own.
-      auth: { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined },
+      auth: noUsers(parts),
     },
     parts,
   );

@@ -17,7 +17,7 @@ import { PluginHost } from '../http/plugin-host/plugin-host.ts';
 import { type BuildManifest, pluginRoutes } from '../http/plugin-host/routes.ts';
 import { targetConnection } from './databases.ts';
 import { openDirectory } from './directory.ts';
-import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
+import { type FrontEnd, type FrontEndParts, frontEnd, noUsers } from './front-end.ts';
 import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
 
@@ -93,7 +93,7 @@ export async function pluginHost(
       }),
       checks: [{ name: 'workspace', vital: true, probe: () => host.probe() }],
       // The protocol has a token of its own.
-      auth: { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined },
+      auth: noUsers(parts),
     },
     parts,
   );

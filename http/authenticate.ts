@@ -2,6 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { AdminGuesses } from './admin-guesses.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
 import { badRequest, forbidden, unauthorized } from './errors.ts';
 import { type Access, isAllowed, type Route } from './route.ts';
@@ -12,6 +13,10 @@ export interface AuthSettings {
   readonly adminToken: string | undefined;
   /** Undefined refuses every user. */
   readonly verify: TokenVerifier | undefined;
+  /** Of the process: shared by its front ends, so that none is a way around it. */
+  readonly guesses: AdminGuesses;
+  /** Whether tokens may make operators. */
+  readonly operators: boolean;
   /** `access_token` in the query of routes that allow it. */
   readonly queryToken: boolean;
   /** Told of every verified user, so that names can be shown to others (profile-memory.ts); does not reject. */
@@ -33,10 +38,25 @@ export async function authenticate(
   settings: AuthSettings,
 ): Promise<Caller> {
   if (route.access === 'open') return ANONYMOUS;
-  const caller = await identify(route, request, search, settings);
+  const caller = asOperator(route, await identify(route, request, search, settings));
   if (caller.kind === 'anonymous') throw unauthorized(needed(route.access));
   if (!isAllowed(route.access, caller)) throw forbidden(needed(route.access));
   return caller;
+}
+
+/**
+ * The caller in the role that the token gives for this route. An operator is an administrator wherever one may call. An
+ * observer is one where reports are read, and a user everywhere else. To everybody else such a route is one for which they
+ * have no token.
+ */
+function asOperator({ access, method }: Route, caller: Caller): Caller {
+  if (caller.kind !== 'user' || !TAKES_ADMIN.has(access))
+    return caller.kind === 'guest' && access === 'admin' ? ANONYMOUS : caller;
+  if (caller.role === 'operator') return { kind: 'admin', operator: caller };
+  if (access !== 'admin') return caller;
+  if (caller.role !== 'observer') return ANONYMOUS;
+  if (method !== 'GET') throw forbidden('an observer reads reports and changes nothing');
+  return { kind: 'admin', operator: caller };
 }
 
 async function identify(
@@ -47,11 +67,14 @@ async function identify(
 ): Promise<Caller> {
   const admin = request.headers['admin-token'];
   if (admin !== undefined && TAKES_ADMIN.has(route.access)) {
-    if (settings.adminToken === undefined || !sameSecret(String(admin), settings.adminToken))
+    settings.guesses.demand(request);
+    if (settings.adminToken === undefined || !sameSecret(String(admin), settings.adminToken)) {
+      settings.guesses.wrong(request, route);
       throw forbidden('the Admin-Token is wrong');
+    }
     return { kind: 'admin' };
   }
-  if (route.access === 'admin') return ANONYMOUS;
+  if (route.access === 'admin' && !settings.operators) return ANONYMOUS;
   const token = tokenOf(route, request, search, settings);
   if (token === undefined) return ANONYMOUS;
   if (!settings.verify) throw unauthorized('this server accepts no bearer tokens: no token issuer is configured');
@@ -95,7 +118,7 @@ function sameSecret(given: string, wanted: string): boolean {
 function needed(access: Access): string {
   switch (access) {
     case 'admin':
-      return 'this needs the Admin-Token header';
+      return 'this needs the Admin-Token header, or the bearer token of an operator';
     case 'user':
       return 'this needs the bearer token of a registered user';
     case 'user-or-guest':

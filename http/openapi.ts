@@ -43,9 +43,9 @@ export const ACCESS_WORDS: Readonly<Record<Access, string>> = {
   open: 'Anybody may call.',
   user: 'Registered users may call.',
   'user-or-guest': 'Users and guests may call.',
-  'user-or-admin': 'Users and administrators may call.',
-  'anyone-known': 'Users, guests and administrators may call.',
-  admin: 'Administrators may call.',
+  'user-or-admin': 'Users, operators and administrators may call.',
+  'anyone-known': 'Users, guests, operators and administrators may call.',
+  admin: 'Administrators and operators may call; observers where nothing is changed.',
 };
 
 const BEARER = { bearer: [] };
@@ -57,7 +57,7 @@ const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   'user-or-guest': [BEARER, AUTH_KEY],
   'user-or-admin': [BEARER, AUTH_KEY, ADMIN],
   'anyone-known': [BEARER, AUTH_KEY, ADMIN],
-  admin: [ADMIN],
+  admin: [ADMIN, BEARER, AUTH_KEY],
 };
 
 const SCHEMES = {

@@ -1,7 +1,8 @@
 // Who is at the other end of a connection, as bounds count: an IPv4 address, or the /64 network of an IPv6 address, which is what
 // one customer is given. A proxy in front has one address for everybody behind it, so bounds per address leave it out.
 
-import { BlockList, isIPv4 } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, isIPv4 } from 'node:net';
 
 export interface ProxySettings {
   /** Believe the headers of a proxy in front. */
@@ -22,6 +23,19 @@ export function peerOf(address: string): string {
   const last = groupsOf(tail ?? '');
   const all = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
   return `${all.slice(0, 4).join(':')}::/64`;
+}
+
+/** Where a request comes from: the other end of its connection, or what our proxy saw there. */
+export function clientAddress({ headers, socket }: IncomingMessage, isProxy: (address: string) => boolean): string {
+  const address = socket.remoteAddress ?? '';
+  // A proxy adds what it saw at the end: everything before is what the client wrote.
+  const seen = isProxy(address)
+    ? String(headers['x-forwarded-for'] ?? '')
+        .split(',')
+        .at(-1)
+        ?.trim()
+    : undefined;
+  return unmapped(seen !== undefined && isIP(seen) !== 0 ? seen : address);
 }
 
 /** Whether the peer with this address is one of our proxies. */

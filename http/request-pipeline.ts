@@ -156,9 +156,14 @@ export class RequestPipeline {
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
     if (route.access === 'open') return this.#call(exchange, found, version, parameters, ANONYMOUS);
-    return authenticate(route, request, parameters, auth).then((caller) =>
-      this.#call(exchange, found, version, parameters, caller),
-    );
+    return authenticate(route, request, parameters, auth).then((caller) => {
+      if (caller.kind === 'admin' && caller.operator && route.method !== 'GET')
+        exchange.log.info(
+          { operator: caller.operator.userId, method: route.method, route: route.path },
+          'an operator asks for a change',
+        );
+      return this.#call(exchange, found, version, parameters, caller);
+    });
   }
 
   #call(

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../engine/time.ts';
 import type { Caller } from './caller.ts';
 import { type HttpError, unauthorized } from './errors.ts';
 import { keySet } from './key-set.ts';
+import { type OperatorClaims, operatorRole } from './operator-claims.ts';
 import { TokenMemory } from './token-memory.ts';
 
 /** Never `none`, never HMAC: a public key must not do as a shared secret. */
@@ -24,6 +25,8 @@ export interface TokenSettings {
   readonly issuer: string;
   readonly audience?: string | undefined;
   readonly clockToleranceMs: number;
+  /** Absent = nobody's token makes an operator. */
+  readonly operators?: OperatorClaims | undefined;
 }
 
 /** Where the issuer's keys are. */
@@ -61,7 +64,7 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: C
       if (error instanceof Failure || !(error instanceof errors.JOSEError)) throw error;
       throw unauthorized(refusal(error));
     }
-    const caller = callerOf(claims, token);
+    const caller = callerOf(claims, token, settings.operators);
     known.keep(token, caller, nowMs, (claims.exp ?? 0) * 1_000 + settings.clockToleranceMs);
     return caller;
   };
@@ -102,7 +105,7 @@ function refusal(error: Error): string {
   return 'the bearer token is not valid';
 }
 
-function callerOf(claims: JWTPayload, token: string): Caller {
+function callerOf(claims: JWTPayload, token: string, operators: OperatorClaims | undefined): Caller {
   const userId = parseUserId(subjectOf(claims, token));
   if (!userId) throw unauthorized("the bearer token's claim 'sub' is no user id");
   const text = (name: string): string => (typeof claims[name] === 'string' ? claims[name] : '');
@@ -118,7 +121,9 @@ function callerOf(claims: JWTPayload, token: string): Caller {
     email: verified === true ? text('email') : '',
     affiliation: text('affiliation'),
   };
-  return { kind: guest === true ? 'guest' : 'user', userId, profile };
+  if (guest === true) return { kind: 'guest', userId, profile };
+  const role = operatorRole(claims, operators);
+  return { kind: 'user', userId, profile, ...(role ? { role } : {}) };
 }
 
 const MAX_SHOWN = 64;

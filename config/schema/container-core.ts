@@ -47,9 +47,33 @@ const oauth = section(
   },
 );
 
+const operators = section('Operators are people: a claim of their bearer tokens says so.', {
+  claim: text('Name of the claim, a text or a list of texts; dots lead into claims that are objects.', {
+    minLength: 1,
+    default: 'roles',
+  }),
+  operator: list(
+    'Values that make an operator, who may do what the `Admin-Token` may.',
+    text('One value.', { minLength: 1 }),
+    {
+      default: [],
+      uniqueItems: true,
+    },
+  ),
+  observer: list(
+    'Values that make an observer, who reads reports and changes nothing.',
+    text('One value.', { minLength: 1 }),
+    {
+      default: [],
+      uniqueItems: true,
+    },
+  ),
+});
+
 const authentication = section('Who callers are. Without it every call that needs a user or an admin is refused.', {
   adminToken: secret('Value of the `Admin-Token` header of administrators.', 32),
   oauth: optional(oauth),
+  operators: optional(operators),
 });
 
 const limits = filled('Bounds of every listener.', {

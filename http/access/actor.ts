@@ -10,7 +10,7 @@ import { forbidden } from '../errors.ts';
 import type { AskedDatasetOptions } from './asked-dataset.ts';
 
 export interface Actor {
-  /** Undefined for the administrator, and for guests, who may change nothing. */
+  /** Undefined for whoever has the Admin-Token, and for guests, who may change nothing. */
   readonly userId: UserId | undefined;
   readonly roles: Roles;
 }
@@ -39,7 +39,7 @@ export async function actorOf(
   context: RequestContext,
   dataset?: CuratedId,
 ): Promise<Actor> {
-  if (context.caller.kind === 'admin') return ADMINISTRATOR;
+  if (context.caller.kind === 'admin') return { ...ADMINISTRATOR, userId: context.caller.operator?.userId };
   const userId = registered(context);
   if (userId === undefined) return NOBODY;
   return { userId, roles: await roles.roles(userId, dataset, context.signal) };

@@ -29,10 +29,11 @@ export function jobIdOf(context: RequestContext): ReportJobId {
 
 export const noJob = (id: string): HttpError => notFound(`there is no report job '${id}'`);
 
-/** Undefined for the administrator, who has no collection. */
+/** Undefined for whoever has the Admin-Token, which has no collection; operators are people. */
 export function collectorOf({ caller }: RequestContext): Collector | undefined {
-  if (caller.kind !== 'user' && caller.kind !== 'guest') return undefined;
-  return { id: caller.userId, guest: caller.kind === 'guest' };
+  const person = caller.kind === 'admin' ? caller.operator : caller;
+  if (person?.kind !== 'user' && person?.kind !== 'guest') return undefined;
+  return { id: person.userId, guest: person.kind === 'guest' };
 }
 
 /** Of a route that lets only users and guests in. */

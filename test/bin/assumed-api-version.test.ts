@@ -11,6 +11,7 @@ import { API_VERSIONS } from '../../engine/model/api-version.ts';
 import { systemClock } from '../../engine/time.ts';
 import { HTTP_DEFAULTS } from '../bench/http-settings.ts';
 import { changed, completeDocument } from '../config/complete-document.ts';
+import { patientGuesses } from '../http/http-app.ts';
 
 t.test('the configuration takes each version there is, and refuses others', async (t) => {
   const check = compileCheck(ROOT_SCHEMA);
@@ -31,7 +32,10 @@ t.test('a front end takes the version from the configuration, and its documentat
         port: 0,
         routes: [],
         checks: [],
-        auth: { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined },
+        auth: {
+          ...{ adminToken: undefined, guesses: patientGuesses(), verify: undefined, operators: false },
+          ...{ queryToken: false, remember: async () => undefined },
+        },
       },
       { clock: systemClock, log: silentLogger(), metrics: new Metrics(), ready: () => true },
     );

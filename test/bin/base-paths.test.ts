@@ -12,6 +12,7 @@ import { ANSWERED } from '../../http/context.ts';
 import type { Route } from '../../http/route.ts';
 import { HTTP_DEFAULTS } from '../bench/http-settings.ts';
 import { changed, completeDocument } from '../config/complete-document.ts';
+import { patientGuesses } from '../http/http-app.ts';
 
 const NAMES: readonly FrontEndName[] = ['installer', 'handler', 'report', 'access', 'pluginHost'];
 
@@ -63,7 +64,14 @@ t.test('each front end leads callers to its own path, and is found with it and w
         port: 0,
         routes: [route],
         checks: [],
-        auth: { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined },
+        auth: {
+          adminToken: undefined,
+          verify: undefined,
+          guesses: patientGuesses(),
+          operators: false,
+          queryToken: false,
+          remember: async () => undefined,
+        },
       },
       { clock: systemClock, log: silentLogger(), metrics: new Metrics(), ready: () => true },
     );

@@ -115,6 +115,9 @@ const LENGTHS: Record<string, Bounds> = {
   ),
   // Beyond the contract: what must not be empty, and our own sections.
   'containerCore.authentication.oauth.issuer': [1, OPEN],
+  'containerCore.authentication.operators.claim': [1, OPEN],
+  'containerCore.authentication.operators.operator.*': [1, OPEN],
+  'containerCore.authentication.operators.observer.*': [1, OPEN],
   'containerCore.authentication.oauth.audience': [1, OPEN],
   'installer.objectStore.bucketName': [1, OPEN],
   'installer.objectStore.region': [1, OPEN],

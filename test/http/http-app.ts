@@ -5,6 +5,7 @@ import { type Logger, silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import type { ApiVersion } from '../../engine/model/api-version.ts';
 import { type Clock, systemClock } from '../../engine/time.ts';
+import { AdminGuesses } from '../../http/admin-guesses.ts';
 import type { AuthSettings } from '../../http/authenticate.ts';
 import { httpMetrics } from '../../http/http-metrics.ts';
 import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
@@ -31,6 +32,10 @@ export interface AppOptions {
   readonly log?: Logger;
   readonly metrics?: Metrics;
 }
+
+/** Tests have one address, and send more wrong tokens than people do. */
+export const patientGuesses = (): AdminGuesses =>
+  new AdminGuesses({ isProxy: () => false, clock: systemClock, log: silentLogger(), atOnce: Number.MAX_SAFE_INTEGER });
 
 interface Teardown {
   teardown(fn: () => unknown): void;
@@ -65,6 +70,8 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     }),
     auth: {
       adminToken: ADMIN,
+      guesses: patientGuesses(),
+      operators: false,
       verify: tokenVerifier({ issuer: 'test', clockToleranceMs: 0 }, { publicKeyPem: keys.publicKeyPem }),
       queryToken: true,
       remember: async () => undefined,

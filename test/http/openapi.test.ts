@@ -32,7 +32,7 @@ t.test('a route is described by what it says of itself', async (t) => {
   const operation = paths['/things/{id}/parts']?.get;
   t.match(operation, {
     operationId: 'listParts',
-    description: 'Users and administrators may call.',
+    description: 'Users, operators and administrators may call.',
     security: [{ bearer: [] }, { authKey: [] }, { adminToken: [] }],
     requestBody: { description: 'A word', content: { 'application/json': { schema: { type: 'string' } } } },
     responses: {

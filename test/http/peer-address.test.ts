@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import t from 'tap';
-import { peerOf, proxyCheck } from '../../http/peer-address.ts';
+import { clientAddress, peerOf, proxyCheck } from '../../http/peer-address.ts';
 
 t.test('an IPv4 address counts alone, an IPv6 address with its /64 network', async (t) => {
   for (const [address, peer] of [
@@ -22,4 +23,16 @@ t.test('nobody is a proxy, everybody, or those that are listed', async (t) => {
   t.same(which({ trustProxy: true }), addresses);
   t.same(which({ trustProxy: true, proxies: ['10.0.0.0/8', 'fd00::/8'] }), ['10.1.2.3', '::ffff:10.1.2.3', 'fd00::1']);
   t.same(which({ trustProxy: true, proxies: ['192.0.2.7'] }), ['192.0.2.7']);
+});
+
+t.test('a request comes from the other end of its connection, or from where our proxy saw it', async (t) => {
+  const from = (remoteAddress: string, forwarded: string | undefined, isProxy: boolean) =>
+    clientAddress(
+      { headers: { 'x-forwarded-for': forwarded }, socket: { remoteAddress } } as unknown as IncomingMessage,
+      () => isProxy,
+    );
+  t.equal(from('::ffff:192.0.2.7', '198.51.100.1', false), '192.0.2.7', 'whoever is no proxy may write what he likes');
+  t.equal(from('10.0.0.1', '198.51.100.1, 2001:db8::1', true), '2001:db8::1', 'the last is what the proxy saw');
+  t.equal(from('10.0.0.1', undefined, true), '10.0.0.1');
+  t.equal(from('10.0.0.1', 'unknown', true), '10.0.0.1');
 });

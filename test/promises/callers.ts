@@ -84,6 +84,39 @@ export const CALLERS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'operators',
+    promise: 'An operator may do what the Admin-Token may, an observer reads reports and changes nothing.',
+    heldBy: [
+      {
+        file: 'test/http/operators.test.ts',
+        test: 'an operator may do what the Admin-Token may, an observer reads reports, and nobody else does either',
+      },
+      {
+        file: 'test/attack/operator-claims.test.ts',
+        test: 'operators do everything, observers read reports, and nobody else is either',
+      },
+    ],
+  },
+  {
+    id: 'admin-guesses',
+    promise:
+      'Wrong Admin-Tokens are logged without the token, and an address that sends many is not listened to for a while.',
+    heldBy: [
+      {
+        file: 'test/http/admin-guesses.test.ts',
+        test: 'an address that sends wrong tokens is not listened to for a while, and no other one is',
+      },
+      {
+        file: 'test/http/admin-guesses.test.ts',
+        test: 'every wrong token that was looked at is logged, that an address is held off once, and never a token',
+      },
+      {
+        file: 'test/attack/admin-guesses.test.ts',
+        test: 'guesses of the Admin-Token are held off, over all services, and told in the log',
+      },
+    ],
+  },
+  {
     id: 'constant-time',
     promise: 'We compare secrets from callers in constant time.',
     heldBy: [

@@ -57,7 +57,12 @@ export async function userDatasetWorld(
 ): Promise<UserDatasetWorld> {
   const app = await accessApp(t, {}, clock);
   await migrate(app.cache, 'control', await controlMigrations(), never);
-  const target = new PostgresInstallTarget(app.cache, { id: PLASMO, displayName: 'Plasmo', schema: 'control' });
+  const target = new PostgresInstallTarget(app.cache, {
+    id: PLASMO,
+    displayName: 'Plasmo',
+    schema: 'control',
+    dataSchema: 'data',
+  });
   const telling = tellSites({
     changes: new PostgresGrantChanges(app.db),
     sites: [new PostgresSiteGrants(app.cache, { id: PLASMO, schema: 'control' })],
