@@ -1,7 +1,6 @@
 // One request on its way through a front end: who calls, what was asked, how to answer.
 
 import { type IncomingMessage, type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip, type ZlibOptions } from 'node:zlib';
@@ -193,7 +192,8 @@ export class RequestContext {
       this.response.end();
       return;
     }
-    const source = Readable.from(startingWith(first, iterator), { objectMode: false });
+    // As it is, not as a stream: that would read a piece ahead, and a list has pieces as large as its items.
+    const source = startingWith(first, iterator);
     if (!this.#acceptsGzip) return pipeline(source, this.response, { signal: this.signal });
     this.response.setHeader('content-encoding', 'gzip');
     return pipeline(source, createGzip(GZIP_OPTIONS), this.response, { signal: this.signal });

@@ -33,7 +33,7 @@ import {
 } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
 import { mayHaveRelatives, type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
-import { rowPages } from './row-pages.ts';
+import { boundedPage, type PageRow, rowPages } from './row-pages.ts';
 import { statementName } from './statement-name.ts';
 import { storedMetadata } from './stored-metadata.ts';
 
@@ -80,32 +80,35 @@ export class PostgresDatasetQueries implements DatasetQueries {
 
   async *list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset> {
     const installsOf = installsReader();
-    for await (const row of this.#pages<ListRow, ListFilter>(filter, listStatement, signal))
+    for await (const row of this.#pages<ListRow & PageRow, ListFilter>(filter, listStatement, signal))
       yield {
         ...shownRecord(row, installsOf),
         fileCount: row.upload_file_count,
         fileBytes: row.upload_file_bytes,
+        bytes: row.row_bytes ?? 0,
         shares: row.shares ?? [],
       };
   }
 
   async *offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset> {
-    for await (const row of this.#pages<OfferRow, OfferFilter>(filter, offersStatement, signal))
+    for await (const row of this.#pages<OfferRow & PageRow, OfferFilter>(filter, offersStatement, signal))
       yield {
         owner: row.owner_id,
         dataset: row.dataset_id,
         metadata: storedMetadata(row.dataset_id, row.owner_id, row.metadata),
         status: row.status,
+        bytes: row.row_bytes ?? 0,
       };
   }
 
-  #pages<Row extends PageEnd, Filter extends { readonly limit?: number }>(
+  #pages<Row extends PageEnd & PageRow, Filter extends { readonly limit?: number }>(
     filter: Filter,
     statement: (filter: Filter, after?: PageEnd) => ListStatement,
     signal: AbortSignal,
   ): AsyncIterable<Row> {
     const read = (limit: number, after: Row | undefined): Promise<Row[]> => {
-      const { text, values } = statement({ ...filter, limit }, after);
+      const { text: rows, values } = statement({ ...filter, limit }, after);
+      const text = boundedPage(rows);
       return this.#db.query<Row>(text, values, statementName(text));
     };
     return rowPages(read, LIST_BATCH, filter.limit ?? Number.POSITIVE_INFINITY, signal);

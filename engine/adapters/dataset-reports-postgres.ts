@@ -26,7 +26,7 @@ import {
 } from './dataset-report-statements.ts';
 import { type DatasetRow, datasetRecord } from './dataset-row.ts';
 import type { Postgres } from './postgres.ts';
-import { rowPages } from './row-pages.ts';
+import { boundedPage, rowPages } from './row-pages.ts';
 import { statementName } from './statement-name.ts';
 
 /** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
@@ -86,8 +86,9 @@ export class PostgresDatasetReports implements DatasetReports {
     let from: Place | undefined = BEFORE_ALL;
     if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...spellings], statementName(start));
     if (!from) return;
+    const bounded = boundedPage(page);
     const rows = pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
-      this.#db.query(page, [position, dataset_id, count, ...spellings], statementName(page)),
+      this.#db.query(bounded, [position, dataset_id, count, ...spellings], statementName(bounded)),
     );
     for await (const row of rows) yield datasetRecord(row);
   }
@@ -103,7 +104,7 @@ export class PostgresDatasetReports implements DatasetReports {
     { limit, offset }: ReportPage,
     signal: AbortSignal,
   ): AsyncIterable<FailedImport> {
-    const text = FAILED_IMPORTS[order];
+    const text = boundedPage(FAILED_IMPORTS[order]);
     const values = [owner ?? null, before ?? null, after ?? null];
     let skip = offset;
     const from = order === 'asc' ? BEFORE_ALL : AFTER_ALL;
@@ -129,7 +130,7 @@ export class PostgresDatasetReports implements DatasetReports {
   }
 
   async *stuckInstalls(status: StuckStatus, signal: AbortSignal): AsyncIterable<DatasetRecord> {
-    const text = STUCK_INSTALLS[status];
+    const text = boundedPage(STUCK_INSTALLS[status]);
     const first = { stuck_target: '', dataset_id: '' };
     const rows = pages<StuckRow, Pick<StuckRow, 'stuck_target'> & { readonly dataset_id: string }>(
       first,

@@ -34,6 +34,8 @@ export interface OfferFilter {
 export interface OfferedDataset extends DatasetAddress {
   readonly metadata: DatasetMetadata;
   readonly status: ShareStatus;
+  /** About what it takes in memory as it is stored, for whoever gathers several. */
+  readonly bytes: number;
 }
 
 export interface ShareRecord {
@@ -47,6 +49,8 @@ export interface ShareRecord {
 export interface ListedDataset extends Omit<DatasetRecord, 'sync'> {
   readonly fileCount: number;
   readonly fileBytes: number;
+  /** About what it takes in memory as it is stored, for whoever gathers several. */
+  readonly bytes: number;
   readonly shares: readonly ShareRecord[];
 }
 

@@ -82,9 +82,12 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     const record = await catalog.find(at.dataset, signal);
     t.strictSame(record?.metadata, metadata);
     const { sync: _sync, ...shown } = { ...record };
+    const [{ bytes } = { bytes: 0 }] = items;
+    t.ok(bytes > JSON.stringify(metadata.type).length, 'about what it takes');
     t.strictSame(items, [
       {
         ...shown,
+        bytes,
         fileCount: 2,
         fileBytes: 2 ** 40 + 1,
         shares: [
@@ -108,6 +111,20 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     t.same(await list({ viewer, ownership: 'owned', limit: 2, offset: 2 }), [twins[1], old]);
     t.same(await list({ viewer, ownership: 'owned', offset: 3 }), [old]);
     t.same(await list({ viewer, ownership: 'any', limit: 0 }), []);
+  });
+
+  fact('large metadata between small ones are listed once each, in their order', async (t, { add, list }) => {
+    const viewer = newUser();
+    const all: string[] = [];
+    for (let i = 1; i <= 60; i++)
+      all.unshift(
+        await add(newAddress(viewer), {
+          created: day(1).replace('00:00:00', `00:00:${String(i - 1).padStart(2, '0')}`),
+          summary: 'a'.repeat(i > 10 && i % 4 === 0 ? 200_000 : 10),
+        }),
+      );
+    t.same(await list({ viewer, ownership: 'owned' }), all);
+    t.same(await list({ viewer, ownership: 'owned', limit: 33, offset: 20 }), all.slice(20, 53));
   });
 
   fact('lists live datasets only', async (t, { add, list }) => {

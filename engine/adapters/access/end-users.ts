@@ -11,6 +11,7 @@ import type { UserId } from '../../model/ids.ts';
 import type { Cause, Listing } from '../../ports/access-people.ts';
 import type { EndUserFilter, EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
 import type { Postgres } from '../postgres.ts';
+import { boundedPage, type PageRow } from '../row-pages.ts';
 import { statementName } from '../statement-name.ts';
 import { causing } from './causing.ts';
 import { type FirstRow, firstStatement, LIST_BATCH, nextStatement } from './end-user-list.ts';
@@ -35,26 +36,30 @@ export class PostgresEndUsers implements EndUsers {
 
   async list(filter: EndUserFilter, signal: AbortSignal): Promise<Listing<AccessRequest>> {
     signal.throwIfAborted();
-    const { text, values } = firstStatement(filter, Math.min(filter.limit, LIST_BATCH));
-    const rows = await this.#db.query<FirstRow>(text, values, statementName(text));
-    const first = rows.filter((row) => row.end_user_id !== null).map(accessRequest);
+    const statement = firstStatement(filter, Math.min(filter.limit, LIST_BATCH));
+    const text = boundedPage(statement.text);
+    const rows = await this.#db.query<FirstRow & PageRow>(text, statement.values, statementName(text));
+    const first = rows.filter((row) => row.end_user_id !== null);
     return { total: rows[0]?.total ?? 0, items: this.#batches(filter, first, signal) };
   }
 
   async *#batches(
     filter: EndUserFilter,
-    first: readonly AccessRequest[],
+    first: readonly (RequestRow & PageRow)[],
     signal: AbortSignal,
   ): AsyncGenerator<readonly AccessRequest[], void, undefined> {
-    let batch = first;
-    for (let left = filter.limit; batch.length > 0; ) {
+    let rows = first;
+    for (let left = filter.limit; rows.length > 0; ) {
+      const batch = rows.map(accessRequest);
       yield batch;
       left -= batch.length;
       const last = batch.at(-1);
-      if (left <= 0 || !last || batch.length < LIST_BATCH) return;
+      const found = rows[0]?.page_rows ?? 0;
+      if (left <= 0 || !last || (found < LIST_BATCH && batch.length === found)) return;
       signal.throwIfAborted();
-      const { text, values } = nextStatement(filter, last, Math.min(left, LIST_BATCH));
-      batch = (await this.#db.query<RequestRow>(text, values, statementName(text))).map(accessRequest);
+      const statement = nextStatement(filter, last, Math.min(left, LIST_BATCH));
+      const text = boundedPage(statement.text);
+      rows = await this.#db.query<RequestRow & PageRow>(text, statement.values, statementName(text));
     }
   }
 

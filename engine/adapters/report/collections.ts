@@ -5,6 +5,7 @@ import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { Collector, ReportStatus, UserMetaChange } from '../../model/report-job.ts';
 import type { CollectedReport, ReportCollections } from '../../ports/report-collections.ts';
 import type { Postgres } from '../postgres.ts';
+import { boundedPage, type PageRow } from '../row-pages.ts';
 import { SqlParameters } from '../sql-parameters.ts';
 import { type MetaRow, metaOf } from './job-row.ts';
 import { textOrNull } from './links.ts';
@@ -43,10 +44,11 @@ export class PostgresReportCollections implements ReportCollections {
     for (let before: number | undefined; ; ) {
       signal.throwIfAborted();
       const { text, values } = pageStatement(user, queryId, before);
-      const rows = await this.#db.query<LinkRow>(text, values);
+      const rows = await this.#db.query<LinkRow & PageRow>(boundedPage(text), values);
       for (const row of rows) yield { id: row.report_id, queryId: row.query_id, status: row.status, meta: metaOf(row) };
       const last = rows.at(-1);
-      if (!last || rows.length < PAGE) return;
+      const found = last?.page_rows ?? 0;
+      if (!last || (found < PAGE && rows.length === found)) return;
       before = last.link_id;
     }
   }

@@ -6,6 +6,8 @@ export interface Attacker {
   readonly socket: Socket;
   /** What was read of what came back. Nothing is read before {@link answered} is asked for. */
   got(): string;
+  /** Resolves when the first bytes of an answer are there, unread, or the connection is closed. */
+  readonly begun: Promise<void>;
   /** Reads to the end; resolves when the connection is closed. */
   readonly answered: Promise<void>;
   /** Resolves when the connection is closed, by whichever side. */
@@ -33,6 +35,9 @@ export async function attacker(t: Teardown, url: string, from = '127.0.0.1'): Pr
     socket,
     closed,
     got: () => text,
+    get begun() {
+      return Promise.race([new Promise<void>((resolve) => socket.once('readable', () => resolve())), closed]);
+    },
     get answered() {
       read();
       return closed;

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { LOCALHOST_CERT, LOCALHOST_KEY } from '../../fixtures/certificate.ts';
-import { testDatabase } from '../../support/database.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { freePortBase, longshore, running, tempDir, type Up, up } from '../../support/longshore.ts';
 import { servedSite } from '../../support/served-site.ts';
 
@@ -31,6 +31,8 @@ export interface Served extends Watched {
   /** Of the installer. */
   readonly url: string;
   readonly adminToken: string;
+  /** The cache database. */
+  readonly db: TestDatabase;
   token(user: string, ...options: string[]): Promise<string>;
 }
 
@@ -44,23 +46,28 @@ export interface ServedOptions {
   readonly tls?: boolean;
   /** Of `http.limits`. */
   readonly limits?: object;
+  /** More of `http`. */
+  readonly http?: object;
 }
 
 /** `serve`, for attacks that need a configuration of their own. There is no plugin. */
-export async function servedVictim(t: Test, { tls = false, limits = {} }: ServedOptions): Promise<Served> {
+export async function servedVictim(
+  t: Test,
+  { tls = false, limits = {}, http: more = {} }: ServedOptions,
+): Promise<Served> {
   const db = await testDatabase(t);
   const { dir, file, installer, adminToken } = await servedSite(t, db, db);
   const document = parse(await readFile(file, 'utf8')) as { containerCore: object };
   const files = { certFile: join(dir, 'tls.pem'), keyFile: join(dir, 'tls-key.pem') };
   await writeFile(files.certFile, LOCALHOST_CERT);
   await writeFile(files.keyFile, LOCALHOST_KEY);
-  const http = { limits, ...(tls && { tls: files }) };
+  const http = { ...more, limits, ...(tls && { tls: files }) };
   await writeFile(file, stringify({ ...document, containerCore: { ...document.containerCore, http } }));
   for (const args of [['migrate'], ['migrate-target', 'SiteA']]) await longshore([...args, '--config', file]);
   const { pid } = await running(t, ['serve', '--config', file]);
   const url = tls ? installer.replace('http:', 'https:') : installer;
   return {
-    ...{ url, adminToken },
+    ...{ url, adminToken, db },
     ...watched(t, pid, url),
     async token(user, ...options) {
       return (await longshore(['token', '--config', file, '--user', user, ...options])).stdout.trim();

@@ -86,10 +86,10 @@ t.test('of twenty thousand datasets', async (t) => {
           }
   });
 
-  t.test('all of them are 200 pages of one statement each', async (t) => {
+  t.test('all of them are 203 pages of one statement each: the first ones are short', async (t) => {
     recording.statements.length = 0;
     t.equal(await drain(reports.all({ includeDeleted: true }, { offset: 0 }, signal)), 20_000);
-    t.equal(recording.statements.length, 201);
+    t.equal(recording.statements.length, 203);
   });
 
   t.test('a total needs no table of datasets', async (t) => {

@@ -5,7 +5,8 @@ interface Row {
   readonly n: number;
 }
 
-const PAGE = 3;
+const PAGE = 24;
+const FIRST = 3;
 
 /** So many rows, and what was asked of them. */
 function table(total: number) {
@@ -27,23 +28,25 @@ async function numbers(rows: AsyncIterable<Row>): Promise<number[]> {
 const open = new AbortController().signal;
 
 t.test('every row comes once and in order, up to the limit, and no page is asked for in vain', async (t) => {
-  for (let total = 0; total <= 10; total++)
-    for (const limit of [0, 1, 2, 3, 4, 6, 7, Number.POSITIVE_INFINITY]) {
+  for (let total = 0; total <= 60; total++)
+    for (const limit of [0, 1, 2, 3, 4, 26, 27, 28, 50, 51, 52, Number.POSITIVE_INFINITY]) {
       const { asked, read } = table(total);
       const wanted = Array.from({ length: Math.min(total, limit) }, (_, i) => i + 1);
       t.strictSame(await numbers(rowPages(read, PAGE, limit, open)), wanted, `${limit} of ${total}`);
       const all = Number.isFinite(limit) ? Math.min(total + 1, limit) : total + 1;
-      t.equal(asked.length, Math.ceil(all / PAGE), `pages for ${limit} of ${total}`);
+      let pages = 0;
+      for (let read = 0, size = FIRST; read < all; read += size / 2, pages++) size = Math.min(2 * size, 2 * PAGE);
+      t.equal(asked.length, pages, `pages for ${limit} of ${total}`);
     }
 });
 
 t.test('the next page is asked for while the one before is read, and no other', async (t) => {
-  const { asked, read } = table(9);
+  const { asked, read } = table(90);
   const rows = rowPages(read, PAGE, Number.POSITIVE_INFINITY, open);
   await rows.next();
   t.strictSame(asked, [
-    [PAGE, undefined],
-    [PAGE, 3],
+    [FIRST, undefined],
+    [2 * FIRST, FIRST],
   ]);
   await rows.return();
 });
@@ -86,4 +89,26 @@ t.test('a reader that is told to stop gets no other row', async (t) => {
   await rows.next();
   stop.abort(new Error('stopped'));
   await t.rejects(rows.next(), { message: 'stopped' });
+});
+
+t.test('a page that its bytes cut short goes on where it was cut, and the next is no longer than it', async (t) => {
+  const { asked, read } = table(50);
+  /** Rows from 5 to 30 are so large that one fills a page. */
+  const bounded = async (count: number, after: Row | undefined) => {
+    const rows = await read(count, after);
+    const cut = rows.findIndex(({ n }) => n >= 5 && n <= 30);
+    return rows.slice(0, cut < 0 ? rows.length : cut + 1).map((row) => ({ ...row, page_rows: rows.length }));
+  };
+  t.strictSame(
+    await numbers(rowPages(bounded, PAGE, Number.POSITIVE_INFINITY, open)),
+    Array.from({ length: 50 }, (_, i) => i + 1),
+  );
+  t.strictSame(asked.slice(0, 4), [
+    [FIRST, undefined],
+    [6, 3],
+    [2, 5],
+    [1, 6],
+  ]);
+  const inVain = asked.reduce((sum, [count]) => sum + count, 0) - 50;
+  t.ok(inVain < 50, `${inVain} rows were read in vain`);
 });

@@ -32,12 +32,13 @@ export function listed(changes: Partial<ListedDataset> = {}): ListedDataset {
     installs: [],
     fileCount: 2,
     fileBytes: 30,
+    bytes: 700,
     shares: [],
     ...changes,
   };
 }
 
 export function viewed(changes: Partial<ViewedDataset> = {}): ViewedDataset {
-  const { fileCount: _count, fileBytes: _bytes, ...record } = listed();
+  const { fileCount: _count, fileBytes: _bytes, bytes: _size, ...record } = listed();
   return { ...record, sync: {}, newest: undefined, ...changes };
 }
