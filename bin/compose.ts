@@ -97,7 +97,11 @@ export async function compose(
 
   let ready = false;
   let statuses: () => readonly ChildStatus[] = () => [];
-  const frontEndParts = { clock, log, metrics, ready: () => ready };
+  const { adminListener } = containerCore.http;
+  const frontEndParts = {
+    ...{ clock, log, metrics, ready: () => ready },
+    adminListener: adminListener && { host: adminListener.bindHost, port: adminListener.port },
+  };
   const auth = await authSettings(containerCore, core.accounts, clock, log);
   const hosted = configuration.pluginHost?.inProcess ?? [];
   const host: FrontEnd | undefined =
@@ -194,6 +198,7 @@ export async function compose(
       { name: 'datasetMetrics', create: () => datasetMetrics({ reports: core.reports, ...parts }) },
       ...(access?.children ?? []),
       api.spec,
+      ...(api.admin ? [api.admin] : []),
       diskWatch(writtenFolders(configuration, hosted, parts.scratchDir), parts),
       // Last: what runs in this process can be asked by then.
       dependencyWatch(

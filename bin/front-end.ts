@@ -26,6 +26,13 @@ export interface FrontEndParts {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly ready: () => boolean;
+  /** Where `/admin`, `/metrics` and `/health` of this process are; undefined = at its front ends. */
+  readonly adminListener?: AdminListener | undefined;
+}
+
+export interface AdminListener {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** As `ports` and `http.basePath` of the configuration name them. */
@@ -42,6 +49,8 @@ export interface FrontEndOptions {
 
 export interface FrontEnd {
   readonly spec: ChildSpec;
+  /** The listener for operators, where there is one: that of one front end of the process is to be started. */
+  readonly admin?: ChildSpec;
   /** Base URL without trailing slash; of the running server, or of the configured port before. */
   url(): string;
 }
@@ -69,46 +78,65 @@ export async function frontEnd(
     key: await readFile(http.tls.keyFile, 'utf8'),
   };
   const isProxy = proxyCheck(http);
-  let running: HttpServer | undefined;
-  const create = (): HttpServer => {
-    const ops = opsRoutes({
+  const serverOf = (
+    { name, host, port, basePath }: Place,
+    routes: readonly Route[],
+    ops: readonly Route[],
+  ): HttpServer => {
+    const told = httpMetrics(metrics, name);
+    const info = { title: `Longshore ${name}`, version: VERSION, basePath, assumedApiVersion };
+    const docs = apiDocs([...ops, ...routes], info);
+    const pipeline = new RequestPipeline({
+      ...{ routes, opsRoutes: [...ops, ...docs], auth: options.auth, cors: http.enableCors },
+      ...{
+        url: { isProxy, basePath },
+        tls: tls !== undefined,
+        assumedApiVersion,
+        clock,
+        log: log.child({ actor: name }),
+        metrics: told,
+      },
+    });
+    return new HttpServer({ name, clock, log, host, port, tls, limits: http.limits, isProxy, metrics: told, pipeline });
+  };
+  const ops = (): readonly Route[] =>
+    opsRoutes({
       ...{ version: VERSION, checks: options.checks, ready: parts.ready },
       ...{ threads: threadsHere, metrics, clock },
     });
-    const info = { title: `Longshore ${options.name}`, version: VERSION, basePath, assumedApiVersion };
-    const told = httpMetrics(metrics, options.name);
-    const pipeline = new RequestPipeline({
-      routes: options.routes,
-      opsRoutes: [...ops, ...apiDocs([...ops, ...options.routes], info)],
-      auth: options.auth,
-      cors: http.enableCors,
-      url: { isProxy, basePath },
-      tls: tls !== undefined,
-      assumedApiVersion,
-      clock,
-      log: log.child({ actor: options.name }),
-      metrics: told,
-    });
-    running = new HttpServer({
-      name: options.name,
-      clock,
-      log,
-      host: options.host,
-      port: options.port,
-      tls,
-      limits: http.limits,
-      isProxy,
-      metrics: told,
-      pipeline,
-    });
+  const admin = parts.adminListener;
+  const isPublic = (route: Route): boolean => !admin || !isForOperators(route);
+  let running: HttpServer | undefined;
+  const create = (): HttpServer => {
+    // A route of the front end's own that has the name of one for operators is part of its contract.
+    const routes = options.routes.filter((route) => !admin || !isForAdministrators(route));
+    running = serverOf({ ...options, basePath }, routes, ops().filter(isPublic));
     return running;
   };
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   return {
     spec: { name: options.name, create },
     url: () => `${tls ? 'https' : 'http'}://${host}:${running?.port || options.port}`,
+    ...(admin && {
+      admin: {
+        name: 'admin',
+        create: () =>
+          serverOf({ name: 'admin', ...admin, basePath: '' }, options.routes.filter(isForAdministrators), ops()),
+      },
+    }),
   };
 }
+
+interface Place {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly basePath: string;
+}
+
+const isForAdministrators = ({ path }: Route): boolean => path.startsWith('/admin/');
+/** `/ready` stays: whoever sends requests asks it. */
+const isForOperators = ({ path }: Route): boolean => path === '/health' || path === '/metrics';
 
 /** Where a proxy publishes the front end: under the path of all, or under its own. */
 export const basePathOf = (

@@ -32,6 +32,9 @@ export function listenersOf({
   const host = http.bindHost;
   return [
     { name: 'installer', host, port: ports.installer },
+    ...(http.adminListener
+      ? [{ name: 'admin', host: http.adminListener.bindHost, port: http.adminListener.port }]
+      : []),
     ...(handler ? [{ name: 'handler', host: handler.bindHost, port: ports.handler }] : []),
     ...(report ? [{ name: 'report', host, port: ports.report }] : []),
     ...(access ? [{ name: 'access', host, port: ports.access }] : []),

@@ -126,6 +126,15 @@ const http = filled('Listeners of all front ends.', {
     list('Origins.', formed<string>('origin', 'One origin.'), { minItems: 1, uniqueItems: true }),
     "false, or a list of origins such as 'https://site.example'",
   ),
+  adminListener: optional(
+    section(
+      'A listener of its own for `/admin`, `/metrics` and `/health` of the installer: the front ends of that process do not serve them then, but for a `/health` that is part of their contract.',
+      {
+        bindHost: formed<string>('bind-host', 'Address to listen on.', { default: '127.0.0.1' }),
+        port: port('TCP port.'),
+      },
+    ),
+  ),
   tls: optional(listenerTls),
   trustProxy: flag(
     'Believe `X-Forwarded-*` and `Forwarded` headers. Only behind a proxy that sets them. Connections of proxies are not counted per address.',

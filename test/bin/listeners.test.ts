@@ -54,5 +54,10 @@ t.test('each front end that is configured has one', async (t) => {
     { name: 'access', host: '::1', port: 4 },
     { name: 'pluginHost', host: 'b', port: 5 },
   ]);
+  const http = { bindHost: '::1', adminListener: { bindHost: 'c', port: 6 } };
+  t.same(listenersOf({ containerCore: { http, ports } } as Configuration), [
+    { name: 'installer', host: '::1', port: 1 },
+    { name: 'admin', host: 'c', port: 6 },
+  ]);
   t.same(of({ pluginHost: { bindHost: 'b', inProcess: [] } }).length, 1);
 });

@@ -64,6 +64,24 @@ export const BOUNDS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'lists-bounded',
+    promise: 'Lists are read in pages of bounded bytes, whatever the size of their rows.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/row-pages.test.ts',
+        test: 'a page that its bytes cut short goes on where it was cut, and the next is no longer than it',
+      },
+      {
+        file: 'test/conformance/dataset-queries.ts',
+        test: 'large metadata between small ones are listed once each, in their order',
+      },
+      {
+        file: 'test/attack/large-lists.test.ts',
+        test: '…: readers that take nothing cost a bounded amount of memory',
+      },
+    ],
+  },
+  {
     id: 'slow-transfers',
     promise: 'A client that sends its request or takes its answer too slowly is cut off.',
     heldBy: [

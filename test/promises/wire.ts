@@ -40,6 +40,56 @@ export const WIRE: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'modern-tls',
+    promise: 'Listeners speak TLS 1.3, and of 1.2 only what has forward secrecy and authenticated encryption.',
+    heldBy: [
+      {
+        file: 'test/http/listener-tls.test.ts',
+        test: 'a listener speaks TLS 1.3, and of 1.2 only what has forward secrecy and authenticated encryption',
+      },
+    ],
+  },
+  {
+    id: 'browser-headers',
+    promise: 'Every answer tells browsers not to guess its type, not to frame it, and not to tell where it was.',
+    heldBy: [
+      {
+        file: 'test/http/standing-headers.test.ts',
+        test: 'every answer says what browsers may not do with it',
+      },
+      {
+        file: 'test/http/standing-headers.test.ts',
+        test: 'a listener of TLS tells browsers to come back over TLS alone',
+      },
+    ],
+  },
+  {
+    id: 'one-spelling',
+    promise: 'A route is found under its own spelling alone, so that a proxy can keep paths from the public.',
+    heldBy: [
+      { file: 'test/http/router.test.ts', test: 'no other spelling leads to a route' },
+      { file: 'test/attack/odd-paths.test.ts', test: '…: a path that is spelled in another way is not found' },
+    ],
+  },
+  {
+    id: 'singular-headers',
+    promise: 'A header that may come once is refused when it comes twice.',
+    heldBy: [
+      { file: 'test/http/odd-heads.test.ts', test: '… twice is refused, whether the values differ or not' },
+      { file: 'test/attack/two-tokens.test.ts', test: '…: a header that may come once is refused twice' },
+    ],
+  },
+  {
+    id: 'admin-listener',
+    promise: 'With http.adminListener, the front ends do not serve the paths of operators.',
+    heldBy: [
+      {
+        file: 'test/attack/admin-listener.test.ts',
+        test: 'the paths of operators are at the listener for operators alone',
+      },
+    ],
+  },
+  {
     id: 'cors',
     promise: 'Pages of other origins cannot read answers unless http.enableCors lists them.',
     heldBy: [
