@@ -365,5 +365,7 @@ function sectionPaths(): readonly string[] {
   const paths = nodes()
     .filter(({ node }) => node.properties && node.type === 'object')
     .map(({ path }) => path);
-  return [...new Set(paths)].filter((path) => !/tlsOptions$|installTargets\.\*\.dataTypes\.\*$|http\.(?:tls|adminListener)$/.test(path));
+  return [...new Set(paths)].filter(
+    (path) => !/tlsOptions$|installTargets\.\*\.dataTypes\.\*$|http\.(?:tls|adminListener)$/.test(path),
+  );
 }
