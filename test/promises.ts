@@ -10,6 +10,7 @@ import { EFFECTS } from './promises/effects.ts';
 import { EXISTING_CLIENTS } from './promises/existing-clients.ts';
 import { EXISTING_PLUGINS } from './promises/existing-plugins.ts';
 import { EXISTING_SITES } from './promises/existing-sites.ts';
+import { FILES } from './promises/files.ts';
 import { INPUT } from './promises/input.ts';
 import { OBSERVATION } from './promises/observation.ts';
 import { OUTAGES } from './promises/outages.ts';
@@ -42,6 +43,7 @@ export interface PromiseRow {
 export const PROMISES = {
   reliability: {
     'Nothing that was accepted is lost': DURABILITY,
+    'Real files are installed right, or refused in words': FILES,
     'Nothing is done twice with effect': EFFECTS,
     'One bad thing stays one bad thing': CONTAINMENT,
     'Dependencies may go away': OUTAGES,

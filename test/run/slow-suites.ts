@@ -130,6 +130,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['actors/report/formatter', 'engine/model/report/', 'engine/adapters/report/'],
   },
   {
+    name: 'archives',
+    run: stack('archives'),
+    seconds: 60,
+    touchedBy: ['engine/archive/', 'engine/model/desktop-junk', 'engine/model/foreign-name'],
+  },
+  {
     name: 'terminal',
     run: stack('shells', 'terminal'),
     seconds: 67,
