@@ -48,10 +48,11 @@ interface Reading {
   readonly consistent: boolean;
 }
 
-/** Names of two words are common, so blanks must make more cells to count; colons at least as many. */
+/** Names of two words are common, so blanks must make more cells to count, if none is escaped; colons at least as many. */
 function speaks({ dialect, rows, consistent }: Reading, first: Reading): boolean {
   const more = width({ rows }) - width(first);
-  return consistent && (dialect.delimiter === ' ' ? more > 0 : more >= 0);
+  const mustBeMore = dialect.delimiter === ' ' && dialect.escape === 'doubled';
+  return consistent && (mustBeMore ? more > 0 : more >= 0);
 }
 
 async function beginning(path: string, name: string): Promise<{ readonly text: string; readonly whole: boolean }> {

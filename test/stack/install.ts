@@ -29,7 +29,6 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/7zz': '7zip',
   '/usr/bin/bsdtar': 'libarchive-tools',
   '/usr/bin/jar': 'default-jdk-headless',
-  '/usr/bin/python3': 'python3',
   '/usr/bin/promtool': 'prometheus',
   '/usr/bin/python3': 'python3',
   '/usr/lib/python3*/ensurepip': 'python3-venv',

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { biomTable } from '../../fixtures/datasets.ts';
 import { sampleDatabase, sampleRun } from './sample-run.ts';
@@ -79,3 +81,30 @@ t.test('a table that contradicts itself is refused with the place', async (t) =>
       said,
     );
 });
+
+t.test('cells are those that the reference implementation read in the same documents', async (t) => {
+  const path = join(import.meta.dirname, '..', '..', 'fixtures', 'biom-tables.json');
+  const { tables } = JSON.parse(await readFile(path, 'utf8')) as { readonly tables: readonly RecordedTable[] };
+  const sample = await sampleRun(t, 'biom', db);
+  for (const [i, { text, encoding, cells }] of tables.entries()) {
+    const bytes = Buffer.from(
+      encoding === 'utf8' ? text : `\ufeff${text}`,
+      encoding === 'utf16le' ? 'utf16le' : 'utf8',
+    );
+    t.equal((await sample.import([{ name: 'a.biom', text: bytes }])).exit, 0, `table ${i}`);
+    await sample.run('install-data', ['recorded', sample.dataDir]);
+    const rows = await db.query<{ cell: unknown }>(
+      "select json_build_array(row_id, column_id, value) as cell from biom where dataset_id = 'recorded'",
+    );
+    const sorted = (list: readonly unknown[]): readonly string[] => list.map((cell) => JSON.stringify(cell)).sort();
+    t.strictSame(sorted(rows.map(({ cell }) => cell)), sorted(cells), `table ${i}`);
+  }
+  t.ok(tables.length > 10);
+});
+
+/** As `test/stack/biom-tables.py` made it; the stack suite makes others. */
+interface RecordedTable {
+  readonly text: string;
+  readonly encoding: 'utf8' | 'marked' | 'utf16le';
+  readonly cells: readonly unknown[];
+}
