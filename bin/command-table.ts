@@ -6,19 +6,24 @@ export interface CommandEntry {
   /** One line for `longshore help` and for the completion of shells. */
   readonly summary: string;
   readonly load: () => Promise<Command>;
+  /** It runs programs of others, which can see the environment that it was started with (hidden-environment.ts). */
+  readonly hidesEnvironment?: true;
 }
 
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   up: {
     summary: 'start everything on this machine, with nothing to install or configure',
+    hidesEnvironment: true,
     load: async () => (await import('./commands/up.ts')).up,
   },
   serve: {
     summary: 'run what a configuration file configures',
+    hidesEnvironment: true,
     load: async () => (await import('./commands/serve.ts')).serve,
   },
   plugin: {
     summary: 'run the plugin host of one plugin',
+    hidesEnvironment: true,
     load: async () => (await import('./commands/plugin.ts')).plugin,
   },
   migrate: {

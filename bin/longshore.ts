@@ -7,6 +7,7 @@ import { stopSignal } from '../engine/shutdown.ts';
 import { type Command, EXIT, type ExitCode } from './command.ts';
 import { COMMANDS, HIDDEN } from './command-table.ts';
 import { ConfigurationError } from './configuration-error.ts';
+import { hiddenEnvironment } from './hidden-environment.ts';
 import { suggestion } from './nearest.ts';
 import { nextStep } from './next-step.ts';
 import { keyboardOf } from './terminal/keyboard.ts';
@@ -32,8 +33,9 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     print(2, `longshore: unknown command '${name}'${suggestion(name, known)}; one of: ${known.join(', ')}\n`);
     return EXIT.usage;
   }
+  // Before anything of the command is loaded: the process may start anew.
+  const env = COMMANDS[name]?.hidesEnvironment ? hiddenEnvironment() : process.env;
   const command = await load();
-  const { env } = process;
   if (COMMANDS[name] && asksForHelp(args)) {
     print(1, `usage: ${command.usage}\n\n${COMMANDS[name].summary}\n`);
     return EXIT.ok;

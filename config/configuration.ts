@@ -79,8 +79,12 @@ function withTokens(
 
 function enabledTarget(target: InstallTargetFile): readonly InstallTargetConfiguration[] {
   const { enabled, targetId, targetName, controlDb, dataDb, ...rest } = target;
-  if (!enabled || targetId === undefined || !controlDb || !dataDb) return [];
-  const databases = { controlDb: connection(controlDb), dataDb: connection(dataDb) };
+  if (!enabled || targetId === undefined) return [];
+  // One that was left out on purpose (sections.ts) stays away although the type has it.
+  const databases = {
+    ...(controlDb && { controlDb: connection(controlDb) }),
+    ...(dataDb && { dataDb: connection(dataDb) }),
+  } as Pick<InstallTargetConfiguration, 'controlDb' | 'dataDb'>;
   return [{ ...rest, ...databases, targetId, targetName: targetName ?? targetId }];
 }
 

@@ -15,7 +15,7 @@ import { installerRules } from './rules/installer-rules.ts';
 import { processRules } from './rules/process-rules.ts';
 import { ROOT_SCHEMA, type RootFile } from './schema/root.ts';
 import { expand, holdsLiteralSecret } from './secrets.ts';
-import { type Section, type Selected, Selection } from './sections.ts';
+import { type Section, type Selected, Selection, type TargetDatabase } from './sections.ts';
 import { compileCheck, type Finding, type Written } from './validate.ts';
 import { warningsOf } from './warnings.ts';
 import { type Mark, type Position, readYaml } from './yaml-source.ts';
@@ -24,6 +24,8 @@ export interface LoadOptions<Names extends Section = Section> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The sections that the command reads; all when absent. */
   readonly sections?: readonly Names[];
+  /** Databases of install targets that are not read: neither their placeholders nor their faults count. */
+  readonly leaveOut?: readonly TargetDatabase[];
   /** More to check while places are known, such as files that must exist. Sees the complete document. */
   readonly check?: (document: Cursor, dir: string) => Promise<readonly Finding[]>;
 }
@@ -57,7 +59,7 @@ export async function loadConfiguration(file: string, options: LoadOptions): Pro
     faults.add({ ...position, path: displayPath(path), found, allowed });
   if (!yaml.readable) return faults.result();
 
-  const selection = new Selection(options.sections);
+  const selection = new Selection(options.sections, options.leaveOut);
   const schema = selection.restrict(ROOT_SCHEMA);
   const dir = dirname(resolve(file));
   if (!isMap(yaml.value)) {

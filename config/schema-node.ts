@@ -14,6 +14,7 @@ export interface SchemaNode {
   readonly additionalProperties?: boolean | SchemaNode;
   readonly required?: readonly string[];
   readonly items?: SchemaNode;
+  readonly then?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;

@@ -33,6 +33,10 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   pluginHost: ['containerCore.http'],
   handler: ['containerCore.http', 'containerCore.ports'],
 };
+/** Databases of an install target: who needs one of them needs no password of the other. */
+export type TargetDatabase = 'controlDb' | 'dataDb';
+const TARGETS = 'installer.installTargets';
+
 const ALWAYS = new Set(['$schema', 'definitions']);
 
 /** A duration becomes milliseconds under a key that says so (resolve.ts). */
@@ -41,8 +45,10 @@ const keyInFile = (section: Section): string => section.replace(/Ms$/, '');
 /** Decides which keys of a document are read. */
 export class Selection {
   readonly #names: ReadonlySet<string> | undefined;
+  readonly #leaveOut: readonly string[];
 
-  constructor(sections: readonly Section[] | undefined) {
+  constructor(sections: readonly Section[] | undefined, leaveOut: readonly TargetDatabase[] = []) {
+    this.#leaveOut = leaveOut;
     if (!sections) return;
     const names = new Set(sections.map(keyInFile));
     // A Set hands over what is added while it is walked.
@@ -64,7 +70,8 @@ export class Selection {
       const child = schema.properties?.[key];
       const reads = child ? this.#reads([...path, key]) : 'whole';
       if (reads === 'no') return [];
-      return [[key, reads === 'part' && child ? this.prune(child, value, [...path, key]) : value]];
+      if (reads === 'part' && child) return [[key, this.prune(child, value, [...path, key])]];
+      return [[key, [...path, key].join('.') === TARGETS ? this.#withoutDatabases(value) : value]];
     });
     return Object.fromEntries(kept);
   }
@@ -76,8 +83,25 @@ export class Selection {
     for (const [key, child] of Object.entries(schema.properties ?? {})) {
       const reads = this.#reads([...path, key]);
       if (reads === 'no') absent.add(key);
-      properties[key] = reads === 'whole' ? child : reads === 'part' ? this.restrict(child, [...path, key]) : {};
+      if (reads === 'part') properties[key] = this.restrict(child, [...path, key]);
+      else if (reads === 'no') properties[key] = {};
+      else properties[key] = [...path, key].join('.') === TARGETS ? this.#lessDemanding(child) : child;
     }
     return { ...schema, properties, required: (schema.required ?? []).filter((key) => !absent.has(key)) };
+  }
+
+  #withoutDatabases(targets: unknown): unknown {
+    if (this.#leaveOut.length === 0 || !Array.isArray(targets)) return targets;
+    const kept = (target: object) => Object.entries(target).filter(([key]) => !this.#leaveOut.includes(key));
+    return targets.map((target: unknown) => (isMap(target) ? Object.fromEntries(kept(target)) : target));
+  }
+
+  /** Of the list of targets: what is left out is not missed. */
+  #lessDemanding(list: SchemaNode): SchemaNode {
+    const { items } = list;
+    if (this.#leaveOut.length === 0 || items?.then === undefined) return list;
+    const required = items.then.required?.filter((key) => !this.#leaveOut.includes(key)) ?? [];
+    // biome-ignore lint/suspicious/noThenProperty: the JSON Schema keyword
+    return { ...list, items: { ...items, then: { ...items.then, required } } };
   }
 }

@@ -14,6 +14,7 @@ const DOC = 'usr/share/doc/longshore';
 const FILES: Readonly<Record<string, string>> = {
   'usr/bin/longshore': 'dist/longshore',
   'usr/lib/systemd/system/longshore.service': 'config/deploy/systemd/longshore.service',
+  'usr/lib/systemd/system/longshore-plugin@.service': 'config/deploy/systemd/longshore-plugin@.service',
   [`${DOC}/copyright`]: 'dist/longshore.licences.txt',
   [`${DOC}/longshore.cdx.json`]: 'dist/longshore.cdx.json',
   [`${DOC}/README.md`]: 'README.md',

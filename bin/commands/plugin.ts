@@ -27,18 +27,21 @@ import { diskWatch, writtenFolders } from '../watch-disks.ts';
 import { workerThreads } from '../worker-threads.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' }, id: { type: 'string' } } as const;
-/** A plugin's machine needs no password of the cache DB: other sections are not even read. */
-const SECTIONS = [
-  'containerCore.http',
-  'containerCore.log',
-  'containerCore.ports',
-  'containerCore.shutdownGraceMs',
-  'pluginHost',
-  'installer.plugins',
-  'installer.installTargets',
-  'installer.ldap',
-  'installer.siteBuild',
-] as const;
+/** A plugin's machine needs no password but those of the data: other sections are not even read, nor are control databases. */
+export const OF_PLUGIN_HOST = {
+  sections: [
+    'containerCore.http',
+    'containerCore.log',
+    'containerCore.ports',
+    'containerCore.shutdownGraceMs',
+    'pluginHost',
+    'installer.plugins',
+    'installer.installTargets',
+    'installer.ldap',
+    'installer.siteBuild',
+  ],
+  leaveOut: ['controlDb'],
+} as const;
 
 export const plugin: Command = {
   name: 'plugin',
@@ -49,7 +52,7 @@ export const plugin: Command = {
     const { config, id } = values;
     if (config === undefined || id === undefined || positionals.length > 0)
       throw new UsageError('--config FILE and --id KEY are needed, and no more');
-    const load = () => loadConfiguration(config, { env: io.env, sections: SECTIONS });
+    const load = () => loadConfiguration(config, { env: io.env, ...OF_PLUGIN_HOST });
     const loaded = await load();
     if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
     const { containerCore, installer, pluginHost: own } = loaded.configuration;

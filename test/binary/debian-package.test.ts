@@ -134,6 +134,8 @@ t.test('the package is installed, run, upgraded, removed and purged', { timeout:
     DB_SERVER: `${db.host}:${db.port}`,
     DB_USER: db.user,
     DB_PASSWORD: db.password,
+    DATA_DB_USER: db.user,
+    DATA_DB_PASSWORD: db.password,
     CACHE_DB_NAME: db.database,
     SITE_DB_NAME: db.database,
   };

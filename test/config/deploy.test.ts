@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
 import { COMMANDS } from '../../bin/command-table.ts';
+import { OF_PLUGIN_HOST } from '../../bin/commands/plugin.ts';
 import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
 
@@ -15,6 +16,7 @@ const SECRETS = {
   LONGSHORE_ISSUER: 'https://accounts.lab.example',
   LONGSHORE_JWKS_URL: 'https://accounts.lab.example/keys',
   DB_PASSWORD: 'secret-of-the-database',
+  DATA_DB_PASSWORD: 'secret-of-the-data',
 };
 
 async function faultsOf(file: string, env: Readonly<Record<string, string>>): Promise<readonly string[]> {
@@ -39,6 +41,7 @@ t.test('the example for three machines is without faults and warnings', async (t
     KAFKA_SERVER: 'kafka.lab.example:9092',
     ALPHA_DB_SERVER: 'alpha.lab.example:5432',
     ALPHA_DB_PASSWORD: 'secret-of-the-site',
+    ALPHA_DATA_DB_PASSWORD: 'secret-of-the-data',
     GENELIST_PLUGIN_SERVER: 'plugins.lab.example:8090',
     CA_FILE: join(ROOT, 'package.json'), // any file that can be read
   };
@@ -92,4 +95,35 @@ t.test('the image starts what the unit starts', async (t) => {
   const words = (name: string): readonly string[] =>
     JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, 'm').exec(image)?.[1] ?? '[]') as readonly string[];
   t.equal([...words('ENTRYPOINT'), ...words('CMD')].join(' '), /^ExecStart=(.*)$/m.exec(unit)?.[1]);
+});
+
+t.test('a plugin host takes the examples with the secret of the data role alone', async (t) => {
+  for (const [file, env] of [
+    ['examples/one-machine.yaml', { DATA_DB_PASSWORD: 'secret-of-the-data' }],
+    [
+      'examples/three-machines.yaml',
+      {
+        ALPHA_DATA_DB_PASSWORD: 'secret-of-the-data',
+        ALPHA_DB_SERVER: 'alpha.lab.example:5432',
+        GENELIST_PLUGIN_SERVER: 'plugins.lab.example:8090',
+        CA_FILE: join(ROOT, 'package.json'), // any file that can be read
+      },
+    ],
+    [
+      '../samples/full-stack.yaml',
+      {
+        DATA_DB_PASSWORD: 'secret-of-the-data',
+        LDAP_SERVERS: 'directory.lab.example',
+        LDAP_BASE_DN: 'dc=lab,dc=example',
+        CA_FILE: join(ROOT, 'package.json'),
+      },
+    ],
+  ] as const) {
+    const loaded = await loadConfiguration(join(DEPLOY, file), { env, ...OF_PLUGIN_HOST });
+    t.strictSame(loaded.ok ? [] : loaded.faults.map(formatFault), [], file);
+    for (const target of loaded.ok ? loaded.configuration.installer.installTargets : []) {
+      t.equal(target.dataDb.password, 'secret-of-the-data', file);
+      t.not(target.dataDb.username, 'longshore', `${file}: a role of its own`);
+    }
+  }
 });

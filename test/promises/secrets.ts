@@ -48,6 +48,30 @@ export const SECRETS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'secrets-not-beside-scripts',
+    promise: 'A script finds no secret in the environment or the command line of any process of the product.',
+    heldBy: [
+      {
+        file: 'test/attack/script-surroundings.test.ts',
+        test: 'a script sees no secret in the surroundings of the service and of the plugin host',
+      },
+      {
+        file: 'test/attack/script-surroundings.test.ts',
+        test: 'a script sees no secret in the surroundings of up',
+      },
+    ],
+  },
+  {
+    id: 'data-role-alone',
+    promise: 'A plugin host runs with the secret of the data role alone.',
+    heldBy: [
+      {
+        file: 'test/config/deploy.test.ts',
+        test: 'a plugin host takes the examples with the secret of the data role alone',
+      },
+    ],
+  },
+  {
     id: 'errors-say-little',
     promise:
       'The answer to an unknown error contains only the id of the request, and the log has the error under that id.',

@@ -125,6 +125,8 @@ export async function installation(t: Teardown, options: InstallationOptions = {
     LDAP_BASE_DN: BASE_DN,
     TARGET_DB_USER: alpha.user,
     TARGET_DB_PASSWORD: alpha.password,
+    DATA_DB_USER: alpha.user,
+    DATA_DB_PASSWORD: alpha.password,
     TARGET_DB_TLS: 'false',
     GENELIST_PLUGIN_SERVER: `127.0.0.1:${pluginPort}`,
   });
