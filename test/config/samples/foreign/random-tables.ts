@@ -46,7 +46,8 @@ function usualTable(random: Random): RandomTable {
 
 function oddTable(random: Random): RandomTable {
   const settings = randomSettings(random);
-  const columns = random.chance(0.1) ? random.from(1, 300) : random.from(1, 12);
+  // A single column has no separator in it: with a comma in every line it is a table of two columns to anybody.
+  const columns = random.chance(0.1) ? random.from(2, 300) : random.from(2, 12);
   const height = columns > 50 ? random.from(1, 3) : random.from(1, 20);
   const decimal = settings.delimiter === ',' ? random.pick(['.', '.', '.', ',']) : random.pick(['.', ',']);
   const wild = random.chance(0.4);
