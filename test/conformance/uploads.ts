@@ -201,7 +201,8 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   fact('a URL that was fetched is files, under the lease', async (t, { uploads, grant, usage, accepted }) => {
-    const url: UploadSource = { kind: 'url', url: 'https://example.org/a.txt' };
+    const leftOut = ['.DS_Store'];
+    const url: UploadSource = { kind: 'url', url: 'https://example.org/a.txt', leftOut };
     const files = [{ name: 'génes.txt', size: 70 }];
     const at = await accepted({ source: url });
     const [stale, lease] = [await grant(at.dataset), await grant(at.dataset)];
@@ -209,7 +210,11 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.strictSame(await uploads.source(at.dataset, signal), url);
     await uploads.fetched(at.dataset, lease, files, signal);
     await uploads.fetched(at.dataset, lease, files, signal);
-    t.strictSame(await uploads.source(at.dataset, signal), { kind: 'files', files });
+    t.same(
+      await uploads.source(at.dataset, signal),
+      { kind: 'files', files, leftOut },
+      'what was left out stays known',
+    );
     t.equal(await usage(at.owner), 100, 'the reservation stands until it is settled');
     await uploads.settle(at.dataset, lease, 70, signal);
     await uploads.fetched(at.dataset, lease, files, signal);

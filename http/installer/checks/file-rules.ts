@@ -29,9 +29,7 @@ export function checkFiles(
 /** An archive may hold anything until it is unpacked, and is unpacked only when it comes alone. */
 function checkDataFile(type: DataType, file: FileEntry, alone: boolean, faults: Pick<FaultSink, 'add'>): void {
   if (file.size === 0) faults.add(['dataFile'], `${quote(file.name)} is empty; it must have at least one byte`);
-  const reserved = reservedNameFault(file.name);
-  if (reserved) faults.add(['dataFile'], `${quote(file.name)} ${reserved}`);
-  const fault = extensionFault(type, file.name, alone);
+  const fault = dataNameFault(type, file.name, alone);
   if (fault) faults.add(['dataFile'], fault);
   else if (file.size > type.maxFileSize && !(alone && hasExtension(file.name, ARCHIVE_EXTENSIONS)))
     faults.add(
@@ -40,7 +38,13 @@ function checkDataFile(type: DataType, file: FileEntry, alone: boolean, faults: 
     );
 }
 
-/** What is wrong with the name of a data file, or undefined. */
+/** What is wrong with the name of a data file that is sent, or undefined. */
+export function dataNameFault(type: DataType, name: string, alone: boolean): string | undefined {
+  const reserved = reservedNameFault(name);
+  return reserved ? `${quote(name)} ${reserved}` : extensionFault(type, name, alone);
+}
+
+/** What is wrong with the extension of a data file, or undefined. */
 export function extensionFault(type: DataType, name: string, alone: boolean): string | undefined {
   const own = type.allowedFileExtensions;
   const allowed = alone ? [...own, ...ARCHIVE_EXTENSIONS] : own;

@@ -13,7 +13,7 @@ import { badRequest, type HttpError } from '../../errors.ts';
 import { quote } from '../../input/describe.ts';
 import type { Faults } from '../../input/faults.ts';
 import type { MultipartPart } from '../../multipart.ts';
-import { extensionFault } from '../checks/file-rules.ts';
+import { dataNameFault } from '../checks/file-rules.ts';
 import type { UploadSession } from './upload-session.ts';
 
 /** What the part `details` says, once it is sound. */
@@ -90,7 +90,7 @@ export class UploadFormReader<Details> {
     const name = this.#fileName(part, folder);
     if (folder === 'raw') {
       if (this.#url !== undefined) throw fileAndUrl();
-      this.#refuseExtension(name);
+      this.#refuseName(name);
     }
     this.#files[folder].push(await this.#session.store(folder, name, part.body, signal));
   }
@@ -107,8 +107,8 @@ export class UploadFormReader<Details> {
   }
 
   /** What no further part can mend is refused before the file is read. */
-  #refuseExtension(name: string): void {
-    const fault = this.#details && extensionFault(this.#details.type, name, true);
+  #refuseName(name: string): void {
+    const fault = this.#details && dataNameFault(this.#details.type, name, true);
     if (!this.#details || !fault) return;
     this.#details.faults.add(['dataFile'], fault);
     throw this.#details.faults.refusal();

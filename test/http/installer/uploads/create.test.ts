@@ -50,6 +50,36 @@ t.test('accepts an upload: everything is kept, the job is queued, the answer lea
   t.match(app.jobs, [{ lane: 'upload', dataset: datasetId, owner: user, source: 'api' }]);
 });
 
+t.test('loose files that desktops add are not kept in any folder, and known to whoever tells the owner', async (t) => {
+  const app = await installerApp(t, db);
+  const user = newUser();
+  const answer = await post(
+    app,
+    user,
+    ['dataFile', 'x', '.DS_Store'],
+    detailsPart(soundDetails()),
+    ['docFile', 'x', 'Thumbs.db'],
+    ['dataFile', '', 'desktop.ini'],
+    ['docFile', 'x', '~$notes.docx'],
+    FILE,
+    ['file', 'x', '.DS_Store'],
+  );
+  t.equal(answer.status, 202);
+  const { datasetId } = answer.body as { datasetId: DatasetId };
+  const prefix = `${user}/${datasetId}`;
+  t.strictSame(app.store.keys(), [`${prefix}/raw/${FILE[2]}`, `${prefix}/vdi-meta.json`]);
+  t.match(await app.uploads.source(datasetId, signal), {
+    kind: 'files',
+    files: [{ name: FILE[2] }],
+    leftOut: ['.DS_Store', 'Thumbs.db', 'desktop.ini', '~$notes.docx'],
+  });
+  const only = await post(app, newUser(), detailsPart(soundDetails()), ['dataFile', 'x', '.DS_Store']);
+  t.match([only.status, only.body], [400, { message: /the only files are such as desktops add, .*'\.DS_Store'/ }]);
+  const own = await post(app, newUser(), detailsPart(soundDetails()), FILE, ['dataFile', 'x', 'vdi-meta.json']);
+  t.equal(own.status, 422);
+  t.match(JSON.stringify(own.body), /'vdi-meta\.json' is a reserved name/);
+});
+
 t.test('the JSON part may be a file, be named meta and come first', async (t) => {
   const app = await installerApp(t, db);
   const answer = await post(app, newUser(), ['meta', JSON.stringify(soundDetails()), 'meta.json'], FILE);
