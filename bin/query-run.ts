@@ -67,6 +67,8 @@ export const searchPathOf = ({ blastDb }: Pick<Section, 'blastDb'>): readonly st
  * neither show where databases lie nor depend on it, else an absolute path.
  */
 function databaseName(given: string, searchPath: readonly string[]): string {
+  if (given.startsWith('-'))
+    throw rejected(`--db '${given}': a name that begins with '-' would be taken for an option`);
   if (/[\s"']/.test(given)) throw rejected(`--db '${given}': names with white space or quotes are not supported`);
   if (!given.includes('/')) return given;
   const path = resolve(given);

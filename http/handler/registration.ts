@@ -6,6 +6,7 @@ import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import { mediaType, parseJsonText, readBytes } from '../body.ts';
 import { badRequest, HttpError } from '../errors.ts';
+import { optionLike } from './template.ts';
 
 export const MAX_METADATA_BYTES = 1024 * 1024;
 const MIN_NAME = 3;
@@ -31,10 +32,14 @@ export const invalidJob = (
   byKey: Readonly<Record<string, string>> = {},
 ): HttpError => new HttpError('invalid-input', message, { extra: { errors: { general, byKey } } });
 
-/** @param projects ids of the configured install targets */
+/**
+ * @param projects ids of the configured install targets
+ * @param templates the arguments of all configured commands
+ */
 export async function readRegistration(
   request: IncomingMessage,
   projects: ReadonlySet<string>,
+  templates: readonly string[],
 ): Promise<JobRegistration> {
   const given = request.headers['content-type'];
   if (given === undefined) throw badRequest('there is no Content-Type header: application/json is needed');
@@ -51,12 +56,13 @@ export async function readRegistration(
   return registrationOf(
     { ...(value as Record<string, unknown>), ownerIsNumber: typeof bare.owner === 'number' },
     projects,
+    templates,
   );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function registrationOf(fields: Fields, projects: ReadonlySet<string>): JobRegistration {
+function registrationOf(fields: Fields, projects: ReadonlySet<string>, templates: readonly string[]): JobRegistration {
   const faults = new Faults();
   const registration = {
     projects: projectsOf(fields.projects, projects, faults),
@@ -68,7 +74,10 @@ function registrationOf(fields: Fields, projects: ReadonlySet<string>): JobRegis
     ...paramsOf(fields.handlerParams, faults),
   };
   faults.check();
-  return { ...registration, owner: registration.owner as UserId };
+  const checked = { ...registration, owner: registration.owner as UserId };
+  for (const [key, message] of optionLike(templates, checked)) faults.add(key, message);
+  faults.check();
+  return checked;
 }
 
 function projectsOf(value: unknown, known: ReadonlySet<string>, faults: Faults): readonly string[] {

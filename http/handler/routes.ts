@@ -59,6 +59,7 @@ const NO_JOB = problem('There is no job with this id');
 export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
   const { service, statistics, projects } = parts;
   const about = optionsDocument(parts.options);
+  const templates = parts.options.commands.flatMap((command) => command.arguments);
   const jobId = { description: 'Chosen by the caller', schema: { type: 'string', minLength: 1, maxLength: 128 } };
   /** The service's own token is checked here: it belongs to no user. */
   const job = (route: Omit<Route, 'access' | 'params'>): Route => ({
@@ -104,7 +105,7 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
         500: SERVER_ERROR,
       },
       handler: async (context) => {
-        const registration = await readRegistration(context.request, projects);
+        const registration = await readRegistration(context.request, projects, templates);
         await service.register(context.param('jobId'), registration, context.signal);
         context.empty(204);
       },

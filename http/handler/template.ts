@@ -1,8 +1,9 @@
 // Arguments of commands with the job's values put in. One pass: what was put in is never looked at again, so that a name
 // such as `<<cwd>>` is a name. Each argument stays one argument, whatever is in the values; only `<<input-files>>` makes
-// several of one.
+// several of one. A value never begins an argument with a dash: programs would take it for an option, and some options run
+// programs. Templates that put text before a value (`--name=<<ds-name>>`) take any.
 
-import { rejected } from '../../engine/failure.ts';
+import { Failure, rejected } from '../../engine/failure.ts';
 import type { JobRegistration } from '../../engine/model/handler-job.ts';
 
 export interface TemplateValues {
@@ -31,10 +32,45 @@ export const TEMPLATE_VARIABLES = [
   'timestamp',
 ] as const;
 
+/** Keys of the registration behind variables. */
+const KEYS: Readonly<Record<string, string>> = {
+  'ds-description': 'description',
+  'ds-name': 'name',
+  'ds-summary': 'summary',
+};
+
 /** Quotes around a parameter go with it; around all input files they stay and make one argument of them. */
 const VARIABLE = /"<<handler-params\.([\w-]+)>>"|<<handler-params\.([\w-]+)>>|<<([a-z-]+)(?:\[([^\]>]*)\])?>>/g;
 
-/** Fails `rejected`, naming the variable, when a parameter or an input file is not there. */
+/** A text of the user's that would be taken for an option. */
+export class OptionLike extends Failure {
+  /** Of the registration. */
+  readonly key: string;
+
+  constructor(key: string, value: string) {
+    const start = value.length > 60 ? `${value.slice(0, 60)}...` : value;
+    super('rejected', `'${key}' is '${start}': it begins an argument of a command, so it must not begin with '-'`);
+    this.name = 'OptionLike';
+    this.key = key;
+  }
+}
+
+/** What of a registration would begin an argument of these commands with a dash: `[key, message]`. */
+export function optionLike(templates: readonly string[], registration: JobRegistration): Map<string, string> {
+  const faults = new Map<string, string>();
+  for (const template of templates) {
+    try {
+      fill(template, { cwd: '/', started: new Date(0), registration, inputFiles: [] });
+    } catch (error) {
+      if (error instanceof OptionLike) faults.set(error.key, error.message);
+      // What else may be missing is said when the job runs.
+      else if (!(error instanceof Failure)) throw error;
+    }
+  }
+  return faults;
+}
+
+/** Fails `rejected`, naming the variable, when a parameter or an input file is not there, or would be taken for an option. */
 export function fillArguments(templates: readonly string[], values: TemplateValues): string[] {
   return templates.flatMap((template) => fill(template, values));
 }
@@ -50,8 +86,13 @@ function fill(template: string, values: TemplateValues): string[] {
     text += template.slice(from, match.index);
     from = end;
     const parameter = quoted ?? plain;
-    if (parameter !== undefined) text += parameterOf(parameter, values);
-    else if (name !== 'input-files') text += (index === undefined ? simple(name, values) : undefined) ?? whole;
+    const put = (key: string, value: string): void => {
+      if (text === '' && value.startsWith('-')) throw new OptionLike(key, value);
+      text += value;
+    };
+    if (parameter !== undefined) put(`handlerParams.${parameter}`, parameterOf(parameter, values));
+    else if (name !== 'input-files')
+      put(KEYS[name] ?? name, (index === undefined ? simple(name, values) : undefined) ?? whole);
     else if (index !== undefined) text += fileAt(index, values);
     else if (template[match.index - 1] === '"' && template[end] === '"') text += files(values).join(' ');
     else {

@@ -130,6 +130,8 @@ function parseIds(fields: Readonly<Record<string, unknown>>): CallIds {
   const dataset = typeof id === 'string' ? parseDatasetId(id) : undefined;
   if (dataset === undefined)
     throw rejected(`'vdi-id' is ${shown(id)}; it must be 1 to 64 characters of A-Z a-z 0-9 _ -`);
+  // It is an argument of scripts, which would take it for an option.
+  if (dataset.startsWith('-')) throw rejected(`'vdi-id' is ${shown(id)}; it must not begin with '-'`);
   const event = fields['event-id'] ?? 0;
   if (typeof event !== 'number' || event < 0) throw rejected(`'event-id' is ${shown(event)}; it must be a number`);
   return { event, dataset };

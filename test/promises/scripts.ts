@@ -63,6 +63,20 @@ export const SCRIPTS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'values-no-options',
+    promise: 'No value that a user gives becomes an option of a command.',
+    heldBy: [
+      {
+        file: 'test/http/handler/template.test.ts',
+        test: 'no value begins an argument with a dash, and the fault names the key and the value',
+      },
+      {
+        file: 'test/attack/option-values.test.ts',
+        test: 'a job whose values are options of tar is refused, and runs nothing',
+      },
+    ],
+  },
+  {
     id: 'script-output-bounded',
     promise: 'We keep the output of scripts up to a limit and count what we leave out.',
     heldBy: [

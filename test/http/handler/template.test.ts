@@ -1,6 +1,6 @@
 import t from 'tap';
 import { parseUserId } from '../../../engine/model/ids.ts';
-import { fillArguments, TEMPLATE_VARIABLES, type TemplateValues } from '../../../http/handler/template.ts';
+import { fillArguments, optionLike, TEMPLATE_VARIABLES, type TemplateValues } from '../../../http/handler/template.ts';
 
 const owner = parseUserId('9007199254740993');
 if (!owner) throw new Error('no user id');
@@ -96,4 +96,32 @@ t.test('handler parameters are put in by name; quotes around one go with it', as
       kind: 'rejected',
       message: `handler parameter '${name}' is needed and was not registered`,
     });
+});
+
+t.test('no value begins an argument with a dash, and the fault names the key and the value', async (t) => {
+  const registration = {
+    ...{ projects: ['AlphaDB'], owner, name: '--to-command=id', summary: '-s', description: '' },
+    handlerParams: { n: '-5', empty: '', word: 'a-b' },
+  };
+  const keys = (...templates: string[]): string[] => [...optionLike(templates, registration).keys()];
+  t.strictSame(keys('<<ds-name>>'), ['name']);
+  t.strictSame(keys('<<ds-summary>>x', '"<<handler-params.n>>"', '<<handler-params.n>>'), [
+    'summary',
+    'handlerParams.n',
+  ]);
+  t.strictSame(keys('<<ds-description>><<handler-params.empty>><<ds-name>>'), ['name'], 'after nothing');
+  t.strictSame(keys('<<input-files>><<ds-name>>'), ['name'], 'in an argument of its own after files');
+  t.strictSame(
+    keys('--name=<<ds-name>>', '<<cwd>>/<<ds-name>>', 'n<<handler-params.n>>', '<<handler-params.word>>'),
+    [],
+  );
+  t.strictSame(keys('<<handler-params.none>>', '<<input-files[3]>>'), [], 'what is missing is said by the run');
+  t.equal(
+    optionLike(['<<ds-name>>'], registration).get('name'),
+    "'name' is '--to-command=id': it begins an argument of a command, so it must not begin with '-'",
+  );
+  t.throws(() => fillArguments(['<<ds-name>>'], { ...VALUES, registration }), {
+    kind: 'rejected',
+    message: /^'name' is '--to-command=id'/,
+  });
 });

@@ -283,6 +283,7 @@ t.test('a request is checked before any of it becomes a path', async (t) => {
   const refused = (promise: Promise<unknown>, message: RegExp) => t.rejects(promise, { kind: 'rejected', message });
   for (const id of ['../../etc', '', 'a/b', 'x'.repeat(65), '.'])
     await refused(uninstall(id), /'vdi-id' is .*; it must be 1 to 64 characters/);
+  await refused(uninstall('-rf'), /'vdi-id' is .-rf.; it must not begin with '-'/);
   await refused(
     uninstall('ok-1', { name: 'nope', version: '1' }),
     /type 'nope 1' is not served here; served: testtype 1\.0/,
