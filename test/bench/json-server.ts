@@ -7,7 +7,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import fastify from 'fastify';
-import { frontEnd } from '../../bin/front-end.ts';
+import { frontEnd, noUsers } from '../../bin/front-end.ts';
 import { createLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -42,9 +42,9 @@ async function ours(): Promise<number> {
     },
     new InstallTargets(installTargets.map(({ id, name }) => ({ id, name, enabled: true, category: 'genomics' }))),
   );
-  const auth = { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined };
-  const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
   const log = createLogger({ level: 'info', to: { file: '/dev/null' } });
+  const auth = noUsers({ clock: systemClock, log });
+  const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
   const parts = { clock: systemClock, log, metrics: new Metrics(), ready: () => true };
   const { spec, url } = await frontEnd({ http: HTTP_DEFAULTS }, options, parts);
   await spec.create().start(new AbortController().signal);

@@ -11,7 +11,7 @@ import { crc32 } from 'node:zlib';
 import { Busboy as FastifyBusboy } from '@fastify/busboy';
 import busboy from 'busboy';
 import { Client } from 'minio';
-import { frontEnd } from '../../bin/front-end.ts';
+import { frontEnd, noUsers } from '../../bin/front-end.ts';
 import { S3Store } from '../../engine/adapters/s3-store.ts';
 import { giveBack } from '../../engine/give-back.ts';
 import { createLogger } from '../../engine/log.ts';
@@ -108,9 +108,9 @@ async function listening(take: (request: IncomingMessage, signal: AbortSignal) =
     responses: { 200: { description: 'taken' } },
     handler: async (context) => context.json(200, await take(context.request, context.signal)),
   };
-  const auth = { adminToken: undefined, verify: undefined, queryToken: false, remember: async () => undefined };
-  const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
   const log = createLogger({ level: 'info', to: { file: '/dev/null' } });
+  const auth = noUsers({ clock: systemClock, log });
+  const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
   const parts = { clock: systemClock, log, metrics: new Metrics(), ready: () => true };
   const { spec, url } = await frontEnd({ http: HTTP_DEFAULTS }, options, parts);
   await spec.create().start(new AbortController().signal);

@@ -15,6 +15,8 @@ import { root } from './suites.ts';
 const STEPS: readonly Step[] = [
   { name: 'types', run: 'npm run --silent check:types', check: true },
   { name: 'style', run: 'npm run --silent check:style', check: true },
+  // They call what the product is made of, and so break with it.
+  { name: 'benchmarks', run: 'npm run --silent check:bench', check: true },
   { name: 'servers', run: 'node test/stack/install.ts', check: true },
   { name: 'unit', run: 'npm test --silent' },
   { name: 'integration', run: 'npm run --silent test:integration' },

@@ -159,13 +159,6 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     seconds: 42,
     touchedBy: ['http/openapi', 'http/api-page', 'test/browser/'],
   },
-  {
-    name: 'benchmarks',
-    run: 'npm run --silent check:bench',
-    check: true,
-    seconds: 32,
-    touchedBy: ['test/bench/', 'bin/front-end', 'engine/ports/', 'http/installer/uploads/'],
-  },
 ];
 
 export interface Choice {
