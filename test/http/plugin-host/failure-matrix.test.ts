@@ -200,7 +200,7 @@ const ROWS: readonly Row[] = [
       [
         'an output name that is no UTF-8',
         ': >"$2/$(printf \'\\351\')"',
-        "the import script wrote '\ufffd', a name that is not UTF-8: give it one that is",
+        "the import script wrote '\\xe9', a name that is not UTF-8: give it one that is",
       ],
       [
         'an output name with a line end',
