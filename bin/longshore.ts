@@ -33,6 +33,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     print(2, `longshore: unknown command '${name}'${suggestion(name, known)}; one of: ${known.join(', ')}\n`);
     return EXIT.usage;
   }
+  // Other accounts of the machine read nothing of what services and their scripts write.
+  if (COMMANDS[name]?.hidesEnvironment) process.umask(process.umask() | 0o027);
   // Before anything of the command is loaded: the process may start anew.
   const env = COMMANDS[name]?.hidesEnvironment ? hiddenEnvironment() : process.env;
   const command = await load();

@@ -13,11 +13,13 @@ import type { Scope } from '../engine/scope.ts';
 import type { Archives } from '../http/plugin-host/archives.ts';
 import type { CallGateLimits } from '../http/plugin-host/call-gate.ts';
 import type { HostedPlugin, HostedTarget } from '../http/plugin-host/hosted-plugins.ts';
+import { type InstalledModes, PRIVATE } from '../http/plugin-host/installed-modes.ts';
 import { PluginHost } from '../http/plugin-host/plugin-host.ts';
 import { type BuildManifest, pluginRoutes } from '../http/plugin-host/routes.ts';
 import { targetConnection } from './databases.ts';
 import { openDirectory } from './directory.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd, noUsers } from './front-end.ts';
+import { groupNumber } from './group-number.ts';
 import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
 
@@ -76,6 +78,7 @@ export async function pluginHost(
         maxEntries: MAX_ENTRIES,
       },
       gate: gateOf(configuration.pluginHost),
+      installed: await modesOf(configuration.pluginHost),
     },
     { runner, archives, metrics, clock, log },
   );
@@ -103,6 +106,12 @@ export async function pluginHost(
 function gateOf(settings: PluginHostConfiguration | undefined): CallGateLimits {
   const { scripts = 10, calls = 60, waitMs = 30_000 } = settings?.limits ?? {};
   return { maxScripts: scripts, maxCalls: calls, maxWaitMs: waitMs };
+}
+
+async function modesOf(settings: PluginHostConfiguration | undefined): Promise<InstalledModes> {
+  const { group, others } = settings?.installed ?? PRIVATE;
+  if (group === undefined || typeof group === 'number') return { group, others };
+  return { group: await groupNumber('pluginHost.installed.group', group), others };
 }
 
 /** How many calls of lanes beside it a host takes without turning any away. */

@@ -55,7 +55,7 @@ function storeProbe(section: Configuration['installer']['objectStore'], parts: P
 /** A file system that is not mounted yet, or read-only, may be so later. */
 async function writable(path: string): Promise<void> {
   try {
-    await mkdir(join(path, 'objects'), { recursive: true });
+    await mkdir(join(path, 'objects'), { recursive: true, mode: 0o750 });
     await access(join(path, 'objects'), constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw transient(`object store ${path}: ${messageOf(error)}`, { cause: error, unreachable: true });

@@ -51,6 +51,12 @@ async function check(file: string, asJson: boolean, io: CommandIo): Promise<Exit
   const { installTargets, plugins } = loaded.configuration.installer;
   const targets = counted(installTargets.length, 'enabled install target');
   io.out(`${file}: ok, ${targets}, ${counted(Object.keys(plugins).length, 'plugin')}\n`);
+  const { pluginHost } = loaded.configuration;
+  if (pluginHost) {
+    const { group, others } = pluginHost.installed;
+    const modes = others ? 'folders 0755, files 0644' : 'folders 0750, files 0640';
+    io.out(`what is installed: ${modes}, ${group === undefined ? 'group of the plugin host' : `group ${group}`}\n`);
+  }
   for (const shared of sharedDataSchemas(installTargets))
     io.out(
       `${shared.targets.join(', ')} share the data schema ${shared.schema} of ${shared.database}: a dataset's rows are there once\n`,

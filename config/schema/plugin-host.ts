@@ -1,6 +1,6 @@
 // `pluginHost`: our server side of the plugin protocol (ours).
 
-import { derived, duration, filled, formed, integer, list, optional, secret, section, text } from './field.ts';
+import { derived, duration, filled, flag, formed, integer, list, optional, secret, section, text } from './field.ts';
 import type { Loaded } from './loaded.ts';
 import { TOKEN_LENGTH } from './plugins.ts';
 
@@ -16,6 +16,22 @@ export const pluginHost = section('Runs plugin scripts behind the plugin protoco
     uniqueItems: true,
     default: [],
   }),
+  installed: filled(
+    'Who may read what is installed. Folders are 0750 and files 0640, whatever modes scripts gave them, or less where they ' +
+      'gave less.',
+    {
+      group: optional(
+        text(
+          'Group of the installed files, by its name in /etc/group or its number. The host has to be a member of it.',
+          {
+            minLength: 1,
+            maxLength: 64,
+          },
+        ),
+      ),
+      others: flag('Every account of the machine may read what the group may: folders are 0755, files 0644.', false),
+    },
+  ),
   limits: filled(
     'Of one host. A call beyond them is answered 503 with `Retry-After`; lanes of the same process wait instead.',
     {

@@ -50,7 +50,7 @@ export class Staging {
   }
 
   async open(): Promise<void> {
-    await mkdir(this.#dir, { recursive: true });
+    await mkdir(this.#dir, { recursive: true, mode: 0o750 });
     this.#writer = `${hostMark()}.${process.pid}.${(await startOf(process.pid)) ?? '0'}`;
   }
 

@@ -17,7 +17,7 @@ export class ObjectTree {
   /** Renames the file to `target`, replacing what is there, with the folders that it needs. */
   async moveIn(file: string, target: string): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      await mkdir(dirname(target), { recursive: true });
+      await mkdir(dirname(target), { recursive: true, mode: 0o750 });
       try {
         return await rename(file, target);
       } catch (error) {

@@ -47,7 +47,7 @@ export async function openDirectoryStore(options: DirectoryStoreOptions, signal:
   const objects = join(options.path, 'objects');
   const staging = new Staging(join(options.path, 'staging'), options.clock);
   try {
-    await mkdir(objects, { recursive: true });
+    await mkdir(objects, { recursive: true, mode: 0o750 });
     await staging.open();
     const swept = await staging.sweep();
     if (swept > 0) options.log.info({ files: swept }, 'removed unfinished objects of dead processes');

@@ -65,6 +65,7 @@ export async function runInstallData(
     if (outcome.kind === 'failed' && !outcome.started) await clear.set();
     if (outcome.kind !== 'ok') return scriptFailure(outcome);
     if (plugin.staging) await folder.commit();
+    else await folder.settle();
     return valid(outcome.lines);
   } finally {
     await folder.discard();
@@ -82,6 +83,7 @@ export async function runInstallMeta(
   const args = [call.dataset, metaFile, workspace.propertiesDir];
   const env = call.env(call.folder.final);
   const outcome = await scripts.run({ kind: 'install_meta', ...call, env, args, cwd: workspace.dir }, signal);
+  await call.folder.settle();
   if (outcome.kind === 'refused') return invalid(outcome.lines);
   return outcome.kind === 'ok' ? done : scriptFailure(outcome);
 }

@@ -17,6 +17,7 @@ import type { Clock } from '../../engine/time.ts';
 import { removeTree } from '../remove-tree.ts';
 import { copyTree } from './copy-tree.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
+import { type InstalledModes, PRIVATE, settleFolders, settleTree } from './installed-modes.ts';
 
 export const STAGING = '.staging-';
 export const READY = '.ready-';
@@ -34,16 +35,18 @@ export class InstallFolder {
   readonly #dataset: DatasetId;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #modes: InstalledModes;
   readonly #ready: string;
   readonly #owner: string;
   readonly final: string;
   readonly staging: string;
 
-  constructor(parent: string, dataset: DatasetId, clock: Clock, log: Logger) {
+  constructor(parent: string, dataset: DatasetId, clock: Clock, log: Logger, modes: InstalledModes = PRIVATE) {
     this.#parent = parent;
     this.#dataset = dataset;
     this.#clock = clock;
     this.#log = log;
+    this.#modes = modes;
     this.#ready = join(parent, READY + dataset);
     this.#owner = join(parent, OWNER + dataset);
     this.final = join(parent, dataset);
@@ -52,9 +55,17 @@ export class InstallFolder {
 
   /** Makes the parent and clears what an earlier attempt may have left. The script makes its folder itself. */
   async prepare(plugin: string): Promise<void> {
-    await mkdir(this.#parent, { recursive: true, mode: 0o775 });
+    const made = await mkdir(this.#parent, { recursive: true, mode: 0o750 });
+    if (made !== undefined) await settleFolders(made, this.#parent, this.#modes);
     await this.discard();
     await writeFile(this.#owner, plugin);
+  }
+
+  /** What scripts made may be read by whom it is for, and by nobody else. */
+  async settle(path = this.final): Promise<void> {
+    const refused = await settleTree(path, this.#modes);
+    if (refused > 0)
+      this.#log.warn({ dataset: this.#dataset, folder: path, count: refused }, 'modes of installed files not set');
   }
 
   async installed(): Promise<boolean> {
@@ -64,6 +75,7 @@ export class InstallFolder {
   /** The staged tree, if the script made any, takes the place of the old one. */
   async commit(): Promise<void> {
     if (!(await exists(this.staging))) return this.remove();
+    await this.settle(this.staging);
     await rename(this.staging, this.#ready);
     await this.swap();
   }

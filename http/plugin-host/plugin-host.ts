@@ -25,6 +25,7 @@ import {
 } from './install-calls.ts';
 import { datasetsFolder, InstallFolder } from './install-folder.ts';
 import { sweepDatasets } from './install-sweep.ts';
+import type { InstalledModes } from './installed-modes.ts';
 import { Scripts } from './script-call.ts';
 import { baseEnvironment, importEnvironment, importId, installEnvironment } from './script-environment.ts';
 import { ScriptMetrics } from './script-metrics.ts';
@@ -54,6 +55,8 @@ export interface PluginHostOptions {
   /** Of the archives that are sent here. */
   readonly archiveLimits: ArchiveLimits;
   readonly gate: CallGateLimits;
+  /** Who may read what is installed; nobody but owner and group by default. */
+  readonly installed?: InstalledModes;
 }
 
 export interface PluginHostParts {
@@ -227,7 +230,7 @@ export class PluginHost {
 
   #folder(dataset: DatasetId, { plugin, target }: Found, log: Logger): InstallFolder {
     const parent = datasetsFolder(plugin, target, this.#options.siteBuild);
-    return new InstallFolder(parent, dataset, this.#parts.clock, log);
+    return new InstallFolder(parent, dataset, this.#parts.clock, log, this.#options.installed);
   }
 }
 

@@ -25,7 +25,7 @@ export class Workspace implements AsyncDisposable {
   }
 
   static async make(under: string, log: Logger): Promise<Workspace> {
-    await mkdir(under, { recursive: true });
+    await mkdir(under, { recursive: true, mode: 0o700 });
     const workspace = new Workspace(await mkdtemp(join(under, PREFIX)), log);
     await mkdir(workspace.dir);
     await mkdir(workspace.propertiesDir);
@@ -48,7 +48,7 @@ export class Workspace implements AsyncDisposable {
 
 /** Removes the workspaces of a host that was killed; called before the first call. One that cannot be removed stays. */
 export async function sweepWorkspaces(under: string, log: Logger): Promise<void> {
-  await mkdir(under, { recursive: true });
+  await mkdir(under, { recursive: true, mode: 0o700 });
   for await (const entry of await opendir(under))
     if (entry.name.startsWith(PREFIX))
       await removeTree(join(under, entry.name)).catch((err: unknown) =>

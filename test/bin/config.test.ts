@@ -33,7 +33,12 @@ AlphaDB, BetaDB share the data schema site_user of sites.example.org:5433/sites:
 `),
   );
   const embedded = join(dir, 'embedded-form.yaml');
-  t.same(await run(['check', embedded]), right(`${embedded}: ok, 1 enabled install target, 1 plugin\n`));
+  t.same(
+    await run(['check', embedded]),
+    right(`${embedded}: ok, 1 enabled install target, 1 plugin
+what is installed: folders 0750, files 0640, group of the plugin host
+`),
+  );
 });
 
 t.test('check says which targets share their data', async (t) => {
@@ -53,7 +58,7 @@ t.test('check says which targets share their data', async (t) => {
   t.equal(code, EXIT.ok);
   t.match(database, new RegExp(`:\\d+/${name}$`));
   t.equal(
-    out.split('\n')[1],
+    out.split('\n')[2],
     `${first.targetId}, SecondDB share the data schema ${schema} of ${database}: a dataset's rows are there once`,
   );
   t.same(JSON.parse((await run(['check', file, '--json'])).out).sharedData, [

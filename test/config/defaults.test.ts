@@ -274,6 +274,7 @@ t.test('the sections beside the installer', async (t) => {
   t.strictSame(pluginHost, {
     inProcess: [],
     bindHost: '127.0.0.1',
+    installed: { others: false },
     limits: { scripts: 10, calls: 60, waitMs: 30_000 },
   });
   t.strictSame(handler, {

@@ -182,8 +182,7 @@ t.test('files with secrets are their user’s alone, and others read nothing tha
   for (const name of ['config.yaml', 'endpoints.json', 'token-key.pem', 'postgres.password'])
     t.equal(modeOf(name), '600', name);
   for (const name of ['longshore.log', 'postgres.log']) t.equal(modeOf(name), '640', name);
-  // Installed files are for the sites, which are other users.
-  const open = /^(sites|plugins|handler|demo)\/|^(postgres\.port|token-key\.pub\.pem|titles)$/;
+  const open = /^(plugins|handler|demo)\/|^(postgres\.port|token-key\.pub\.pem|titles)$/;
   t.strictSame(
     readableByOthers(dir).filter((path) => !open.test(path)),
     [],

@@ -48,6 +48,17 @@ export const SECRETS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'installed-files-private',
+    promise: 'Other accounts of the machine can read no installed file, unless the configuration lets them.',
+    heldBy: [
+      { file: 'test/attack/private-files.test.ts', test: 'other accounts can read no file of a private dataset' },
+      {
+        file: 'test/http/plugin-host/installed-modes.test.ts',
+        test: 'other accounts read nothing of what a script installed, and nobody else writes it',
+      },
+    ],
+  },
+  {
     id: 'secrets-not-beside-scripts',
     promise: 'A script finds no secret in the environment or the command line of any process of the product.',
     heldBy: [
