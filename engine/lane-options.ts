@@ -40,6 +40,8 @@ export interface LaneOptions<Job, Outcome extends LaneOutcome> extends Lifecycle
   readonly settle: (error: unknown, job: Job) => Outcome;
   readonly abandon: (job: Job) => Outcome;
   readonly idOf: (job: Job) => number | string;
+  /** Whose fair share the job counts against (fair-share.ts); default: all jobs begin in the order in which they came. */
+  readonly tenantOf?: (job: Job) => string;
   /** How long the job had been claimable when it was claimed; default 0. */
   readonly waitedMs?: (job: Job) => number;
   readonly metrics: Metrics;

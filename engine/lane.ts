@@ -236,11 +236,19 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
 
   #beginWaiting(): void {
     while (this.#running.size < this.#workers) {
-      const claimed = this.#mailbox.poll();
+      const claimed = this.#nextWaiting();
       if (!claimed) break;
       this.#place(claimed);
     }
     this.#beginPlaced();
+  }
+
+  #nextWaiting(): Claimed<Job> | undefined {
+    const { tenantOf } = this.#options;
+    if (!tenantOf || this.#mailbox.size < 2) return this.#mailbox.poll();
+    const running = new Map<string, number>();
+    for (const { job } of this.#running.values()) running.set(tenantOf(job), (running.get(tenantOf(job)) ?? 0) + 1);
+    return this.#mailbox.pollLowest(({ job }) => running.get(tenantOf(job)) ?? 0);
   }
 
   #settle(error: unknown, job: Job): Outcome | undefined {

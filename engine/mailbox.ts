@@ -52,6 +52,23 @@ export class Mailbox<T> {
     return item;
   }
 
+  /** The oldest of those with the lowest rank, or undefined when there is none just now. Looks at each. */
+  pollLowest(rankOf: (item: T) => number): T | undefined {
+    let [place, lowest] = [0, Number.POSITIVE_INFINITY];
+    let i = 0;
+    for (const item of this) {
+      const rank = rankOf(item);
+      if (rank < lowest) [place, lowest] = [i, rank];
+      if (rank <= 0) break;
+      i++;
+    }
+    const found = this.#size === 0 ? undefined : this.#slots[this.#slot(place)];
+    // Those before it move up by one, and the first of them leaves a free slot.
+    for (let i = place; i > 0; i--) this.#slots[this.#slot(i)] = this.#slots[this.#slot(i - 1)];
+    this.poll();
+    return found;
+  }
+
   /** Waits for an item; undefined when closed and empty; rejects with the signal's reason. */
   take(signal: AbortSignal): Promise<T | undefined> {
     if (signal.aborted) return Promise.reject(signal.reason);
@@ -92,6 +109,10 @@ export class Mailbox<T> {
   /** What is there, oldest first; nothing leaves. */
   *[Symbol.iterator](): Generator<T> {
     for (let i = 0; i < this.#size; i++) yield this.#slots[(this.#head + i) % this.capacity] as T;
+  }
+
+  #slot(place: number): number {
+    return (this.#head + place) % this.capacity;
   }
 
   close(): void {

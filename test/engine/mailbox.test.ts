@@ -91,3 +91,33 @@ t.test('behaves like an array with a bound', async (t) => {
   );
   t.pass('for any sequence');
 });
+
+t.test('gives out the oldest of the lowest rank, and keeps the order of the others', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(3), { maxLength: 12 }), fc.nat(11), (ranks, turns) => {
+      const box = new Mailbox<{ readonly rank: number; readonly n: number }>(12);
+      // So that the ring begins anywhere.
+      for (let i = 0; i < turns; i++) box.offer({ rank: 0, n: -1 });
+      for (let i = 0; i < turns; i++) box.poll();
+      const items = ranks.map((rank, n) => ({ rank, n }));
+      for (const item of items) box.offer(item);
+      while (items.length > 0) {
+        const lowest = Math.min(...items.map(({ rank }) => rank));
+        const [expected] = items.splice(
+          items.findIndex(({ rank }) => rank === lowest),
+          1,
+        );
+        t.same(
+          box.pollLowest(({ rank }) => rank),
+          expected,
+        );
+        t.strictSame([...box], items);
+      }
+      t.equal(
+        box.pollLowest(() => 0),
+        undefined,
+      );
+    }),
+  );
+  t.end();
+});
