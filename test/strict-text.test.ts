@@ -54,6 +54,8 @@ const NO_LOSS: Readonly<Record<string, string>> = {
   'bin/doctor/http-answer.ts': 'the answer of a service to a check of its health',
   'bin/doctor/machine-check.ts': 'limits in /proc: numbers',
   'bin/front-end.ts': 'keys and certificates: ASCII',
+  'bin/group-number.ts': 'names of groups of the machine, compared with one of the configuration',
+  'bin/hidden-environment.ts': 'variables that we wrote, as JSON',
   'bin/local-token.ts': 'a key: ASCII',
   'bin/terminal/keyboard.ts': 'what is typed',
   'bin/verification.ts': 'certificates: ASCII',

@@ -116,7 +116,9 @@ t.test('every call of the plugin protocol, and of the handler service, describes
     'importDataset multipart/form-data': ['details', 'payload'],
     'installData multipart/form-data': ['details', 'meta', 'manifest', 'payload'],
     'installMeta multipart/form-data': ['details', 'dataProperties'],
+    'installFiles multipart/form-data': ['details'],
     'uninstallDataset application/json': ['event-id', 'vdi-id', 'install-target', 'type'],
+    'uninstallFiles application/json': ['event-id', 'vdi-id', 'install-target', 'type'],
   });
   t.strictSame(members((await handlerApp(t)).routes), {
     'putJob application/json': ['projects', 'owner', 'name', 'description', 'summary', 'origin', 'handlerParams'],

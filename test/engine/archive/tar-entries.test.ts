@@ -180,7 +180,7 @@ async function readByTarStream(tar: Buffer): Promise<readonly Found[]> {
     // It means to take a name that ends in a slash for a folder, too late to do it, and a size that is no number for 0.
     if (size === null) throw new Error('a record without a size');
     const content = await buffer(entry as unknown as AsyncIterable<Buffer>);
-    const isFolder = type === 'file' && size === 0 && name.endsWith('/');
+    const isFolder = typeOf(type) === 'file' && size === 0 && name.endsWith('/');
     found.push({
       name,
       size: size ?? 0,
