@@ -16,6 +16,7 @@ import type { DataTypes } from '../engine/model/data-types.ts';
 import type { EventLaneName, LaneName } from '../engine/model/event.ts';
 import type { Catalog } from '../engine/ports/catalog.ts';
 import type { ChangeQueue } from '../engine/ports/change-queue.ts';
+import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import type { EventLog } from '../engine/ports/event-log.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
 import type { Leases } from '../engine/ports/leases.ts';
@@ -47,6 +48,7 @@ import { UpdateMetaLane } from './lanes/update-meta-lane.ts';
 import { UploadLane, type UploadLimits } from './lanes/upload-lane.ts';
 import { withinHost } from './plugins/hosted-calls.ts';
 import type { PluginBreakers } from './plugins/plugin-breakers.ts';
+import { roomFirst } from './plugins/room-first.ts';
 import { ReconciliationLane } from './reconciliation/reconciliation-lane.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 
@@ -74,6 +76,8 @@ export interface TopologyOptions {
   readonly targets: InstallTargets;
   readonly tasks: TaskRunner;
   readonly breakers: PluginBreakers;
+  /** Absent = there is always room. */
+  readonly room?: DiskRoom;
   /** Plugins whose host runs in this process, and how many of their scripts it runs at a time. */
   readonly hosted?: { readonly plugins: readonly string[]; readonly scripts: number } | undefined;
   readonly types: DataTypes;
@@ -84,6 +88,8 @@ export interface TopologyOptions {
   readonly scratch: Scratch;
   /** Settles changes of the object store that a dead process left half-made. */
   readonly settleStore: (signal: AbortSignal) => Promise<void>;
+  /** Counts anew what dead processes left half counted of what is kept. Absent = nothing counts it. */
+  readonly sweepKept?: (signal: AbortSignal) => Promise<number>;
   /** Absent where nothing but events is to bring about work. */
   readonly daemons?: Pick<Daemons, 'specs'>;
   /** Calls `hear` after each time in which this process may have been taken for dead. */
@@ -102,7 +108,8 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   const { clock, log, metrics, breakers } = options;
   const { plugins = [], scripts = 1 } = options.hosted ?? {};
   // The wait for the own host is no wait for the plugin, so it comes before the breakers and their clocks.
-  const tasks = withinHost(breakers.guard(options.tasks), plugins, scripts);
+  const called = withinHost(breakers.guard(options.tasks), plugins, scripts);
+  const tasks = options.room ? roomFirst(called, options.room) : called;
   const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
   const holders = RUNNING_LANES.map((name) => ({
     held: () => lanes.get(name)?.held() ?? [],
@@ -157,7 +164,16 @@ const eventLanes = (): readonly EventLaneName[] => RUNNING_LANES.filter((lane) =
 export function laneHandlers(
   options: Omit<
     TopologyOptions,
-    'leases' | 'changes' | 'events' | 'channels' | 'settleStore' | 'daemons' | 'onGap' | 'metrics' | 'breakers'
+    | 'leases'
+    | 'changes'
+    | 'events'
+    | 'channels'
+    | 'settleStore'
+    | 'sweepKept'
+    | 'daemons'
+    | 'onGap'
+    | 'metrics'
+    | 'breakers'
   >,
 ): readonly JobHandler[] {
   const { types, scratch, tuning } = options;
@@ -185,7 +201,9 @@ function uploadSweep(options: TopologyOptions): Child {
     firstMs: 0,
     runOnce: async (signal) => {
       await options.settleStore(signal);
-      return sweepUploads(options, options.log, signal);
+      const swept = await sweepUploads(options, options.log, signal);
+      await options.sweepKept?.(signal);
+      return swept;
     },
   });
 }

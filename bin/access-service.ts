@@ -30,6 +30,7 @@ import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
 import { VERSION } from './version.ts';
+import { roomCheck } from './watch-disks.ts';
 
 export interface AccessParts extends FrontEndParts {
   /** Where mails are kept when no mail server is configured; undefined = they wait. */
@@ -107,6 +108,7 @@ export async function accessService(
           { name: 'access-db', probe: (until) => db.probe(until) },
           { name: 'account-db', probe: (until) => core.db.probe(until) },
           ...optional,
+          ...(parts.room ? [roomCheck(parts.room)] : []),
         ],
         threads: threadsHere,
         version: VERSION,

@@ -12,6 +12,7 @@ import { topology } from '../actors/topology.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { PostgresGrantChanges } from '../engine/adapters/access/grant-changes.ts';
 import { PostgresGrants } from '../engine/adapters/access/grants.ts';
+import { DiskFloor } from '../engine/adapters/disk-floor.ts';
 import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import { NO_GRANTS } from '../engine/ports/grants.ts';
@@ -98,12 +99,15 @@ export async function compose(
   let ready = false;
   let statuses: () => readonly ChildStatus[] = () => [];
   const { adminListener } = containerCore.http;
+  const hosted = configuration.pluginHost?.inProcess ?? [];
+  const folders = writtenFolders(configuration, hosted, parts.scratchDir);
+  const { floor, floorSize } = containerCore.disk;
+  const room = new DiskFloor({ folders, floorPercent: floor, floorBytes: floorSize, clock, log });
   const frontEndParts = {
-    ...{ clock, log, metrics, ready: () => ready },
+    ...{ clock, log, metrics, ready: () => ready, room },
     adminListener: adminListener && { host: adminListener.bindHost, port: adminListener.port },
   };
   const auth = await authSettings(containerCore, core.accounts, clock, log);
-  const hosted = configuration.pluginHost?.inProcess ?? [];
   const host: FrontEnd | undefined =
     configuration.pluginHost && hosted.length > 0
       ? await pluginHost(
@@ -174,6 +178,7 @@ export async function compose(
         breakers,
         hosted: configuration.pluginHost && { plugins: hosted, scripts: callsAtOnce(configuration.pluginHost) },
         types,
+        room,
         tuning: parts.live.lanes,
         channels: laneChannels(installer.lanes),
         uploadLimits: uploadLimits(installer, parts.live),
@@ -199,7 +204,7 @@ export async function compose(
       ...(access?.children ?? []),
       api.spec,
       ...(api.admin ? [api.admin] : []),
-      diskWatch(writtenFolders(configuration, hosted, parts.scratchDir), parts),
+      diskWatch(folders, parts),
       // Last: what runs in this process can be asked by then.
       dependencyWatch(
         [...watchedDependencies(core, data.plugins), ...(reports?.watched ?? []), ...(access?.watched ?? [])],

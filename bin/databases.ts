@@ -12,6 +12,7 @@ export const CACHE_SCHEMA = 'installer';
 const CACHE_IDLE_MS = 10 * 60_000;
 const EDITS_AT_ONCE = 4;
 const JOURNAL_CONNECTIONS = 4;
+const COUNTS_CONNECTIONS = 4;
 
 type CacheDb = Configuration['installer']['cacheDb'];
 
@@ -44,6 +45,11 @@ export function editsConnection(db: CacheDb): PostgresOptions {
  */
 export function journalConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(JOURNAL_CONNECTIONS, db.poolSize) };
+}
+
+/** For counting what is kept for an owner, which an edit does too while it holds a row; no such statement waits for one. */
+export function countsConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(COUNTS_CONNECTIONS, db.poolSize) };
 }
 
 /** Of a database that stands at an address, or that the directory said to stand there. */

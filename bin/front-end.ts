@@ -7,6 +7,7 @@ import type { ChildSpec } from '../engine/child.ts';
 import type { Logger } from '../engine/log.ts';
 import type { Metrics } from '../engine/metrics.ts';
 import type { Accounts } from '../engine/ports/accounts.ts';
+import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import type { Clock } from '../engine/time.ts';
 import { AdminGuesses } from '../http/admin-guesses.ts';
 import { apiDocs } from '../http/api-docs.ts';
@@ -20,12 +21,15 @@ import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
 import { tokenVerifier } from '../http/tokens.ts';
 import { VERSION } from './version.ts';
+import { roomCheck } from './watch-disks.ts';
 
 export interface FrontEndParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly ready: () => boolean;
+  /** Of all disks that this process writes to; absent = there is always room. */
+  readonly room?: DiskRoom;
   /** Where `/admin`, `/metrics` and `/health` of this process are; undefined = at its front ends. */
   readonly adminListener?: AdminListener | undefined;
 }
@@ -90,6 +94,7 @@ export async function frontEnd(
       ...{ routes, opsRoutes: [...ops, ...docs], auth: options.auth, cors: http.enableCors },
       ...{
         url: { isProxy, basePath },
+        room: parts.room,
         tls: tls !== undefined,
         assumedApiVersion,
         clock,
@@ -101,7 +106,8 @@ export async function frontEnd(
   };
   const ops = (): readonly Route[] =>
     opsRoutes({
-      ...{ version: VERSION, checks: options.checks, ready: parts.ready },
+      ...{ version: VERSION, ready: parts.ready },
+      checks: [...options.checks, ...(parts.room ? [roomCheck(parts.room)] : [])],
       ...{ threads: threadsHere, metrics, clock },
     });
   const admin = parts.adminListener;

@@ -27,6 +27,7 @@ import { type FrontEnd, type FrontEndParts, frontEnd, noUsers, threadsHere } fro
 import type { Core } from './open-core.ts';
 import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
+import { roomCheck } from './watch-disks.ts';
 
 export interface HandlerParts extends FrontEndParts {
   readonly core: Pick<Core, 'db' | 'instance' | 'store'>;
@@ -128,7 +129,12 @@ export async function handler(
         token: settings.token,
         projects: new Set(installer.installTargets.map(({ targetId }) => targetId)),
         store,
-        health: sharedHealth({ checks, clock, version: VERSION, threads: threadsHere }),
+        health: sharedHealth({
+          checks: [...checks, ...(parts.room ? [roomCheck(parts.room)] : [])],
+          clock,
+          version: VERSION,
+          threads: threadsHere,
+        }),
         statistics,
       }),
       checks,

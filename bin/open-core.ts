@@ -5,6 +5,7 @@ import type { Configuration } from '../config/configuration.ts';
 import { dataSchemaOf } from '../config/data-schemas.ts';
 import { PostgresAccounts } from '../engine/adapters/accounts-postgres.ts';
 import { PostgresCatalog } from '../engine/adapters/catalog-postgres.ts';
+import { CountedStore } from '../engine/adapters/counted-store.ts';
 import { PostgresDatasetEdits } from '../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetIndex } from '../engine/adapters/dataset-index-postgres.ts';
 import { PostgresDatasetQueries } from '../engine/adapters/dataset-queries-postgres.ts';
@@ -12,6 +13,7 @@ import { PostgresDatasetReports } from '../engine/adapters/dataset-reports-postg
 import { PostgresInstallTarget } from '../engine/adapters/install-target-postgres.ts';
 import { PostgresJobAdmin } from '../engine/adapters/job-admin-postgres.ts';
 import { enqueueJobs, PostgresJobs } from '../engine/adapters/jobs-postgres.ts';
+import { PostgresKeptBytes } from '../engine/adapters/kept-bytes-postgres.ts';
 import { PostgresLeases } from '../engine/adapters/leases-postgres.ts';
 import type { TargetDatabase } from '../engine/adapters/located-postgres.ts';
 import { cacheMigrations } from '../engine/adapters/migrations/cache.ts';
@@ -36,7 +38,7 @@ import type { Scope } from '../engine/scope.ts';
 import type { Clock } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { openChangeQueue } from './change-queue.ts';
-import { CACHE_SCHEMA, cacheConnection, editsConnection, journalConnection } from './databases.ts';
+import { CACHE_SCHEMA, cacheConnection, countsConnection, editsConnection, journalConnection } from './databases.ts';
 import { openDirectory } from './directory.ts';
 import { openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
@@ -59,7 +61,13 @@ export interface Core {
   readonly leases: PostgresLeases;
   readonly events: EventLog;
   readonly changes: ChangeQueue;
+  /** Counts what is kept for each owner. */
   readonly store: ObjectStore;
+  /** The same without counting. */
+  readonly uncountedStore: ObjectStore;
+  readonly kept: PostgresKeptBytes;
+  /** Counts anew what dead processes left half counted. */
+  readonly sweepKept: (signal: AbortSignal) => Promise<number>;
   /** Of the services that stand outside the cache database. */
   readonly checks: readonly HealthCheck[];
   /** Settles what dead processes left half told of the store. */
@@ -107,7 +115,11 @@ export async function openCore(
   );
   const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
   const opened = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
-  const { store, settle } = scope.use('object store', opened);
+  const { store: uncountedStore, settle } = scope.use('object store', opened);
+  const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
+  const kept = new PostgresKeptBytes(countsDb, instance.id);
+  const quotaBytes = installer.restService.userMaxStorageSize;
+  const store = new CountedStore(uncountedStore, kept, { quotaBytes, clock, log });
   const directory = await openDirectory(installer.ldap, log);
   const targetPools = openTargetDatabases(
     installer.installTargets,
@@ -133,6 +145,9 @@ export async function openCore(
     events,
     changes,
     store,
+    uncountedStore,
+    kept,
+    sweepKept: (until) => store.sweep(until),
     settleStore: settle,
     checks: [...logChecks, ...checks, ...(directory ? [directoryCheck(directory)] : [])],
     targets: new Map(

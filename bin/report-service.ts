@@ -34,6 +34,7 @@ import { searchPathOf } from './query-run.ts';
 import { migrateReport, reportConnection } from './report-database.ts';
 import { scriptSpawner } from './script-spawner.ts';
 import { VERSION } from './version.ts';
+import { roomCheck } from './watch-disks.ts';
 
 export interface ReportParts extends FrontEndParts {
   readonly core: Pick<Core, 'store'>;
@@ -141,7 +142,11 @@ export async function reportService(
         store,
         verify: auth.verify,
         limits: { maxQueued: settings.maxQueued, retryAfterMs: settings.retryAfterMs },
-        dependencies: [...watched, { name: 'object-store', probe: (until) => store.probe(until) }],
+        dependencies: [
+          ...watched,
+          { name: 'object-store', probe: (until) => store.probe(until) },
+          ...(parts.room ? [roomCheck(parts.room)] : []),
+        ],
         clock,
         threads: threadsHere,
         version: VERSION,

@@ -1,13 +1,13 @@
 // Free space of the disks that a configuration writes to, as metrics: read four times a minute and not at a scrape, so
 // that a disk of the network that hangs holds up no scrape.
 
-import type { StatsFs } from 'node:fs';
-import { statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Configuration } from '../config/configuration.ts';
+import { diskOf, type WrittenFolder } from '../engine/adapters/disk-floor.ts';
 import type { ChildSpec } from '../engine/child.ts';
-import { messageOf, transient } from '../engine/failure.ts';
+import { transient } from '../engine/failure.ts';
+import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import { Timer } from '../engine/timer.ts';
+import type { HealthCheck } from '../http/ops.ts';
 import type { WatchParts } from './watch-dependencies.ts';
 
 type Sections = Pick<Configuration, 'pluginHost'> & {
@@ -24,44 +24,42 @@ export function writtenFolders(
   { installer, handler, pluginHost }: Sections,
   hosted: readonly string[],
   scratchDir: string,
-): readonly string[] {
+): readonly WrittenFolder[] {
   const { objectStore, plugins } = installer;
   const folders = [
-    scratchDir,
-    objectStore?.driver === 'directory' ? objectStore.path : undefined,
-    handler?.workspace,
-    hosted.length > 0 ? pluginHost?.workspace : undefined,
-    ...hosted.map((key) => plugins[key]?.installRoot),
+    { role: 'the scratch space', folder: scratchDir },
+    { role: 'the object store', folder: objectStore?.driver === 'directory' ? objectStore.path : undefined },
+    { role: 'the handler jobs', folder: handler?.workspace },
+    { role: 'the plugin host', folder: hosted.length > 0 ? pluginHost?.workspace : undefined },
+    ...hosted.map((key) => ({ role: 'the installed files', folder: plugins[key]?.installRoot })),
   ];
-  return [...new Set(folders.filter((folder) => folder !== undefined))];
+  const known = folders.flatMap(({ role, folder }) => (folder === undefined ? [] : [{ role, folder }]));
+  return [...new Map(known.map((one) => [one.folder, one])).values()];
 }
 
-export function diskWatch(folders: readonly string[], { clock, log, metrics }: WatchParts): ChildSpec {
+/** That a disk is below its floor makes a service degraded: it reads and removes, and writes again by itself. */
+export const roomCheck = (room: DiskRoom): HealthCheck => ({
+  name: 'disks',
+  vital: false,
+  async probe() {
+    const lack = await room.lack();
+    if (lack !== undefined) throw transient(lack);
+  },
+});
+
+export function diskWatch(folders: readonly WrittenFolder[], { clock, log, metrics }: WatchParts): ChildSpec {
   const free = metrics.gauge('disk_free_bytes', 'Free space on the disk of a folder that this process writes to.', [
     'folder',
   ]);
   const size = metrics.gauge('disk_size_bytes', 'Size of the disk of such a folder.', ['folder']);
   const runOnce = async (): Promise<void> => {
-    for (const folder of folders) {
-      const { bavail, blocks, bsize } = await diskOf(folder);
-      free.set({ folder }, bavail * bsize);
-      size.set({ folder }, blocks * bsize);
+    for (const { folder } of folders) {
+      const { freeBytes, sizeBytes } = await diskOf(folder);
+      free.set({ folder }, freeBytes);
+      size.set({ folder }, sizeBytes);
     }
   };
   const create = (): Timer<void> =>
     new Timer<void>({ name: NAME, periodMs: PERIOD_MS, firstMs: 0, runOnce, clock, log, metrics });
   return { name: NAME, create };
-}
-
-/** Of the folder, or of the nearest above it that is there: some are made with the first thing that is put there. */
-async function diskOf(folder: string): Promise<StatsFs> {
-  for (let at = folder; ; at = dirname(at)) {
-    try {
-      return await statfs(at);
-    } catch (error) {
-      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      if (!isMissing || at === dirname(at))
-        throw transient(`free space of ${folder}: ${messageOf(error)}`, { cause: error });
-    }
-  }
 }

@@ -48,10 +48,14 @@ export function kindOf(error: unknown): FailureKind {
   return 'defect';
 }
 
+/** Of a file system, a quota of the system, and PostgreSQL (disk_full). */
+const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100']);
+const DEEPEST_CAUSE = 10;
+
 /** A disk that is full, or a quota of it: whatever was being done, that is why it failed. */
 export function hasNoRoom(error: unknown): boolean {
-  for (let at = error; at instanceof Error; at = at.cause)
-    if ('code' in at && (at.code === 'ENOSPC' || at.code === 'EDQUOT')) return true;
+  for (let at = error, depth = 0; at instanceof Error && depth < DEEPEST_CAUSE; at = at.cause, depth++)
+    if ('code' in at && NO_ROOM.has(at.code)) return true;
   return false;
 }
 

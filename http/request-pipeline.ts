@@ -1,10 +1,11 @@
 // What every request goes through: id, version, route, caller, query, handler; and one way out for whatever is thrown.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { defect, kindOf, messageOf } from '../engine/failure.ts';
+import { defect, hasNoRoom, kindOf, messageOf } from '../engine/failure.ts';
 import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../engine/model/api-version.ts';
+import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
 import { AnswerHead } from './answer-head.ts';
@@ -22,7 +23,7 @@ import { refuseOddHeads } from './odd-heads.ts';
 import type { UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
 import { RequestIds } from './request-ids.ts';
-import type { Route } from './route.ts';
+import { needsRoom, type Route } from './route.ts';
 import { type Found, Router } from './router.ts';
 import { standingHeaders } from './standing-headers.ts';
 
@@ -36,6 +37,8 @@ export interface PipelineOptions {
   readonly url: UrlSettings;
   /** Of requests that name none; 1.8.0 when absent. */
   readonly assumedApiVersion?: ApiVersion | undefined;
+  /** Absent = there is always room. */
+  readonly room?: DiskRoom | undefined;
   /** The listener speaks TLS. */
   readonly tls: boolean;
   readonly clock: Clock;
@@ -44,6 +47,7 @@ export interface PipelineOptions {
 }
 
 const DRAINING_RETRY_SECONDS = 10;
+const FULL_RETRY_SECONDS = 30;
 const VERSION_HEADER = 'api-version';
 const CLOSING = constantHeader('connection', 'close');
 /** By the version that was asked for. */
@@ -177,10 +181,20 @@ export class RequestPipeline {
     const query = this.#query.read(route, parameters);
     const versionNamed = exchange.request.headers[VERSION_HEADER] !== undefined;
     const asked = { caller, version, versionNamed, params, query };
-    const handled = route.handler(new RequestContext(exchange, this.#options.url, asked));
+    const context = new RequestContext(exchange, this.#options.url, asked);
+    const { room } = this.#options;
+    if (room && needsRoom(route)) return this.#callWithRoom(room, route, exchange, context);
+    const handled = route.handler(context);
     if (handled !== ANSWERED) return handled.then(() => demandAnswer(exchange, route));
     demandAnswer(exchange, route);
     return ANSWERED;
+  }
+
+  async #callWithRoom(room: DiskRoom, route: Route, exchange: Exchange, context: RequestContext): Promise<void> {
+    const lack = await room.lack();
+    if (lack !== undefined) throw unavailable(lack, FULL_RETRY_SECONDS);
+    await route.handler(context);
+    demandAnswer(exchange, route);
   }
 
   #tellMethods({ head }: Exchange, path: string): Promise<void> {
@@ -203,7 +217,7 @@ export class RequestPipeline {
     }
     // Streams say `aborted` of each other; that we stop is known here, and not taken from an error.
     const isStopping = this.draining || exchange.signal.aborted;
-    const error = isStopping && kindOf(thrown) === 'aborted' ? stopping() : toHttpError(thrown);
+    const error = isStopping && kindOf(thrown) === 'aborted' && !hasNoRoom(thrown) ? stopping() : toHttpError(thrown);
     if (error.code >= 500) {
       const about = { err: error.cause ?? error, method: request.method, route: exchange.route?.path };
       log[error.code === 500 ? 'error' : isStopping ? 'info' : 'warn'](about, 'request failed');

@@ -55,8 +55,13 @@ export interface Route {
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Accepts the token as `access_token` in the query (downloads by browsers). */
   readonly queryToken?: boolean;
+  /** Makes room, or writes next to nothing: served while a disk is full. Of GET and DELETE it is taken for granted. */
+  readonly needsNoRoom?: true;
   readonly handler: (context: RequestContext) => Promise<void>;
 }
+
+export const needsRoom = ({ method, needsNoRoom }: Route): boolean =>
+  method !== 'GET' && method !== 'DELETE' && needsNoRoom !== true;
 
 /** The caller as the route's access demands it. */
 export const isAllowed = (access: Access, caller: Caller): boolean => {

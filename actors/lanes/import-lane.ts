@@ -2,6 +2,7 @@
 // that installs it (which waits for this one to end), then one transaction with status, messages, files and version. Until
 // that transaction the status is in-progress, and a crash runs the import again.
 
+import { kindOf, messageOf } from '../../engine/failure.ts';
 import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
@@ -132,7 +133,14 @@ export class ImportLane implements JobHandler {
     const { rawUploads } = before?.document ?? reply.manifest;
     const manifest = { rawUploads, installReady: reply.manifest.installReady };
     await writeManifest(store, record, manifest, signal);
-    const data = await store.put(objectKey(record, 'install-ready.zip'), { file: reply.dataFile }, {}, signal);
+    const data = await this.#putData(record, reply.dataFile, signal);
+    if (typeof data === 'string') {
+      // As if nothing had come of the import.
+      await writeManifest(store, record, { rawUploads, installReady: [] }, signal);
+      const refused = { set: 'import', status: 'invalid', messages: [data] } as const;
+      await catalog.write(job.dataset, job.lease, [refused], signal);
+      return;
+    }
     // The store announces the archive too. Were that lost, only a full reconciliation would see that nothing is installed:
     // the cache and the store are in step.
     const { owner, dataset, eventId } = job;
@@ -147,6 +155,16 @@ export class ImportLane implements JobHandler {
       ],
       signal,
     );
+  }
+
+  /** Why it was refused, where the owner's quota has no room for it. */
+  async #putData(record: DatasetRecord, file: string, signal: AbortSignal): Promise<ObjectInfo | string> {
+    try {
+      return await this.#ports.store.put(objectKey(record, 'install-ready.zip'), { file }, {}, signal);
+    } catch (error) {
+      if (kindOf(error) !== 'rejected') throw error;
+      return messageOf(error);
+    }
   }
 }
 

@@ -25,7 +25,7 @@ export interface UploadLimits {
   readonly url?: {
     /** Bytes of one upload as it is fetched. */
     readonly maxUploadBytes: number;
-    /** Bytes of raw uploads that one user may keep. */
+    /** Bytes that one user may keep. */
     readonly quotaBytes: number;
     /** Transfers under way at once in this process, so that slow servers leave workers to uploads of files. */
     readonly atOnce: number;
@@ -216,7 +216,6 @@ export class UploadLane implements JobHandler {
   ): Promise<void> {
     const keys = files.map((file) => fileKey(at, 'raw', file.name));
     await this.#ports.store.remove(keys, signal);
-    const rawBytes = files.reduce((sum, file) => sum + file.size, 0);
-    await this.#ports.uploads.settle(job.dataset, job.lease, rawBytes, signal);
+    await this.#ports.uploads.settle(job.dataset, job.lease, 0, signal);
   }
 }

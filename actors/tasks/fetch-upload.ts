@@ -78,7 +78,8 @@ const WORKED_ONCE =
   'send one that works again, or the file itself';
 
 export const overQuota = ({ quotaBytes, roomBytes }: Pick<FetchLimits, 'quotaBytes' | 'roomBytes'>): string =>
-  `the upload is larger than the ${roomBytes} bytes that are left of your storage quota of ${quotaBytes} bytes`;
+  `the upload is larger than the ${roomBytes} bytes that are left of your storage quota of ${quotaBytes} bytes, of which ` +
+  `${quotaBytes - roomBytes} are used`;
 
 function lowestLimit(name: string, limits: FetchLimits): { readonly bytes: number; readonly message: string } {
   const { maxUploadBytes, maxFileBytes, roomBytes } = limits;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { DiskFloor } from '../../engine/adapters/disk-floor.ts';
 import { createLogger } from '../../engine/log.ts';
 import { LogThreshold } from '../../engine/log-threshold.ts';
 import { Metrics } from '../../engine/metrics.ts';
@@ -34,6 +35,7 @@ export const OF_PLUGIN_HOST = {
     'containerCore.log',
     'containerCore.ports',
     'containerCore.shutdownGraceMs',
+    'containerCore.disk',
     'pluginHost',
     'installer.plugins',
     'installer.installTargets',
@@ -79,6 +81,9 @@ export const plugin: Command = {
     const section = own ? { pluginHost: own } : {};
     const address = { host: own?.bindHost ?? containerCore.http.bindHost, port: entry.server.port };
     await demandAddresses([{ name: 'pluginHost', ...address }]);
+    const folders = writtenFolders({ installer, ...section }, [id], scratch);
+    const { floor, floorSize } = containerCore.disk;
+    const room = new DiskFloor({ folders, floorPercent: floor, floorBytes: floorSize, clock, log });
     const host = await pluginHost(
       { containerCore, installer, ...section },
       {
@@ -88,10 +93,10 @@ export const plugin: Command = {
         workspace: own?.workspace ?? scratch,
       },
       threads.archives,
-      { clock, log, metrics, ready: () => ready },
+      { clock, log, metrics, ready: () => ready, room },
       scope,
     );
-    const disks = diskWatch(writtenFolders({ installer, ...section }, [id], scratch), { clock, log, metrics });
+    const disks = diskWatch(folders, { clock, log, metrics });
     const tree = new Supervisor({
       name: 'longshore-plugin',
       clock,

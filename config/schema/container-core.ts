@@ -192,6 +192,13 @@ export const containerCore = section('The process: authentication, listeners, sh
     '60s',
     { positive: true },
   ),
+  disk: filled(
+    'Room on the disks that the process writes to. Below the floor of one, what would write is refused (503) or waits.',
+    {
+      floor: integer('Percent of the disk that stay free.', { minimum: 0, maximum: 50, default: 5 }),
+      floorSize: integer('Bytes that stay free at least.', { minimum: 0, default: 1_073_741_824 }),
+    },
+  ),
   shutdownGrace: duration('For running jobs after SIGTERM before they are cut off.', '30s'),
   log: filled('JSON lines on standard output.', {
     level: choice('Least severe level that is written.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),

@@ -67,7 +67,7 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
     case 'installFiles':
     case 'documentFiles':
     case 'propertyFiles':
-      return fileParts(dataset, change, parameters);
+      return fileParts(change, parameters);
     case 'shares':
       return { columns: {}, ctes: shareCtes(change.shares, parameters) };
     case 'install':
@@ -121,7 +121,6 @@ const FOLDERS = {
 } as const satisfies Record<string, FileFolderName>;
 
 function fileParts(
-  dataset: DatasetId,
   change: Extract<CatalogChange, { set: keyof typeof FOLDERS }>,
   parameters: SqlParameters,
 ): ChangeParts {
@@ -135,9 +134,6 @@ function fileParts(
     columns: {
       upload_file_count: parameters.add(change.files.length, 'integer'),
       upload_file_bytes: bytes,
-      // A dataset known from the store alone has no upload row: its manifest is the best measure of what came in.
-      raw_bytes: `case when exists (select from upload u where u.dataset_id = ${parameters.add(dataset, 'text')})
-        then d.raw_bytes else ${bytes} end`,
     },
     ctes,
   };

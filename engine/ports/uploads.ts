@@ -29,6 +29,8 @@ export interface AcceptedUpload extends DatasetAddress {
   readonly source: UploadSource;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
+  /** Further objects of the dataset that are kept already, by their names below its prefix; absent = not known. */
+  readonly others?: readonly FileEntry[];
   readonly eventId: number;
   /** Of the request that brought it, for the jobs that follow. */
   readonly traceparent?: Traceparent;
@@ -44,7 +46,7 @@ export interface Uploads {
   grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
   /**
    * In one transaction: dataset, metadata, target and publication rows, upload `running`, import `queued`, files of
-   * documents and properties, the reservation settled to the bytes really received, the upload job. Wakes the lane.
+   * documents and properties, the reservation settled to the bytes really kept, the upload job. Wakes the lane.
    */
   accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void>;
   /**
@@ -69,8 +71,8 @@ export interface Uploads {
   /** The files of an accepted upload are under raw/ now and not to be fetched again. Guarded by the lease. */
   fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void>;
   /**
-   * Marks the upload `stored` with the bytes that count against the quota. Guarded by the lease. Jobs of the dataset that
-   * an event made before the acceptance, and that know no trace, have that of the upload from now on.
+   * Marks the upload `stored`, with the bytes that are left under raw/. Guarded by the lease. Jobs of the dataset that an
+   * event made before the acceptance, and that know no trace, have that of the upload from now on.
    */
   settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
   /**
@@ -78,6 +80,6 @@ export interface Uploads {
    * None of them can be accepted any more, not even by a process that was only thought to be dead.
    */
   orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
-  /** Bytes that count against the owner's quota: raw bytes of datasets that are not deleted, and reservations. */
+  /** Bytes that count against the owner's quota: what is kept of their datasets, and reservations. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;
 }

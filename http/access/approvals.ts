@@ -13,6 +13,7 @@ export interface ApprovalsOptions {
 export function approvalsRoute({ approvals, clock }: ApprovalsOptions): Route {
   return {
     method: 'POST',
+    needsNoRoom: true,
     path: '/approve-eligible-access-requests',
     access: 'admin',
     operationId: 'approveEligibleAccessRequests',

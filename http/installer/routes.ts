@@ -11,6 +11,7 @@ import type { Grants } from '../../engine/ports/grants.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
+import type { KeptBytes } from '../../engine/ports/kept-bytes.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
 import type { Route } from '../route.ts';
@@ -63,6 +64,9 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
   readonly uploads: IntakeOptions['uploads'] & SelfMetaOptions['uploads'];
   readonly settings: InstallerSettings;
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;
+  /** The same without counting what is kept, for uploads, whose reservations count it. */
+  readonly uncountedStore: IntakeOptions['store'];
+  readonly kept: Pick<KeptBytes, 'usage'>;
   readonly queries: DatasetQueries;
   readonly edits: DatasetEdits;
   readonly accounts: Pick<Accounts, 'find'>;
@@ -86,7 +90,7 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
 export function installerRoutes(options: InstallerOptions): readonly Route[] {
   const targets = new InstallTargets(options.settings.installTargets);
   const details = new DetailsCheck(targets, options.dataTypes);
-  const intake = new UploadIntake(options);
+  const intake = new UploadIntake({ ...options, store: options.uncountedStore });
   const creation = new Creation({ ...options, details, intake });
   const patches = new PatchCheck(details, options.dataTypes);
   return [
@@ -97,7 +101,11 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     patchRoute({ ...options, patches }),
     reviseRoute({ ...options, patches, intake }),
     deleteRoute(options),
-    undeleteRoute({ ...options, retentionMs: options.settings.retentionMs }),
+    undeleteRoute({
+      ...options,
+      retentionMs: options.settings.retentionMs,
+      quotaBytes: options.settings.userMaxStorageBytes,
+    }),
     ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),
     shareOffersRoute(options),
     selfMetaRoute({ ...options, ...options.settings }),

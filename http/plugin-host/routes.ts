@@ -58,6 +58,7 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
   ): Route => ({
     method: 'POST',
     path,
+    ...(path.startsWith('/uninstall') ? { needsNoRoom: true } : {}),
     // The host's own token is checked in `serve`: it belongs to no user.
     access: 'open',
     operationId: name,

@@ -12,6 +12,7 @@ import { MAX_IDS, Statuses, StatusesRequest } from './schema.ts';
 export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statuses'> }): Route {
   return {
     method: 'POST',
+    needsNoRoom: true,
     path: '/statuses',
     access: 'user-or-guest',
     operationId: 'getReportStatuses',

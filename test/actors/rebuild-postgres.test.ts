@@ -51,6 +51,7 @@ t.test('a dropped cache schema is built anew', async (t) => {
   t.strictSame(after, expected);
   t.strictSame(withoutVersions(packed), withoutVersions(twin));
   t.strictSame(await listsOf(world, site, forgotten), lists);
+  await world.store.sweep(never);
   t.equal(await world.uploads.usage(site.owner, never), usage);
   t.strictSame(await targetsOf(world, forgotten), targets);
   t.same(

@@ -32,7 +32,6 @@ t.test('a cache that was lost is built anew from the store and the targets', asy
   const forgotten = site.datasets.get('forgotten');
   if (!forgotten) throw new Error('nothing was forgotten');
   const before = viewOf(world, site);
-  const usage = await world.uploads.usage(site.owner, never);
   const targets = targetsOf(world, forgotten);
   const keys = world.store.keys();
   const calls = world.calls.length;
@@ -46,7 +45,6 @@ t.test('a cache that was lost is built anew from the store and the targets', asy
   const { forgotten: twin, ...expected } = rebuilt(before, forgotten);
   t.strictSame(after, expected);
   t.strictSame(withoutVersions(packed), withoutVersions(twin));
-  t.strictSame(await world.uploads.usage(site.owner, never), usage);
   t.strictSame(targetsOf(world, forgotten), targets);
   // Nothing was installed again, and imported was only what cannot be known otherwise.
   const again = ['import', 'import', 'import', ...FORGOTTEN_INSTALLS];

@@ -14,7 +14,7 @@ const DATASETS = 6;
 t.test(
   'three processes install, install again and delete datasets on both targets: no row is written twice',
   async (t) => {
-    const site = await PostgresSite.open(t, t.testdir(), true);
+    const site = await PostgresSite.open(t, t.testdir(), { sharesData: true });
     await site.control.query('create table shared_rows (dataset_id text primary key)');
     const under = new Set<DatasetId>();
     const overlaps: string[] = [];

@@ -8,7 +8,7 @@ import { Metrics } from '../../engine/metrics.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 
 t.test('tells size and free space of the disk of each folder, also of one that is not made yet', async (t) => {
-  const folders = [t.testdir(), join(t.testdirName, 'made', 'later')];
+  const folders = [t.testdir(), join(t.testdirName, 'made', 'later')].map((folder) => ({ role: 'the place', folder }));
   const metrics = new Metrics();
   const clock = new VirtualClock();
   const watch = diskWatch(folders, { clock, log: silentLogger(), metrics }).create();
@@ -21,7 +21,7 @@ t.test('tells size and free space of the disk of each folder, also of one that i
     text = await metrics.text();
   }
   const { blocks, bsize } = await statfs(t.testdirName);
-  for (const folder of folders) {
+  for (const { folder } of folders) {
     t.match(text, `longshore_disk_size_bytes{folder="${folder}"} ${blocks * bsize}\n`);
     const [, free] = text.split(`longshore_disk_free_bytes{folder="${folder}"} `);
     const freeBytes = Number.parseInt(free ?? '', 10);
@@ -38,12 +38,15 @@ t.test('names what a process writes to, each folder once', async (t) => {
     handler: { workspace: '/data/handler' },
     pluginHost: { workspace: '/data/plugins', inProcess: ['genes', 'biom'] },
   } as unknown as Configuration;
+  const store = [
+    { role: 'the scratch space', folder: '/scratch' },
+    { role: 'the object store', folder: '/data/objects' },
+    { role: 'the handler jobs', folder: '/data/handler' },
+  ];
   t.strictSame(writtenFolders(sections, ['genes', 'biom'], '/scratch'), [
-    '/scratch',
-    '/data/objects',
-    '/data/handler',
-    '/data/plugins',
-    '/sites',
+    ...store,
+    { role: 'the plugin host', folder: '/data/plugins' },
+    { role: 'the installed files', folder: '/sites' },
   ]);
-  t.strictSame(writtenFolders(sections, [], '/scratch'), ['/scratch', '/data/objects', '/data/handler']);
+  t.strictSame(writtenFolders(sections, [], '/scratch'), store);
 });

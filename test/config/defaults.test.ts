@@ -99,6 +99,7 @@ const DEFAULTS = {
     },
     ports: { installer: 8080, handler: 8081, report: 8082, access: 8083, pluginHost: 8084 },
     startupWaitMs: 60 * SECOND,
+    disk: { floor: 5, floorSize: 1024 ** 3 },
     shutdownGraceMs: 30 * SECOND,
     log: { level: 'info' },
   },

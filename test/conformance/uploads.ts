@@ -241,14 +241,15 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.not(await uploads.source(at.dataset, signal), undefined);
   });
 
-  t.test('superseded datasets count, deleted ones do not, undeleted ones do again', async (t) => {
+  t.test('a dataset counts in every state, until it is removed', async (t) => {
     const { usage, accepted, write } = await open(t);
     const old = await accepted();
     await accepted({}, newAddress(old.owner));
     for (const [state, bytes] of [
       ['superseded', 20],
-      ['deleting', 10],
-      ['deleted', 10],
+      ['deleting', 20],
+      ['deleted', 20],
+      ['pruning', 20],
       ['live', 20],
     ] as const) {
       await write(old, { set: 'state', state });
@@ -256,20 +257,20 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     }
   });
 
-  t.test('a dataset known from the object store alone counts the files of its manifest', async (t) => {
-    const { catalog, grant, usage, write } = await open(t);
-    const at = newAddress();
-    await catalog.register(at, metadataOf(at.owner), [], await grant(at.dataset), signal);
-    t.equal(await usage(at.owner), 0);
-    await write(at, {
-      set: 'uploadFiles',
-      files: [
+  t.test(
+    'a dataset known from the object store alone counts the files of its manifest until it is counted',
+    async (t) => {
+      const { catalog, grant, usage } = await open(t);
+      const at = newAddress();
+      const files = [
         { name: 'a', size: 30 },
         { name: 'b', size: 3 },
-      ],
-    });
-    t.equal(await usage(at.owner), 33);
-  });
+      ];
+      const lease = await grant(at.dataset);
+      await catalog.register(at, metadataOf(at.owner), [{ set: 'uploadFiles', files }], lease, signal);
+      t.equal(await usage(at.owner), 33);
+    },
+  );
 
   const whole = async (): Promise<boolean> => true;
 

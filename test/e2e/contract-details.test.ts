@@ -308,13 +308,13 @@ row('limits/configuration', async (t) => {
   });
   const { friend } = at;
   await ended(at.dir, await friend.upload(details(), 'genes.txt'));
-  const left = 6_000;
+  const left = 9_000;
   await inCache(at.dir, `update dataset set raw_bytes = ${QUOTA_BYTES - left} where owner_id = ${FRIEND}`);
   const both = await Promise.all(
     [1, 2].map(() =>
       friend.form([
         ['details', JSON.stringify(details())],
-        ['dataFile', Buffer.alloc(left - 2_000, 'A'), 'genes.txt'],
+        ['dataFile', Buffer.alloc(left - 3_000, 'A'), 'genes.txt'],
       ]),
     ),
   );

@@ -4,7 +4,6 @@ import { aborted, rejected, transient } from '../../engine/failure.ts';
 import { type DatasetId, rootOf, type UserId } from '../../engine/model/ids.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import { isDeleted } from '../../engine/model/status.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import type { UploadSource, Uploads } from '../../engine/ports/uploads.ts';
@@ -167,8 +166,8 @@ export class FakeUploads implements Uploads {
     let bytes = 0;
     for (const upload of this.#uploads.values())
       if (upload.owner === owner && upload.state === 'receiving') bytes += upload.bytes;
-    for (const { dataset, owner: theirs, state, files } of this.#catalog.datasets.values())
-      if (theirs === owner && !isDeleted(state)) bytes += this.#uploads.get(dataset)?.bytes ?? sum(files.upload ?? []);
+    for (const { dataset, owner: theirs, files } of this.#catalog.datasets.values())
+      if (theirs === owner) bytes += this.#uploads.get(dataset)?.bytes ?? sum(files.upload ?? []);
     return bytes;
   }
 }

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { type Logger, silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import type { ApiVersion } from '../../engine/model/api-version.ts';
+import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import { type Clock, systemClock } from '../../engine/time.ts';
 import { AdminGuesses } from '../../http/admin-guesses.ts';
 import type { AuthSettings } from '../../http/authenticate.ts';
@@ -31,6 +32,7 @@ export interface AppOptions {
   readonly clock?: Clock;
   readonly log?: Logger;
   readonly metrics?: Metrics;
+  readonly room?: DiskRoom;
 }
 
 /** Tests have one address, and send more wrong tokens than people do. */
@@ -59,6 +61,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
   const isProxy = (): boolean => false;
   const told = httpMetrics(metrics, 'test');
   const pipeline = new RequestPipeline({
+    room: options.room,
     routes,
     opsRoutes: opsRoutes({
       threads: () => 3,

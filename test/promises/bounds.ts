@@ -152,6 +152,31 @@ export const BOUNDS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'quota-counts-everything',
+    promise: 'The quota counts every byte that is kept for an owner, however it came to be kept.',
+    heldBy: [
+      {
+        file: 'test/actors/quota-life.test.ts',
+        test: 'what the quota counts is what the store keeps, at each of 500 steps',
+      },
+      { file: 'test/engine/adapters/counted-store.test.ts', test: 'two puts at once do not pass the limit together' },
+    ],
+  },
+  {
+    id: 'disk-floor',
+    promise: 'Below the floor of a disk, writes are refused and jobs wait; reads and deletions go on.',
+    heldBy: [
+      {
+        file: 'test/http/full-disk.test.ts',
+        test: 'what would write is refused with 503 while a disk is full, and taken again by itself',
+      },
+      {
+        file: 'test/actors/plugins/room-first.test.ts',
+        test: 'what writes waits for room without using up a try; what makes room goes on',
+      },
+    ],
+  },
+  {
     id: 'quota',
     promise: 'Simultaneous uploads cannot exceed the quota together.',
     heldBy: [

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
-import { Postgres } from '../../engine/adapters/postgres.ts';
+import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { systemClock } from '../../engine/time.ts';
 import { freePort } from './ports.ts';
@@ -34,10 +34,23 @@ export async function testDatabase(t: Teardown): Promise<TestDatabase> {
   return { ...server, database };
 }
 
+const OPENED = new WeakMap<Postgres, PostgresOptions>();
+
+/** Another pool on the same database, closed when the test ends; the same where it stands for one. */
+export function anotherPool(t: Teardown, db: Postgres): Postgres {
+  const options = OPENED.get(db);
+  if (!options) return db;
+  const other = new Postgres(options, silentLogger());
+  t.teardown(() => other[Symbol.asyncDispose]());
+  return other;
+}
+
 /** A pool on an empty database of its own, with this schema in its search path; closed when the test ends. */
 export async function openDatabase(t: Teardown, schema: string, poolSize = 4): Promise<Postgres> {
   const at = await testDatabase(t);
-  const db = new Postgres({ ...at, schema, poolSize, idleTimeoutMs: 1_000, applicationName: 'test' }, silentLogger());
+  const options = { ...at, schema, poolSize, idleTimeoutMs: 1_000, applicationName: 'test' };
+  const db = new Postgres(options, silentLogger());
+  OPENED.set(db, options);
   t.teardown(() => db[Symbol.asyncDispose]());
   return db;
 }

@@ -9,10 +9,13 @@ import { runJob } from '../../actors/jobs/job-lane.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { PostgresCatalog } from '../../engine/adapters/catalog-postgres.ts';
+import { CountedStore } from '../../engine/adapters/counted-store.ts';
+import { PostgresDatasetEdits } from '../../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetQueries } from '../../engine/adapters/dataset-queries-postgres.ts';
 import { type DirectoryStore, openDirectoryStore } from '../../engine/adapters/directory-store.ts';
 import { PostgresInstallTarget } from '../../engine/adapters/install-target-postgres.ts';
 import { enqueueJobs, PostgresJobs } from '../../engine/adapters/jobs-postgres.ts';
+import { PostgresKeptBytes } from '../../engine/adapters/kept-bytes-postgres.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
 import { migrate } from '../../engine/adapters/migrations.ts';
@@ -23,6 +26,7 @@ import { silentLogger } from '../../engine/log.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, JobRequest } from '../../engine/ports/jobs.ts';
+import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { systemClock } from '../../engine/time.ts';
 import { FakeChangeJournal } from '../fakes/fake-change-journal.ts';
 import { FakePluginClient } from '../fakes/fake-plugin-client.ts';
@@ -39,6 +43,10 @@ interface Teardown {
 /** What goes when the cache goes. */
 interface Cache {
   readonly db: Postgres;
+  readonly edits: PostgresDatasetEdits;
+  readonly pools: readonly Postgres[];
+  readonly kept: PostgresKeptBytes;
+  readonly store: CountedStore;
   readonly instance: PostgresInstance;
   readonly catalog: PostgresCatalog;
   readonly queries: PostgresDatasetQueries;
@@ -53,7 +61,7 @@ const ROUNDS = 200;
 
 export class PostgresSite {
   readonly plugin = new FakePluginClient();
-  readonly store: DirectoryStore;
+  readonly uncountedStore: DirectoryStore;
   readonly targets: ReadonlyMap<typeof PLASMO, InstallTarget>;
   readonly control: Postgres;
   /** How jobs ended, each kind once. */
@@ -61,6 +69,8 @@ export class PostgresSite {
   readonly #connect: (schema: string) => Postgres;
   readonly #journal: FakeChangeJournal;
   readonly #scratch: Scratch;
+  readonly #quotaBytes: number;
+  readonly #remote: RemoteFiles | undefined;
   #cache: Cache;
   #delivered = 0;
   #lastEvent = 0;
@@ -73,11 +83,15 @@ export class PostgresSite {
     journal: FakeChangeJournal;
     scratch: Scratch;
     sharesData: boolean;
+    quotaBytes: number;
+    remote: RemoteFiles | undefined;
   }) {
     this.#connect = parts.connect;
     this.#cache = parts.cache;
     this.control = parts.control;
-    this.store = parts.store;
+    this.uncountedStore = parts.store;
+    this.#quotaBytes = parts.quotaBytes;
+    this.#remote = parts.remote;
     this.#journal = parts.journal;
     this.#scratch = parts.scratch;
     this.plugin.schemaOf = (target) => (parts.sharesData ? 'shared' : target);
@@ -98,7 +112,15 @@ export class PostgresSite {
    * Everything is gone with the test.
    * @param sharesData both targets have one data schema
    */
-  static async open(t: Teardown, dir: string, sharesData = false): Promise<PostgresSite> {
+  static async open(
+    t: Teardown,
+    dir: string,
+    {
+      sharesData = false,
+      quotaBytes = Number.MAX_SAFE_INTEGER,
+      remote,
+    }: { readonly sharesData?: boolean; readonly quotaBytes?: number; readonly remote?: RemoteFiles } = {},
+  ): Promise<PostgresSite> {
     const at = await testDatabase(t);
     const options = { ...at, poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' };
     const connect = (schema: string) => new Postgres({ ...options, schema }, log);
@@ -108,10 +130,33 @@ export class PostgresSite {
     const journal = new FakeChangeJournal();
     const store = await openDirectoryStore({ path: join(dir, 'store'), journal, clock: systemClock, log }, never);
     const scratch = new Scratch(join(dir, 'scratch'));
-    const cache = await openCache(connect);
-    const site = new PostgresSite({ connect, cache, control, store, journal, scratch, sharesData });
+    const cache = await openCache(connect, store, quotaBytes);
+    const site = new PostgresSite({
+      ...{ connect, cache, control, store, journal, scratch, sharesData, quotaBytes, remote },
+    });
     t.teardown(() => site.#close());
     return site;
+  }
+
+  /** Counts what is kept. */
+  get store(): CountedStore {
+    return this.#cache.store;
+  }
+
+  get kept(): PostgresKeptBytes {
+    return this.#cache.kept;
+  }
+
+  get edits(): PostgresDatasetEdits {
+    return this.#cache.edits;
+  }
+
+  get jobs(): PostgresJobs {
+    return this.#cache.jobs;
+  }
+
+  get db(): Postgres {
+    return this.#cache.db;
   }
 
   get catalog(): PostgresCatalog {
@@ -138,7 +183,7 @@ export class PostgresSite {
   async dropCache(): Promise<void> {
     await this.#close();
     await this.control.query('drop schema cache cascade');
-    this.#cache = await openCache(this.#connect);
+    this.#cache = await openCache(this.#connect, this.uncountedStore, this.#quotaBytes);
   }
 
   /** Runs whatever is due until nothing is; `lane state` of the jobs that are left. */
@@ -156,7 +201,9 @@ export class PostgresSite {
 
   /** The same by several processes, each with connections and leases of its own, which claim beside each other. */
   async finishTogether(processes: number): Promise<readonly string[]> {
-    const caches = await Promise.all(Array.from({ length: processes }, () => openCache(this.#connect)));
+    const caches = await Promise.all(
+      Array.from({ length: processes }, () => openCache(this.#connect, this.uncountedStore, this.#quotaBytes)),
+    );
     try {
       for (let rounds = 0; rounds < ROUNDS; rounds++) {
         await this.#deliver();
@@ -172,13 +219,13 @@ export class PostgresSite {
   async #round(cache: Cache): Promise<number> {
     const { jobs, catalog, uploads } = cache;
     const { store, targets, plugin } = this;
-    const tasks = new InProcessTasks({ store, plugins: new Map([['genes', plugin]]) });
+    const remote = this.#remote ? { remote: this.#remote } : {};
+    const tasks = new InProcessTasks({ store, plugins: new Map([['genes', plugin]]), ...remote });
     const settings = {
       types: TYPES,
       tuning: TUNINGS,
-      uploadLimits: LIMITS,
+      uploadLimits: { ...LIMITS, url: { ...LIMITS.url, quotaBytes: this.#quotaBytes } },
       scratch: this.#scratch,
-      remoteFiles: undefined,
     };
     const tools = { log, clock: systemClock, random: () => 0 };
     const options = { ...settings, ...tools, jobs, catalog, uploads, store, targets, tasks };
@@ -213,17 +260,27 @@ export class PostgresSite {
   }
 }
 
-async function closeCache({ instance, db }: Cache): Promise<void> {
+async function closeCache({ instance, pools }: Cache): Promise<void> {
   await instance[Symbol.asyncDispose]();
-  await db[Symbol.asyncDispose]();
+  for (const pool of pools) await pool[Symbol.asyncDispose]();
 }
 
-async function openCache(connect: (schema: string) => Postgres): Promise<Cache> {
+async function openCache(
+  connect: (schema: string) => Postgres,
+  uncounted: DirectoryStore,
+  quotaBytes: number,
+): Promise<Cache> {
   const db = connect('cache');
+  const [forEdits, forCounts] = [connect('cache'), connect('cache')];
   await migrate(db, 'cache', await cacheMigrations(), never);
   const instance = await PostgresInstance.open(db, { onGap: () => undefined }, systemClock, log, never);
+  const kept = new PostgresKeptBytes(forCounts, instance.id);
   return {
     db,
+    pools: [db, forEdits, forCounts],
+    edits: new PostgresDatasetEdits(forEdits),
+    kept,
+    store: new CountedStore(uncounted, kept, { quotaBytes, clock: systemClock, log }),
     instance,
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),

@@ -24,6 +24,7 @@ export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): reado
   return [
     {
       method: 'POST',
+      needsNoRoom: true,
       path: PATH,
       access: 'admin',
       operationId: 'clearFailedInstalls',

@@ -14,6 +14,7 @@ export interface JobRetryOptions {
 export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
   return {
     method: 'POST',
+    needsNoRoom: true,
     path: '/admin/rpc/jobs/:id/retry',
     access: 'admin',
     operationId: 'retryJob',

@@ -17,6 +17,7 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
   return [
     {
       method: 'POST',
+      needsNoRoom: true,
       path: '/admin/rpc/config/reload',
       access: 'admin',
       operationId: 'reloadConfiguration',
@@ -38,6 +39,7 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
     },
     {
       method: 'POST',
+      needsNoRoom: true,
       path: '/admin/rpc/log/level',
       access: 'admin',
       operationId: 'setLogLevel',

@@ -23,6 +23,7 @@ export function pruneRoutes({ pruner, clock }: PruneOptions): readonly Route[] {
   return [
     {
       method: 'POST',
+      needsNoRoom: true,
       path: PATH,
       access: 'admin',
       operationId: 'pruneDatasets',

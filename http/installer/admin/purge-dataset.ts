@@ -46,6 +46,7 @@ export function purgeDatasetRoute(options: PurgeDatasetOptions): Route {
   const read = bodyCheck(PurgeInput, MAX_BODY_BYTES);
   return {
     method: 'POST',
+    needsNoRoom: true,
     path: '/admin/rpc/object-store/purge-dataset',
     access: 'admin',
     operationId: 'purgeDataset',

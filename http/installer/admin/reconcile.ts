@@ -17,6 +17,7 @@ export function reconcileRoutes({ reconciler }: ReconcileOptions): readonly Rout
   return [
     {
       method: 'POST',
+      needsNoRoom: true,
       path: PATH,
       access: 'admin',
       operationId: 'reconcileDatasets',

@@ -125,7 +125,7 @@ async function receive(
   if (Number(length) === 0) throw empty();
   const meter = new ByteMeter({
     maxBytes: room,
-    // The quota counts uploads alone (design, Create).
+    // The store sees to the quota.
     reserve: async () => room,
     tooLarge: (sent) => excess(`at least ${sent}`),
     overQuota: (sent) => excess(`at least ${sent}`),

@@ -19,7 +19,7 @@ import { checkUrl, probeUpload } from './upload-url.ts';
 export interface IntakeSettings {
   /** Bytes of one upload request. */
   readonly maxUploadBytes: number;
-  /** Bytes of raw uploads that one user may keep. */
+  /** Bytes that one user may keep. */
   readonly userMaxStorageBytes: number;
   /** Uploads of one user under way at once. */
   readonly uploadsPerUser: number;

@@ -10,16 +10,24 @@ import type { Readable } from 'node:stream';
 import { kindOf } from '../../../engine/failure.ts';
 import type { Logger } from '../../../engine/log.ts';
 import { type DatasetMetadata, type FileEntry, serialiseMetadata } from '../../../engine/model/metadata.ts';
-import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../../engine/model/object-key.ts';
+import {
+  type DatasetAddress,
+  datasetPrefix,
+  type FileFolder,
+  fileKey,
+  objectKey,
+} from '../../../engine/model/object-key.ts';
+import { overQuota } from '../../../engine/model/quota.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
-import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
 import { type Clock, deadline } from '../../../engine/time.ts';
 import { conflict, tooLarge } from '../../errors.ts';
 import { ByteMeter } from './byte-meter.ts';
 
 export interface UploadPorts {
+  /** Counts nothing: what comes is counted by its reservation. */
   readonly store: Pick<ObjectStore, 'put' | 'remove'>;
   readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon' | 'usage'>;
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
@@ -58,8 +66,13 @@ export class UploadSession {
   readonly #limits: UploadLimits;
   readonly #meter: ByteMeter;
   readonly #keys: string[] = [];
+  /** Documents of ours beside the upload, counted as what they are once it is accepted. */
+  readonly #others: FileEntry[] = [];
   #state: 'new' | 'open' | 'accepted' | 'gone' = 'new';
   #reservedBytes = 0;
+  /** Of the files that came, and of the one that is fetched later. */
+  #receivedBytes = 0;
+  #expectedBytes = 0;
 
   constructor(address: DatasetAddress, ports: UploadPorts, limits: UploadLimits) {
     this.address = address;
@@ -83,37 +96,33 @@ export class UploadSession {
       async (counted) => void (await this.#ports.store.put(key, counted, { ownChunks: true }, signal)),
       signal,
     );
+    this.#receivedBytes += size;
     return { name, size };
   }
 
-  /** Puts a small document of ours beside the upload; it counts against nothing. */
+  /** Puts a small document of ours beside the upload; 400 when the quota has no room for it. */
   async keep(key: string, document: Uint8Array, signal: AbortSignal): Promise<void> {
     await this.#open(signal);
-    this.#keys.push(key);
-    await this.#ports.store.put(key, document, { size: document.length }, signal);
+    await this.#put(key, document, signal);
   }
 
   /** Reserves room for a file that is fetched later; 400 when it is too large or the quota has none. */
   async expect(bytes: number, signal: AbortSignal): Promise<void> {
     if (bytes > this.#limits.maxUploadBytes) throw this.#tooLarge(String(bytes));
     await this.#open(signal);
-    if (bytes <= this.#reservedBytes) return;
-    const { uploads } = this.#ports;
-    if (!(await uploads.grow(this.address.dataset, bytes, this.#limits.quotaBytes, signal)))
-      throw await this.#overQuota(String(bytes), signal);
-    this.#reservedBytes = bytes;
+    this.#expectedBytes = bytes;
+    if ((await this.#reserve(bytes, signal)) < bytes) throw await this.#overQuota(String(bytes), signal);
   }
 
   /** Puts the metadata, then makes the dataset exist. When it resolves, nothing of the upload can be lost. */
   async accept(received: ReceivedUpload, signal: AbortSignal): Promise<void> {
     await this.#open(signal);
-    const key = objectKey(this.address, 'vdi-meta.json');
-    this.#keys.push(key);
     const document = Buffer.from(serialiseMetadata(received.metadata));
-    const metaVersion = await this.#ports.store.put(key, document, { size: document.length }, signal);
+    const metaVersion = await this.#put(objectKey(this.address, 'vdi-meta.json'), document, signal);
     const eventId = await this.#ports.eventLog.nextEventId(signal);
     const { modified, etag } = metaVersion;
-    const accepted = { ...this.address, ...received, metaVersion: { modified, etag }, eventId };
+    const others = this.#others;
+    const accepted = { ...this.address, ...received, others, metaVersion: { modified, etag }, eventId };
     using patience = this.#deadline(COMMIT_MS);
     try {
       await this.#ports.uploads.accept(accepted, patience.signal);
@@ -173,15 +182,35 @@ export class UploadSession {
     }
   }
 
-  /** A step ahead when the quota has room for it, else exactly what is wanted. */
+  async #put(key: string, document: Uint8Array, signal: AbortSignal): Promise<ObjectInfo> {
+    const { length } = document;
+    this.#others.push({ name: key.slice(datasetPrefix(this.address).length), size: length });
+    const files = Math.max(this.#receivedBytes, this.#expectedBytes);
+    if ((await this.#reserve(files, signal)) < files)
+      throw await this.#overQuota(String(files + this.#othersBytes), signal);
+    this.#keys.push(key);
+    return this.#ports.store.put(key, document, { size: length }, signal);
+  }
+
+  get #othersBytes(): number {
+    return this.#others.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /**
+   * For so many bytes of files: a step ahead when the quota has room for it, else exactly what is wanted. Answers what is
+   * reserved for files.
+   */
   async #reserve(wanted: number, signal: AbortSignal): Promise<number> {
-    if (wanted <= this.#reservedBytes) return this.#reservedBytes;
-    for (const bytes of [wanted + STEP_BYTES, wanted]) {
+    const others = this.#othersBytes;
+    if (wanted + others <= this.#reservedBytes) return this.#reservedBytes - others;
+    // What is fetched later has a size, or none that could be guessed.
+    const step = this.#expectedBytes > 0 ? 0 : STEP_BYTES;
+    for (const bytes of [wanted + others + step, wanted + others]) {
       if (!(await this.#ports.uploads.grow(this.address.dataset, bytes, this.#limits.quotaBytes, signal))) continue;
       this.#reservedBytes = bytes;
       break;
     }
-    return this.#reservedBytes;
+    return this.#reservedBytes - others;
   }
 
   /**
@@ -209,8 +238,7 @@ export class UploadSession {
   async #overQuota(sent: string, signal: AbortSignal): Promise<Error> {
     const { quotaBytes } = this.#limits;
     const used = (await this.#ports.uploads.usage(this.address.owner, signal)) - this.#reservedBytes;
-    const left = Math.max(0, quotaBytes - used);
-    return tooLarge(`the upload has ${sent} bytes; of your storage quota of ${quotaBytes} bytes, ${left} are left`);
+    return tooLarge(overQuota('the upload has', sent, quotaBytes, used));
   }
 
   #deadline(ms: number): ReturnType<typeof deadline> {

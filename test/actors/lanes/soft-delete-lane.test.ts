@@ -44,7 +44,6 @@ t.test('a deleted dataset is taken away from every target; its objects and statu
     kind === 'installData' ? { kind: 'success', validation: { basic: ['one row is odd'], community: [] } } : undefined;
   const at = await installed(world);
   const before = await world.record(at);
-  t.equal(await world.uploads.usage(at.owner, never), 14);
   await flag(world, at);
   t.same(await world.run('softDelete'), { kind: 'done' });
   t.same(await world.record(at), { ...before, state: 'deleted' });
@@ -52,7 +51,6 @@ t.test('a deleted dataset is taken away from every target; its objects and statu
   t.same(await world.control(at), { PlasmoSite: uninstalled, ToxoSite: uninstalled });
   t.same([[...world.plugin.installed], world.jobRows(), world.leases.held()], [[], [], []]);
   t.same(world.keys(at), ['delete-flag', ...OBJECTS]);
-  t.equal(await world.uploads.usage(at.owner, never), 0);
 });
 
 t.test('the cache and the target hide the dataset before the plugin takes it away', async (t) => {

@@ -33,7 +33,7 @@ t.test('an upload becomes import-ready.zip, a manifest and a status, and its raw
   t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: files, installReady: [] });
   t.same(await world.contents(at, 'import-ready.zip'), { 'a.txt': 'alpha', 'sub/b.txt': 'beta' });
   t.same(world.jobRows(), ['import queued', 'updateMeta queued']);
-  t.equal(await world.uploads.usage(at.owner, never), archive.length);
+  t.equal(await world.uploads.usage(at.owner, never), 0, 'nothing is left under raw/; the store counts the rest');
   t.equal(await world.uploads.source(at.dataset, never), undefined);
 });
 

@@ -235,6 +235,7 @@ t.test('removing a dataset leaves no row with its id but the lease and the jobs'
     'install_attempt',
     'install_status',
     'job',
+    'kept_object',
     'lease',
     'upload',
   ]);

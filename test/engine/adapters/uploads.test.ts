@@ -88,6 +88,7 @@ const acceptedOf = (at: DatasetAddress) => ({
   metaVersion: { modified: new Date(0), etag: 'e' },
   source: { kind: 'files', files: [{ name: 'a', size: 10 }] } as const,
   documents: [{ name: 'd', size: 1 }],
+  others: [{ name: 'vdi-meta.json', size: 30 }],
   properties: [],
   eventId: 1,
 });
@@ -118,14 +119,16 @@ t.test('the counter of an owner is what a full count gives, however rows come an
   );
   const [counted] = await db.query<{ bytes: string }>(
     `select (select sum(reserved_bytes) from upload where owner_id = $1::numeric)
-       + (select sum(raw_bytes) from dataset where owner_id = $1::numeric) as bytes`,
+       + (select sum(raw_bytes) from dataset where owner_id = $1::numeric)
+       + (select sum(bytes) from kept_object where owner_id = $1::numeric) as bytes`,
     [owner],
   );
-  t.equal(await uploads.usage(owner, signal), 100 + 10 + 2_000 + 3_000 + 4_000 + 5_000);
+  const kept = 5 * (1 + 30);
+  t.equal(await uploads.usage(owner, signal), 100 + 10 + 2_000 + 3_000 + 4_000 + 5_000 + kept);
   t.equal(await uploads.usage(owner, signal), Number(counted?.bytes));
 
   await db.query(`update dataset set state = 'deleted' where owner_id = $1::numeric and raw_bytes > 3000`, [owner]);
-  t.equal(await uploads.usage(owner, signal), 100 + 10 + 2_000 + 3_000);
+  t.equal(await uploads.usage(owner, signal), 100 + 10 + 2_000 + 3_000 + 4_000 + 5_000 + kept, 'deleted ones too');
   await db.query(
     `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
        name, upload_status, import_status, raw_bytes)
@@ -133,7 +136,7 @@ t.test('the counter of an owner is what a full count gives, however rows come an
        'private', 'n', 'success', 'queued', 10 from generate_series(1, 1000) n`,
     [owner],
   );
-  t.equal(await uploads.usage(owner, signal), 100 + 10 + 2_000 + 3_000 + 5_000);
+  t.equal(await uploads.usage(owner, signal), 100 + 10 + 2_000 + 3_000 + 4_000 + 5_000 + 10_000 + kept);
   await db.query('delete from dataset where owner_id = $1::numeric', [owner]);
   t.equal(await uploads.usage(owner, signal), 100);
   t.same(await db.query(`select dataset_id from upload where owner_id = $1::numeric`, [owner]), [

@@ -4,10 +4,12 @@
 import { randomFillSync } from 'node:crypto';
 import { FormData } from 'undici';
 import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { CountedStore } from '../../../engine/adapters/counted-store.ts';
 import { PostgresDatasetEdits } from '../../../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../../engine/adapters/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/job-admin-postgres.ts';
+import { PostgresKeptBytes } from '../../../engine/adapters/kept-bytes-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads-postgres.ts';
 import { silentLogger } from '../../../engine/log.ts';
@@ -22,6 +24,7 @@ import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
+import { anotherPool } from '../../support/database.ts';
 import { ADMIN, httpApp } from '../http-app.ts';
 import { type Answer, callAs, verify } from '../numbered-callers.ts';
 import { dataTypes, INSTALL_TARGETS } from './installation.ts';
@@ -97,8 +100,12 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
   const accounts = new PostgresAccounts(db);
   const queries = new PostgresDatasetQueries(db);
   let events = 0;
+  const kept = new PostgresKeptBytes(anotherPool(t, db), 1);
+  const { userMaxStorageBytes: quotaBytes } = { ...settings, ...options.settings };
   const routes = installerRoutes({
-    store,
+    store: new CountedStore(store, kept, { quotaBytes, clock: systemClock, log: silentLogger() }),
+    uncountedStore: store,
+    kept,
     uploads,
     queries,
     edits: new PostgresDatasetEdits(db),

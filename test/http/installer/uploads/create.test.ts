@@ -44,7 +44,8 @@ t.test('accepts an upload: everything is kept, the job is queued, the answer lea
       { name: 'b.csv', size: 6 },
     ],
   });
-  t.equal(await app.uploads.usage(user, signal), 70_006);
+  const metaBytes = Buffer.byteLength(app.store.text(`${prefix}/vdi-meta.json`) ?? '');
+  t.equal(await app.uploads.usage(user, signal), 70_006 + 7 + metaBytes, 'every byte that is kept');
   t.match(await app.queries.view(datasetId, signal), { state: 'live', upload: { status: 'running' }, metadata });
   t.strictSame((await app.queries.files(datasetId, signal)).documents, [{ name: 'Ü notes.pdf', size: 7 }]);
   t.match(app.jobs, [{ lane: 'upload', dataset: datasetId, owner: user, source: 'api' }]);

@@ -92,11 +92,11 @@ t.test('takes what fits exactly where a step does not, and nothing beyond the qu
   await put('b', 400);
   t.equal(await usage(), 1000);
   await t.rejects(put('c', 1), {
-    message: 'the upload has at least 1001 bytes; of your storage quota of 1000 bytes, 1000 are left',
+    message: 'the upload has at least 1001 bytes; of your storage quota of 1000 bytes, 0 are used and 1000 are left',
   });
   const announced = setup({ announcedBytes: 1001, quotaBytes: 1000 });
   await t.rejects(announced.put('a', 1), {
-    message: 'the upload has 1001 bytes; of your storage quota of 1000 bytes, 1000 are left',
+    message: 'the upload has 1001 bytes; of your storage quota of 1000 bytes, 0 are used and 1000 are left',
   });
   t.strictSame(await announced.left(), NOTHING, 'refused before anything is stored');
 });
@@ -120,7 +120,16 @@ t.test('an abandoned upload leaves no object, no row, no reservation', async (t)
   t.strictSame(await left(), NOTHING);
 });
 
-t.test('a document that is kept counts nothing, and goes with the upload that is given up', async (t) => {
+t.test('documents of ours count with the upload, and are refused where the quota has no room', async (t) => {
+  const { session, put, accept, usage } = setup({ announcedBytes: 1000, quotaBytes: 1000 });
+  await put('a', 1000);
+  const message = 'the upload has 1002 bytes; of your storage quota of 1000 bytes, 0 are used and 1000 are left';
+  await t.rejects(session.keep(`${prefix}/shares/8/share-offer.json`, Buffer.from('{}'), signal), { message });
+  await t.rejects(accept(1000), { message: /^the upload has 1\d{3} bytes; of your storage quota of 1000 bytes/ });
+  t.equal(await usage(), 1000);
+});
+
+t.test('a document that is kept goes with the upload that is given up', async (t) => {
   const { session, store, catalog, usage } = setup({ announcedBytes: 1234 });
   await session.keep(`${prefix}/shares/8/share-offer.json`, Buffer.from('{}'), signal);
   t.strictSame([store.keys(), await usage()], [[`${prefix}/shares/8/share-offer.json`], 1234]);

@@ -1,0 +1,30 @@
+// Tasks that write wait for room on the disks: a job whose task cannot begin is tried again without using up a try. What
+// fails while a disk is full is the disk's fault, whatever a script says of the user's data.
+
+import { kindOf, transient } from '../../engine/failure.ts';
+import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
+
+/** They make room. */
+const WITHOUT_ROOM: ReadonlySet<keyof LaneTasks> = new Set(['uninstall', 'uninstall-files']);
+/** Ends of a script that may be due to a full disk. */
+const FAILED: ReadonlySet<unknown> = new Set(['invalid', 'script-error', 'server-error']);
+
+export function roomFirst(tasks: TaskRunner, room: DiskRoom): TaskRunner {
+  const demandRoom = async (cause?: unknown): Promise<void> => {
+    const lack = await room.lack();
+    if (lack !== undefined) throw transient(lack, { unreachable: true, ...(cause === undefined ? {} : { cause }) });
+  };
+  return {
+    async run(name, input, options) {
+      if (WITHOUT_ROOM.has(name)) return tasks.run(name, input, options);
+      await demandRoom();
+      const output = await tasks.run(name, input, options).catch(async (error: unknown) => {
+        if (kindOf(error) !== 'aborted') await demandRoom(error);
+        throw error;
+      });
+      if ('kind' in output && FAILED.has(output.kind)) await demandRoom();
+      return output;
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import t from 'tap';
+import { roomFirst } from '../../../actors/plugins/room-first.ts';
+import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
+import { aborted, rejected } from '../../../engine/failure.ts';
+
+const options = { signal: new AbortController().signal, alone: false };
+const LACK = 'the disk of the object store has 5 bytes free, and nothing is written to it below 10';
+const waits = { kind: 'transient', unreachable: true, message: LACK };
+
+/** @param end of every task; `fills` = the disk is full by then */
+function setup(end: object, { full = false, fills = false } = {}) {
+  const ran: string[] = [];
+  let lack = full ? LACK : undefined;
+  const inner = {
+    async run(name: string) {
+      ran.push(name);
+      if (fills) lack = LACK;
+      if (end instanceof Error) throw end;
+      return end;
+    },
+  } as unknown as TaskRunner;
+  const tasks = roomFirst(inner, { lack: async () => lack });
+  return { ran, run: (name: string) => tasks.run(name as 'import-dataset', {} as never, options) };
+}
+
+t.test('what writes waits for room without using up a try; what makes room goes on', async (t) => {
+  const { ran, run } = setup({ kind: 'success' }, { full: true });
+  for (const name of ['fetch-upload', 'pack-upload', 'import-dataset', 'install-data', 'install-meta', 'install-files'])
+    await t.rejects(run(name), waits, name);
+  t.strictSame(ran, []);
+  await run('uninstall');
+  await run('uninstall-files');
+  t.strictSame(ran, ['uninstall', 'uninstall-files']);
+});
+
+t.test('what fails while a disk is full is not the fault of the data', async (t) => {
+  const messages = { basic: ['no space left'], community: [] };
+  for (const end of [
+    { kind: 'invalid', validation: messages },
+    { kind: 'script-error', message: 'exit 1' },
+    { kind: 'server-error', message: 'ENOSPC' },
+    rejected('the archive is cut off'),
+    new Error('ENOSPC: no space left on device, write'),
+  ])
+    await t.rejects(setup(end, { fills: true }).run('import-dataset'), waits);
+});
+
+t.test('with room, every end stays what it is; so does success, and what we stopped ourselves', async (t) => {
+  const invalid = { kind: 'invalid', validation: { basic: ['bad'], community: [] } };
+  t.equal(await setup(invalid).run('import-dataset'), invalid);
+  await t.rejects(setup(rejected('bad')).run('pack-upload'), { kind: 'rejected', message: 'bad' });
+  const success = { kind: 'success' };
+  t.equal(await setup(success, { fills: true }).run('import-dataset'), success);
+  await t.rejects(setup(aborted('stopping'), { fills: true }).run('import-dataset'), {
+    kind: 'aborted',
+    message: 'stopping',
+  });
+});
