@@ -21,12 +21,15 @@ const LOCK_COUNTER = `used as (
   insert into owner_usage as u (owner_id, bytes) values ($2::numeric, 0)
   on conflict (owner_id) do update set bytes = u.bytes returning u.bytes)`;
 
+/** Under the lock of the counter, the entry is read as it is now and not as it was when the statement began. */
 const RESERVE = `
   with ${LOCK_COUNTER},
+  known as materialized (
+    select k.name, k.bytes from used, kept_object k where k.dataset_id = $1::text and k.name = $3::text for update of k),
   wanted as (
     select used.bytes - coalesce(k.bytes, 0) as others, coalesce(k.bytes, 0) as old, k.name is not null as is_known,
       case when $6::boolean then coalesce((select raw_bytes from dataset where dataset_id = $1::text), 0) else 0 end as raw
-    from used left join kept_object k on k.dataset_id = $1::text and k.name = $3::text),
+    from used left join known k on true),
   fitting as (
     select others, $4::bigint <= old or $5::bigint is null or ($7::boolean and is_known)
       or others - raw + $4::bigint <= $5::bigint as fits from wanted),

@@ -36,9 +36,9 @@ export interface Served extends Watched {
   token(user: string, ...options: string[]): Promise<string>;
 }
 
-/** Everything that `up` runs. */
-export async function victim(t: Test, args: readonly string[] = []): Promise<Up & Watched> {
-  const app = await up(t, await tempDir(t), ['--port-base', String(await freePortBase()), ...args]);
+/** Everything that `up` runs, on a directory of an earlier one or a new one. */
+export async function victim(t: Test, args: readonly string[] = [], dir?: string): Promise<Up & Watched> {
+  const app = await up(t, dir ?? (await tempDir(t)), ['--port-base', String(await freePortBase()), ...args]);
   return { ...app, ...watched(t, app.endpoints.pid, app.endpoints.installer) };
 }
 
