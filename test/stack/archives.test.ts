@@ -27,8 +27,14 @@ const COUNT = Number(process.env.LONGSHORE_ARCHIVES ?? 60);
 const SEED = Number(process.env.LONGSHORE_SEED ?? Date.now() % 1_000_000);
 const signal = new AbortController().signal;
 const limits = { maxTotalBytes: 1e9, maxFileBytes: 1e9, maxEntries: 10_000 };
-const run = promisify(execFile);
 const env = { ...process.env, LC_ALL: 'C.UTF-8' };
+
+/** With nothing to read: zip takes a file named `-` for its own input, and would wait for it. */
+function run([program, args]: readonly [string, readonly string[]], cwd: string): Promise<unknown> {
+  const running = promisify(execFile)(program, args, { cwd, env });
+  running.child.stdin?.end();
+  return running;
+}
 
 const PYTHON_TAR = `
 import sys, tarfile
@@ -154,14 +160,14 @@ async function outcomeOf({ packer: name, files }: Folder, dir: string): Promise<
   if (!packer) throw new Error(name);
   const made = makeFiles(join(dir, 'in'), files);
   const archive = join(dir, packer.kind === 'tgz' ? 'a.tgz' : 'a.zip');
-  const packed = await run(...packer.command(archive), { cwd: join(dir, 'in'), env }).catch(() => undefined);
+  const packed = await run(packer.command(archive), join(dir, 'in')).catch(() => undefined);
   // Of names that are too long for a format, and of links, some programs pack nothing.
   if (!packed) return 'not packed';
   const others: Promise<Tree>[] = [];
   for (const [at, command] of Object.values(UNPACKERS[packer.kind]).entries()) {
     const out = join(dir, at === 0 ? 'one' : 'two');
     others.push(
-      run(...command(archive, out), { env })
+      run(command(archive, out), out)
         .catch(() => undefined)
         .then(() => readTree(out)),
     );
