@@ -13,7 +13,6 @@ import type { Configuration } from '../config/configuration.ts';
 import { PostgresGrantChanges } from '../engine/adapters/access/grant-changes.ts';
 import { PostgresGrants } from '../engine/adapters/access/grants.ts';
 import { DiskFloor } from '../engine/adapters/disk-floor.ts';
-import { MAX_ENTRIES } from '../engine/archive/archive-entry.ts';
 import type { ChildSpec } from '../engine/child.ts';
 import { NO_GRANTS } from '../engine/ports/grants.ts';
 import type { ProcessSettings } from '../engine/ports/process-settings.ts';
@@ -238,7 +237,9 @@ function uploadLimits({ restService }: Configuration['installer'], { lanes }: Li
       return Math.ceil(lanes.current.upload.workerCount / 2);
     },
   };
-  return { maxTotalBytes: userMaxStorageSize, maxEntries: MAX_ENTRIES, ...(urlUploads.enabled ? { url } : {}) };
+  const { maxEntries, maxNamesSize: maxNameBytes, maxDurationMs: maxMs } = restService.archives;
+  const archives = { maxEntries, maxNameBytes, maxMs };
+  return { maxTotalBytes: userMaxStorageSize, archives, ...(urlUploads.enabled ? { url } : {}) };
 }
 
 type Lanes = Configuration['installer']['lanes'];

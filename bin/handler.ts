@@ -92,6 +92,11 @@ export async function handler(
       commands: settings.commands,
       environment,
       maxUnpackedBytes,
+      archives: {
+        maxEntries: settings.archives.maxEntries,
+        maxNameBytes: settings.archives.maxNamesSize,
+        maxMs: settings.archives.maxDurationMs,
+      },
       awaitingMs: AWAITING_MS,
       resultRetentionMs,
       historyRetentionMs,

@@ -11,6 +11,7 @@ import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
+import { publicOutcome } from '../../engine/public-message.ts';
 import { versionOf } from '../dataset/dataset-versions.ts';
 import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import { readManifest, writeManifest } from '../dataset/stored-documents.ts';
@@ -70,7 +71,7 @@ export class ImportLane implements JobHandler {
     await this.#ports.catalog.write(
       job.dataset,
       job.lease,
-      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [outcome.message] }],
+      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [publicOutcome(outcome)] }],
       signal,
     );
   }

@@ -8,13 +8,14 @@
 //   A first call that reached nobody has begun nothing: its marks (`started`, `running`) are taken back, and no uninstall
 //   is owed.
 
-import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
+import { Failure, kindOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
+import { publicMessage, publicOutcome } from '../../engine/public-message.ts';
 import type { RetryPolicy } from '../../engine/retry.ts';
 import type { Clock } from '../../engine/time.ts';
 import { linesOf } from '../dataset/site-targets.ts';
@@ -105,7 +106,7 @@ async function postpone(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const outcome = decideOutcome(error, attempt, policy, ports.random);
-  const reason = messageOf(error);
+  const reason = publicMessage(error);
   const about = { dataset: job.dataset, event: job.eventId, target: step.target.id, plugin: step.plugin };
   ports.log.warn({ ...about, kind: step.kind, err: error }, 'install step failed');
   let wait = { delayMs: policy.maxMs, tries: attempt.tries };
@@ -113,7 +114,7 @@ async function postpone(
   else if (await giveUp(job, step, reason, ports, signal)) return { kind: 'over', status: 'failed-installation' };
   const untilMs = ports.clock.now() + wait.delayMs;
   const waiting = { ...attempt, tries: wait.tries, notBefore: new Date(untilMs) };
-  const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? outcome.message : reason] } as const;
+  const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? publicOutcome(outcome) : reason] } as const;
   const mirrored = mirrorOf(step, queued);
   const { target, kind } = step;
   // Marks are taken back at the target first: one that is left after a crash says that something may have begun.

@@ -5,6 +5,7 @@
 import type { InstallKind } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import { publicOutcome } from '../../engine/public-message.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 
 export async function reportInstalls(
@@ -17,7 +18,7 @@ export async function reportInstalls(
   const record = await catalog.find(job.dataset, signal);
   if (record?.import?.status !== 'complete') return;
   const status = outcome.kind === 'retry' ? 'queued' : 'failed-installation';
-  const messages = linesOf([outcome.message]);
+  const messages = linesOf([publicOutcome(outcome)]);
   const changes = record.metadata.installTargets
     .filter((target) => isOpen(record, target, kind))
     .map((target): CatalogChange => ({ set: 'install', target, kind, status, messages }));

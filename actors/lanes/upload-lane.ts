@@ -2,6 +2,7 @@
 // change event starts the import), status, then raw/ removed; a crash anywhere runs the whole job again from raw/.
 // What is at a URL is fetched into raw/ first, once: from then on it is an upload of files.
 
+import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { kindOf, messageOf, rejected } from '../../engine/failure.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
@@ -10,6 +11,7 @@ import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
+import { publicOutcome } from '../../engine/public-message.ts';
 import { writeManifest, writeUploadError } from '../dataset/stored-documents.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
@@ -20,7 +22,8 @@ import type { TaskRunner } from '../tasks/task-map.ts';
 export interface UploadLimits {
   /** Bytes of one upload after unpacking. */
   readonly maxTotalBytes: number;
-  readonly maxEntries: number;
+  /** What unpacking may cost. */
+  readonly archives: Pick<ArchiveLimits, 'maxEntries' | 'maxNameBytes' | 'maxMs'>;
   /** Absent = uploads by URL are refused. */
   readonly url?: {
     /** Bytes of one upload as it is fetched. */
@@ -99,14 +102,15 @@ export class UploadLane implements JobHandler {
     if (record?.upload.status !== 'running') return;
     const at = { owner: job.owner, dataset: job.dataset };
     if (outcome.kind === 'retry') {
-      const { message } = outcome;
+      const message = publicOutcome(outcome);
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running', message }], signal);
       return;
     }
     // What a person should read of our own fault is that it was ours; the log has the rest.
     const status = outcome.failure === 'rejected' ? 'rejected' : 'failed';
-    await writeUploadError(store, at, { status, message: outcome.message }, signal);
-    await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message: outcome.message }], signal);
+    const message = publicOutcome(outcome);
+    await writeUploadError(store, at, { status, message }, signal);
+    await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message }], signal);
   }
 
   async #fetchOnce(
@@ -180,7 +184,7 @@ export class UploadLane implements JobHandler {
         limits: {
           maxTotalBytes: this.#limits.maxTotalBytes,
           maxFileBytes: Math.min(type?.maxFileSize ?? this.#limits.maxTotalBytes, this.#limits.maxTotalBytes),
-          maxEntries: this.#limits.maxEntries,
+          ...this.#limits.archives,
         },
         allowedFileExtensions: type?.allowedFileExtensions ?? [],
       },

@@ -1,6 +1,7 @@
 // `handler`: the handler job service. `serviceName`, `port`, `configPath` and `commands` are the contract's Options, which
 // allow further keys; the rest is ours.
 
+import { archives } from './archives.ts';
 import { derived, duration, filled, formed, integer, list, optional, port, secret, section, text } from './field.ts';
 import { mailboxKeys } from './lanes.ts';
 import type { Loaded } from './loaded.ts';
@@ -28,6 +29,7 @@ export const handler = section(
     token: optional(secret('Bearer token that `/job/*` needs; open when absent.', TOKEN_LENGTH)),
     workspace: optional(formed<string>('path', "Directory of the workspaces; the system's for temporary files.")),
     maxUnpackedSize: integer('Bytes of an unpacked dataset.', { minimum: 1_048_576, default: 5 * GIB }),
+    archives,
     passEnvironment: list(
       'Variables of our environment that commands get.',
       text('Name.', { pattern: '^[A-Za-z_][A-Za-z0-9_]*$', 'x-allowed': 'the name of a variable' }),

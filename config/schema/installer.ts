@@ -1,5 +1,6 @@
 // `installer`: the sections of the contract, put together.
 
+import { archives } from './archives.ts';
 import { daemons } from './daemons.ts';
 import { cacheDb, sharedTargetDbPooling } from './database.ts';
 import { addressesOrCsv, duration, filled, flag, formed, integer, list, optional, section, text } from './field.ts';
@@ -31,6 +32,7 @@ const urlUploads = filled('Uploads that we fetch from a URL.', {
 const restService = filled('The installer API.', {
   maxUploadSize: integer('Bytes of one upload request.', { minimum: 1_048_576, default: 1_073_741_824 }),
   userMaxStorageSize: integer('Bytes of raw uploads per user.', { minimum: 1_073_741_824, default: 10_737_418_240 }),
+  archives,
   enableFrameworkTrace: flag('Response headers that trace the handling of a request.', false),
   urlUploads,
   autoAcceptShares: flag('A share offer without answer counts as accepted.', false),

@@ -4,6 +4,7 @@ import { defect, Failure, transient } from '../failure.ts';
 import { parseJson } from '../model/json.ts';
 import { decodeDocument } from '../model/utf8.ts';
 import { PLUGIN_FAULT_TRIES, type PluginFailure, type Validation } from '../ports/plugin-client.ts';
+import { withoutInside } from '../public-message.ts';
 
 export const CODE = {
   success: 200,
@@ -42,7 +43,8 @@ export function parseWarnings(text: string, where: string): readonly string[] {
 export function parseScriptError(text: string, where: string): PluginFailure {
   const { script, message, 'exit-code': code } = parseFields(text, where);
   const said = typeof message === 'string' ? message : '';
-  return { kind: 'script-error', message: said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}` };
+  const what = said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}`;
+  return { kind: 'script-error', message: withoutInside(what) };
 }
 
 /** Anything may stand in the body of a 500, since a proxy may have written it. */

@@ -62,6 +62,10 @@ export interface ArchiveLimits {
   readonly maxFileBytes: number;
   /** Entries of any kind, dropped ones and folders included. */
   readonly maxEntries: number;
+  /** Of all entries together; absent = whatever so many entries may have. */
+  readonly maxNameBytes?: number;
+  /** From the opening to the end; absent = however long it takes. */
+  readonly maxMs?: number;
 }
 
 /** The entry limit where a caller has no smaller one (design, Archive module). */

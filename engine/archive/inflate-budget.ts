@@ -12,15 +12,40 @@ export class InflateBudget {
   readonly #limits: ArchiveLimits;
   #entries = 0;
   #totalBytes = 0;
+  #nameBytes = 0;
+  readonly #now: () => number;
+  readonly #begun: number;
 
-  constructor(limits: ArchiveLimits) {
+  /** @param now milliseconds from any moment on; the archive is opened now */
+  constructor(limits: ArchiveLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
+    this.#now = now;
+    this.#begun = now();
   }
 
-  countEntry(): void {
+  /** @param nameBytes of its name */
+  countEntry(nameBytes: number): void {
+    const { maxEntries, maxNameBytes = Number.MAX_SAFE_INTEGER } = this.#limits;
     this.#entries++;
-    if (this.#entries > this.#limits.maxEntries)
-      throw rejected(`the archive has more than ${this.#limits.maxEntries} entries`);
+    this.#nameBytes += nameBytes;
+    if (this.#entries > maxEntries) throw tooManyEntries(`more than ${maxEntries}`, maxEntries);
+    if (this.#nameBytes > maxNameBytes)
+      throw rejected(
+        `the names of the first ${this.#entries} entries of the archive have ${this.#nameBytes} bytes; at most ` +
+          `${maxNameBytes} are allowed for all`,
+      );
+    this.#checkTime();
+  }
+
+  #checkTime(): void {
+    const { maxMs } = this.#limits;
+    if (maxMs === undefined) return;
+    const ms = this.#now() - this.#begun;
+    if (ms > maxMs)
+      throw rejected(
+        `to unpack the archive takes longer than the ${maxMs / 1000} s allowed: after ${Math.round(ms / 1000)} s it was at ` +
+          `entry ${this.#entries} and ${this.#totalBytes} bytes`,
+      );
   }
 
   /** Refuses early when the header itself admits that a limit is broken. */
@@ -45,6 +70,7 @@ export class InflateBudget {
     this.checkFile(path, fileBytes);
     if (this.#totalBytes > this.#limits.maxTotalBytes) throw this.#tooLarge(path);
     this.checkRatio(path, this.#totalBytes, compressedBytes);
+    this.#checkTime();
   }
 
   checkRatio(path: string, inflatedBytes: number, compressedBytes: number): void {
@@ -58,3 +84,7 @@ export class InflateBudget {
     );
   }
 }
+
+/** @param found the number, or what is known of it */
+export const tooManyEntries = (found: number | string, maxEntries: number): Error =>
+  rejected(`the archive has ${found} entries${typeof found === 'number' ? `; at most ${maxEntries} are allowed` : ''}`);

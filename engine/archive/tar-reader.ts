@@ -126,7 +126,7 @@ class TarGzUnpacking {
 
   #checkHeader(header: TarEntry): Pick<ArchiveEntry, 'path' | 'size'> | undefined {
     this.#entries++;
-    this.#budget.countEntry();
+    this.#budget.countEntry(header.name.length);
     const { name: bytes, size } = header;
     const written = decodeUtf8(bytes);
     if (written === undefined) throw rejected(`entry ${quoteBytes(bytes)} ${foreignNameFault(bytes)}`);

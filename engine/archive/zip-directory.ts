@@ -11,7 +11,7 @@ import { archiveFault } from './archive-fault.ts';
 import type { ArchiveNotes } from './archive-notes.ts';
 import { checkEntryPath, quoteEntry, withSlashes } from './entry-path.ts';
 import type { FileWindow } from './file-window.ts';
-import type { InflateBudget } from './inflate-budget.ts';
+import { type InflateBudget, tooManyEntries } from './inflate-budget.ts';
 
 /** A file's place in the archive; folders and dropped files never appear. */
 export interface ZipMember {
@@ -45,7 +45,7 @@ export async function* zipMembers(
   notes?: ArchiveNotes,
 ): AsyncGenerator<ZipMember> {
   const zip = await openDirectory(window, signal);
-  if (zip.entryCount > maxEntries) throw rejected(`the archive has more than ${maxEntries} entries`);
+  if (zip.entryCount > maxEntries) throw tooManyEntries(zip.entryCount, maxEntries);
   const entries = zip.eachEntry();
   try {
     for (;;) {
@@ -54,7 +54,7 @@ export async function* zipMembers(
         throw archiveFault(error, 'the archive', signal);
       });
       if (next.done) break;
-      budget.countEntry();
+      budget.countEntry(next.value.fileNameRaw.length);
       const member = toMember(next.value, notes);
       if (member) yield member;
     }

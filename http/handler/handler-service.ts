@@ -7,6 +7,7 @@ import type { Logger } from '../../engine/log.ts';
 import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/model/handler-job.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
+import { publicMessage } from '../../engine/public-message.ts';
 import type { Clock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
 import { badRequest, conflict, notFound, unavailable } from '../errors.ts';
@@ -156,7 +157,7 @@ const atTheSameTime = ({ jobId }: HandlerJob): Error =>
 /** Foreign errors may name paths and addresses; ours are written to be read. */
 function refusalOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return `the upload was cut off: ${messageOf(signal.reason)}`;
-  return error instanceof Failure ? error.message : 'an internal error; see the log';
+  return error instanceof Failure ? publicMessage(error) : 'an internal error; see the log';
 }
 
 function checkedId(text: string): string {

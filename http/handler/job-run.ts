@@ -2,7 +2,7 @@
 // says how it ended; only a killed process leaves that to the next one that looks.
 
 import { rm } from 'node:fs/promises';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { aborted, defect, Failure, kindOf, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import { handlerResultKey } from '../../engine/model/handler-job.ts';
@@ -10,6 +10,7 @@ import { type Traceparent, traceIdOf } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs, HandlerMove } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
+import { publicMessage } from '../../engine/public-message.ts';
 import { retrying } from '../../engine/retry.ts';
 import type { Clock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
@@ -26,6 +27,8 @@ export interface JobRunOptions {
   readonly commands: readonly HandlerCommand[];
   readonly environment: Readonly<Record<string, string>>;
   readonly maxUnpackedBytes: number;
+  /** What unpacking may cost. */
+  readonly archives: Pick<ArchiveLimits, 'maxEntries' | 'maxNameBytes' | 'maxMs'>;
   /** That a job may wait for its upload. */
   readonly awaitingMs: number;
   readonly resultRetentionMs: number;
@@ -122,9 +125,9 @@ export class JobRun {
   ): Promise<JobEnd> {
     signal.throwIfAborted();
     const { runner, packages, metrics, store, clock } = this.#parts;
-    const { commands, environment, maxUnpackedBytes, type } = this.#options;
+    const { commands, environment, maxUnpackedBytes, archives, type } = this.#options;
     await this.#advance(job, { to: 'unpacking', size }, signal);
-    const limits = { maxTotalBytes: maxUnpackedBytes, maxFileBytes: maxUnpackedBytes, maxEntries: MAX_ENTRIES };
+    const limits = { maxTotalBytes: maxUnpackedBytes, maxFileBytes: maxUnpackedBytes, ...archives };
     const notes = await packages
       .unpack({ file: folder.upload, kind, dir: folder.files, limits }, signal)
       .catch((error: unknown) => {
@@ -211,5 +214,8 @@ function endOf(error: unknown): Exclude<JobEnd, { kind: 'completed' }> {
   if (error instanceof Unusable) return { kind: 'refused', message: error.message };
   if (error instanceof UserError) return { kind: 'user-error', message: error.message };
   // Foreign errors may name paths and addresses; ours are written to be read.
-  return { kind: 'failed', message: error instanceof Failure ? error.message : 'an internal error; see the log' };
+  return {
+    kind: 'failed',
+    message: error instanceof Failure ? publicMessage(error) : 'an internal error; see the log',
+  };
 }

@@ -22,6 +22,8 @@ const INTEGERS: Record<string, Bounds> = {
   'installer.cacheDb.poolSize': [1, 32],
   'installer.restService.maxUploadSize': [1_048_576, OPEN],
   'installer.restService.userMaxStorageSize': [1_073_741_824, OPEN],
+  'installer.restService.archives.maxEntries': [1, 100_000],
+  'installer.restService.archives.maxNamesSize': [1_024, 67_108_864],
   ...Object.fromEntries(
     lanes.flatMap((lane) => [
       [`installer.lanes.${lane}.inMemoryQueueSize`, queue],
@@ -61,6 +63,8 @@ const INTEGERS: Record<string, Bounds> = {
   'installer.plugins.*.limits.cpu': [1, 31_536_000],
   'installer.plugins.*.limits.fileSize': [1, OPEN],
   'handler.maxUnpackedSize': [1_048_576, OPEN],
+  'handler.archives.maxEntries': [1, 100_000],
+  'handler.archives.maxNamesSize': [1_024, 67_108_864],
   'handler.lane.inMemoryQueueSize': queue,
   'handler.lane.workerCount': workers,
   'report.lane.inMemoryQueueSize': queue,
@@ -77,6 +81,7 @@ const INTEGERS: Record<string, Bounds> = {
 const named: Bounds = [3, 32];
 /** Lengths of texts. */
 const LENGTHS: Record<string, Bounds> = {
+  'pluginHost.installed.group': [1, 64],
   'containerCore.authentication.adminToken': [32, OPEN],
   'installer.cacheDb.username': [3, OPEN],
   'installer.cacheDb.password': [3, OPEN],

@@ -116,6 +116,7 @@ const DEFAULTS = {
     restService: {
       maxUploadSize: 1_073_741_824,
       userMaxStorageSize: 10_737_418_240,
+      archives: { maxEntries: 10_000, maxNamesSize: 2_097_152, maxDurationMs: 15 * MINUTE },
       enableFrameworkTrace: false,
       urlUploads: {
         enabled: true,
@@ -284,6 +285,7 @@ t.test('the sections beside the installer', async (t) => {
     configPath: '/c',
     commands: [{ command: 'sh', arguments: [], maxDurationMs: HOUR }],
     maxUnpackedSize: 5 * 1_073_741_824,
+    archives: { maxEntries: 10_000, maxNamesSize: 2_097_152, maxDurationMs: 15 * MINUTE },
     passEnvironment: [],
     lane: { inMemoryQueueSize: 16, workerCount: 4 },
     resultRetentionMs: DAY,

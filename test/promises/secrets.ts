@@ -83,6 +83,14 @@ export const SECRETS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'messages-say-no-inside',
+    promise: 'No message to the owner of a dataset or a job contains an internal address or path.',
+    heldBy: [
+      { file: 'test/actors/lanes/public-words.test.ts', test: 'no message of the … lane says where things are inside' },
+      { file: 'test/engine/public-message.test.ts', test: 'where things are inside is not said' },
+    ],
+  },
+  {
     id: 'errors-say-little',
     promise:
       'The answer to an unknown error contains only the id of the request, and the log has the error under that id.',

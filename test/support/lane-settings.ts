@@ -7,7 +7,7 @@ import { PLASMO, TOXO } from './dataset-samples.ts';
 /** Bytes of one upload and of one of its files; entries. */
 export const LIMITS = {
   maxTotalBytes: 1_000_000,
-  maxEntries: 100,
+  archives: { maxEntries: 100 },
   url: { maxUploadBytes: 200_000, quotaBytes: 500_000, atOnce: 1 },
 };
 const MAX_FILE_BYTES = 100_000;

@@ -90,6 +90,7 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
       commands,
       environment,
       maxUnpackedBytes: 10_000_000,
+      archives: { maxEntries: 100_000 },
       awaitingMs: 24 * HOUR,
       resultRetentionMs: 24 * HOUR,
       historyRetentionMs: 72 * HOUR,

@@ -41,7 +41,7 @@ const REFUSED: readonly (readonly [what: string, zip: Buffer, message: RegExp])[
     /^entry 'x' holds more than the 10 bytes that it declares$/,
   ],
   ['a bomb', archive({ name: 'x', content: Buffer.alloc(110 * MIB) }), /^entry 'x' inflates to more than 1000 times/],
-  ['100,001 entries', await emptyFiles(100_001), /^the archive has more than 100000 entries$/],
+  ['100,001 entries', await emptyFiles(100_001), /^the archive has 100001 entries; at most 100000 are allowed$/],
   ['encryption', archive({ name: 'x', flags: 0x801 }), /^entry 'x' is encrypted$/],
   ['a split archive', Buffer.concat([Buffer.from('PK\x07\x08'), archive()]), /^the archive is one part of a split zip/],
   ['an empty archive', rawZip([]), /^the archive is empty$/],
