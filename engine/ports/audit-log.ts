@@ -1,0 +1,36 @@
+// The audit trail as it is kept: rows are added, read and, once old enough, dropped by whole weeks. Nothing changes a row.
+
+import type { AuditEntry, AuditOutcome, AuditPlace, AuditRow } from '../model/audit.ts';
+
+export interface AuditFilter {
+  /** From then on, and before then; ms since 1970. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Id of a user, or name of a machine's token. */
+  readonly actor?: string;
+  readonly dataset?: string;
+  readonly route?: string;
+  readonly outcome?: AuditOutcome;
+}
+
+export interface AuditPageOptions {
+  /** At most so many; a page also ends when it has 256 KiB. */
+  readonly limit: number;
+  readonly order: 'newest-first' | 'oldest-first';
+  /** Begins behind this place, in the page's order. */
+  readonly after?: AuditPlace;
+}
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[];
+  /** Where the next page begins; absent when nothing is left. */
+  readonly next?: AuditPlace;
+}
+
+export interface AuditLog {
+  /** All of them or none; durable when it resolves. */
+  append(rows: readonly AuditRow[], signal: AbortSignal): Promise<void>;
+  page(filter: AuditFilter, options: AuditPageOptions, signal: AbortSignal): Promise<AuditPage>;
+  /** Drops the weeks (Monday to Sunday, UTC) that were over by then; returns how many. */
+  dropBefore(at: number, signal: AbortSignal): Promise<number>;
+}
