@@ -88,9 +88,9 @@ async function fill(t: Test, schema: string, count: number): Promise<DatasetAddr
   const all = Array.from({ length: count }, (_, n) => newAddress(owners[(n * 7919) % 200] as UserId));
   const ids = all.map(({ dataset }) => dataset);
   await db.query(
-    `insert into ${schema}.dataset (dataset_id, owner, type_name, type_version, category, deleted_status, accessibility,
-       days_for_approval, creation_date, lease_token)
-     select x.id, x.owner, 't', '1', 'T', 0, 'private', -1, now(), 1
+    `insert into ${schema}.dataset (dataset_id, original_id, owner, type_name, type_version, category, deleted_status,
+       accessibility, days_for_approval, creation_date, lease_token)
+     select x.id, x.id, x.owner, 't', '1', 'T', 0, 'private', -1, now(), 1
      from unnest($1::text[], $2::numeric[]) x (id, owner)`,
     [ids, all.map(({ owner }) => owner)],
   );

@@ -78,7 +78,7 @@ t.test('the whole life of a dataset', async (t) => {
     'loaded.txt': 'loader:planted-secret@db.example:5432/sites?schema=loader_data&platform=Postgres 3\n',
     'properties.txt': 'genes.tsv\ngröße 2.tsv\n',
   });
-  t.equal((await stat(join(site, 'genes'))).mode & 0o777, 0o775);
+  t.equal((await stat(join(site, 'genes'))).mode & 0o777, 0o750);
   t.equal((await stat(join(site, 'genes', 'loaded.txt'))).mode & 0o111, 0);
   for (const time of ['first', 'second']) t.equal((await uninstall('genes')).code, 200, `${time} time`);
   t.strictSame(await readTree(site), {});
