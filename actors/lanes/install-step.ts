@@ -73,7 +73,7 @@ export async function runStep(
   const notBefore = attempt.notBefore?.getTime() ?? 0;
   if (notBefore > ports.clock.now()) return { kind: 'waiting', untilMs: notBefore };
   let { started } = attempt;
-  let called = false;
+  let called: 'no' | 'yes' | 'answered' = 'no';
   let answer: Answer;
   try {
     await step.prepare(signal);
@@ -81,13 +81,16 @@ export async function runStep(
     await ports.catalog.write(job.dataset, job.lease, [begun, mirrorOf(step, RUNNING)], signal);
     started = true;
     await writeControl(job, step, RUNNING, signal);
-    called = true;
+    called = 'yes';
     answer = answerOf(await step.call(signal), step.plugin);
+    called = 'answered';
     await step.conclude?.(answer.status, signal);
     await writeControl(job, step, answer, signal, step.version);
   } catch (error) {
     if (kindOf(error) === 'aborted' || signal.aborted) throw error;
-    const untouched = !step.begun && (!called || (error instanceof Failure && error.unreachable));
+    // Once it has answered, whoever cannot be reached is somebody else: the data are there.
+    const nobody = called === 'yes' && error instanceof Failure && error.unreachable;
+    const untouched = !step.begun && (called === 'no' || nobody);
     return postpone(job, step, { ...attempt, started: started && !untouched }, error, policy, ports, signal);
   }
   // Said in the control DB, so it is no failure of the step when the rest is not written: the next run does that.

@@ -127,6 +127,26 @@ t.test('an install that reached nobody is tried again without an uninstall befor
   ]);
 });
 
+t.test('data that are there stay on record when the target cannot be reached after the call', async (t) => {
+  const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
+  const away = targetAway(world, PLASMO);
+  world.plugin.decide = ({ kind }) => {
+    if (kind === 'installData' && world.calls.length < 3) away.reason = transient('gone', { unreachable: true });
+    return undefined;
+  };
+  await world.run('install');
+  t.same(await world.attempts(at), ['PlasmoSite data 0 started']);
+  away.reason = undefined;
+  await world.finish();
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], shown: true } });
+  t.same(world.calls.slice(0, 4), [
+    'import',
+    'installData PlasmoSite',
+    'uninstall PlasmoSite',
+    'installData PlasmoSite',
+  ]);
+});
+
 t.test('an install that may have begun stays so, however a later call ends', async (t) => {
   for (const [first, uninstalls] of [
     [LATE, 1],
