@@ -24,7 +24,7 @@ function plain(node: unknown): unknown {
   ].filter((note) => typeof note === 'string');
   const entries = Object.entries(node)
     .filter(([key]) => !key.startsWith('x-') && key !== 'description')
-    .map(([key, value]) => [key, key === 'default' ? value : plain(value)]);
+    .map(([key, value]) => [key, plain(value)]);
   const known = Object.fromEntries(entries) as Record<string, unknown>;
   return notes.length > 0 ? { description: notes.join(' '), ...known } : known;
 }

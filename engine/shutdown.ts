@@ -50,7 +50,7 @@ export async function shutDown(options: ShutdownOptions, code: number): Promise<
   const deadline = clock.now() + graceMs;
   const over = new AbortController();
   // Sleeping, not `after`: the process must not run dry before its exit code is set.
-  const guard = clock.sleep(graceMs + GUARD_MS, over.signal).then(
+  void clock.sleep(graceMs + GUARD_MS, over.signal).then(
     () => {
       log.error('the shutdown outlived its deadline');
       process.exit(code);
@@ -68,7 +68,6 @@ export async function shutDown(options: ShutdownOptions, code: number): Promise<
     log.error({ err: messageOf(error) }, 'the shutdown failed');
   }
   over.abort();
-  await guard;
 }
 
 async function close(options: ShutdownOptions, deadline: number): Promise<void> {

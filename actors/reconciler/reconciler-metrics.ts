@@ -17,7 +17,6 @@ export function reconcilerMetrics(metrics: Metrics): ReconcilerCounter {
   const braked = metrics.gauge('reconciler_braked', '1 when the last full run refused to delete what is absent.');
   // From zero, so that the first one shows as an increase.
   for (const result of RESULTS) datasets.inc({ result }, 0);
-  braked.set({}, 0);
   return {
     count: (result, number) => datasets.inc({ result }, number),
     braked: (is) => braked.set({}, is ? 1 : 0),

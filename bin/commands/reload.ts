@@ -29,8 +29,7 @@ export const reload: Command = {
     }
     if (values.json) io.out(jsonDocument(report));
     else {
-      const rows = rowsOf(report);
-      if (rows.length > 0) io.out(table([{ head: 'setting', whole: true }, { head: 'change' }], rows, io.outTerminal));
+      io.out(table([{ head: 'setting', whole: true }, { head: 'change' }], rowsOf(report), io.outTerminal));
       io.out(`${report.unchanged} settings unchanged\n`);
     }
     return EXIT.ok;

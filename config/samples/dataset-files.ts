@@ -44,7 +44,6 @@ export async function exportFiles(from: string, files: readonly string[], to: st
 
 /** Copies the whole data folder, metadata included, to the place of the dataset's files; readable by the site. */
 export async function installFiles(dataDir: string, dataFiles: string): Promise<void> {
-  await mkdir(dataFiles, { recursive: true, mode: 0o775 });
   for (const file of await listFiles(dataDir)) await copyOne(join(dataDir, file), join(dataFiles, file));
   await copyOne(join(dataDir, METADATA_FILE), join(dataFiles, METADATA_FILE)).catch(ignoreMissing);
 }

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { BYTES_PAGE } from '../../../actors/reconciler/pages-ahead.ts';
 import { Reconciler } from '../../../actors/reconciler/reconciler.ts';
+import { reconcilerMetrics } from '../../../actors/reconciler/reconciler-metrics.ts';
 import { aborted, transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
 import { Metrics } from '../../../engine/metrics.ts';
@@ -268,4 +269,13 @@ t.test('a listing of 20,000 datasets is never held whole: jobs are handed over a
   const report = await reconciler.runOnce({ kind: 'full', performDeletes: true, allowDeletes: false }, never);
   t.match(report, { listed: COUNT, reconciled: COUNT, deleted: 0 });
   t.strictSame(seen, { listed: COUNT, handedOver: COUNT, mostAhead: 502, mostPaged: BYTES_PAGE });
+});
+
+t.test('what it counts is there from the start, at 0', async (t) => {
+  const metrics = new Metrics();
+  reconcilerMetrics(metrics);
+  const samples = (await metrics.text()).split('\n').filter((line) => /^(longshore_)?reconciler_/.test(line));
+  t.ok(samples.some((line) => /reconciler_braked 0$/.test(line)));
+  t.equal(samples.length, 7);
+  t.ok(samples.every((line) => line.endsWith(' 0')));
 });
