@@ -3,13 +3,16 @@
 
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { silentLogger } from '../../engine/log.ts';
-import { revisionOf, type UserId } from '../../engine/model/ids.ts';
+import { type Logger, silentLogger } from '../../engine/log.ts';
+import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import { unlessAborted } from '../../engine/wait.ts';
 import { keepShares, shareDocuments, tellOfShares } from '../../http/installer/revisions/carried-shares.ts';
 import { nextHistory } from '../../http/installer/revisions/next-revision.ts';
 import { UploadSession } from '../../http/installer/uploads/upload-session.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
@@ -105,6 +108,20 @@ t.test('a crash before they are told of is made good by a reconciliation', async
   made.world.event('reconciliation', made.next);
   await made.world.finish();
   t.strictSame(await seen(made, made.next), SHOWN_TO_ANN);
+});
+
+t.test('a store that fails, or never answers, holds up nobody who tells of them', async (t) => {
+  const clock = new VirtualClock();
+  const warnings: unknown[] = [];
+  const log = { warn: (fields: { readonly err: Error }) => warnings.push(fields.err.message) } as unknown as Logger;
+  const documents = shareDocuments({ owner: ANN, dataset: 'AbCdEfGhIjKlMnOp' as DatasetId }, SHARES);
+  const told = (put: ObjectStore['put']): Promise<void> => tellOfShares(documents, { store: { put }, clock, log });
+  await told(() => Promise.reject(new Error('disk lost')));
+  t.strictSame(warnings, ['disk lost']);
+  const silent = told((_key, _bytes, _options, signal) => unlessAborted(new Promise<never>(() => {}), signal));
+  await clock.advance(10_000);
+  await silent;
+  t.strictSame(warnings, ['disk lost', 'gave up after 10000 ms']);
 });
 
 t.test('a revision that is given up takes its shares along, and leaves the old one alone', async (t) => {
