@@ -133,6 +133,22 @@ t.test('breaks itself, all stopped, when children break too often', async (t) =>
   t.notMatch(history.at(-1), /start/);
 });
 
+t.test('giving up quiets what still runs before it stops it, and restarts nothing that is down', async (t) => {
+  const { clock, history, child, started, crash } = setup(t);
+  const tree = await started(child('a'), child('b'), child('c'), child('d'));
+  history.length = 0;
+  const broken = t.rejects(tree.broken, { kind: 'defect', message: /3 times in 10 s, last 'c'/ });
+  for (const name of ['a', 'b', 'c']) await crash(name);
+  await clock.advance(60_000);
+  await broken;
+  const of = (what: string): readonly string[] => history.filter((line) => line.startsWith(what));
+  t.strictSame(of('start'), []);
+  t.ok(
+    history.findIndex((line) => line.startsWith('quiet d')) < history.findIndex((line) => line.startsWith('stop d')),
+  );
+  t.ok(of('quiet d').length > 0);
+});
+
 t.test('breaks far apart are restarted for ever', async (t) => {
   const { clock, child, started, crash } = setup(t);
   const tree = await started(child('a'));

@@ -74,6 +74,27 @@ t.test('an import or install of a dataset that is deleted ends at once, and does
   }
 });
 
+t.test('a process that runs nothing that could give way does not ask', async (t) => {
+  const { world } = await worldBefore(t, 'upload');
+  const process = world.process();
+  const job = await process.claim('upload');
+  let asked = 0;
+  const daemon = giveWay({
+    jobs: {
+      async overtaken() {
+        asked++;
+        return [];
+      },
+    },
+    holders: [{ held: () => (job ? [job] : []), abortJob: () => false }],
+    ...{ clock: world.clock, log: silentLogger(), metrics: new Metrics(), random: () => 0.5 },
+  });
+  await daemon.start(never);
+  await world.clock.advance(60_000);
+  await daemon.stop(world.clock.now() + GRACE_MS);
+  t.equal(asked, 0);
+});
+
 t.test('an upload goes on', async (t) => {
   const { world, at } = await worldBefore(t, 'upload');
   const work = await working(world, 'upload');
