@@ -13,10 +13,12 @@ import {
 
 const part = fc.oneof(
   fc.constantFrom('', '1', '42', '9223372036854776000', '9223372036854776001', '0', 'a_1', 'x.y-z', 'ä', 'reports'),
+  fc.constantFrom('a'.repeat(64), 'a'.repeat(65), 'a b', 'ab ', ' ab'),
   fc.constantFrom('handler', 'shares', 'constructor', ...DATASET_OBJECTS, ...FILE_FOLDERS, ...SHARE_OBJECTS),
 );
 const key = fc.oneof(
   fc.array(part, { maxLength: 6 }).map((parts) => parts.join('/')),
+  fc.array(part, { maxLength: 3 }).map((parts) => ['42', ...parts].join('/')),
   fc.array(part, { maxLength: 4 }).map((parts) => ['42', 'a_1', ...parts].join('/')),
 );
 
