@@ -9,16 +9,13 @@ import { Backoff } from '../retry.ts';
 import { type Clock, deadline } from '../time.ts';
 import { settledWithin, unlessAborted } from '../wait.ts';
 import type { KafkaAdmin } from './kafka-admin.ts';
+import { batches } from './kafka-batches.ts';
 import { KafkaClient } from './kafka-client.ts';
 import { COMPRESSION } from './kafka-codecs.ts';
 import { kafkaFailure } from './kafka-failure.ts';
 import { encodeEvent } from './kafka-message.ts';
 import { type KafkaSettings, producerClient, producerOptions } from './kafka-options.ts';
 
-/** Records of one request; with the bytes of an event this stays below what brokers take by default. */
-const BATCH = 1_000;
-/** Of a record beside its key and value, at most. */
-const RECORD_BYTES = 40;
 const CLOSE_MS = 1_000;
 
 /** The partition is chosen by the dataset: events of one dataset keep their order, whatever their key. */
@@ -134,21 +131,4 @@ function byDataset(): (args: PartitionerArgs) => number {
     const key = (message as unknown as EventMessage).dataset;
     return partitionOf({ ...args, message: { ...message, key } });
   };
-}
-
-/** In order; each of at most {@link BATCH} records and about `maxBytes`, but of one record at least. */
-function* batches(records: readonly EventRecord[], maxBytes: number): Generator<readonly EventRecord[]> {
-  let batch: EventRecord[] = [];
-  let bytes = 0;
-  for (const record of records) {
-    const size = encodeEvent(record.event).length + record.key.length + RECORD_BYTES;
-    if (batch.length >= BATCH || (batch.length > 0 && bytes + size > maxBytes)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(record);
-    bytes += size;
-  }
-  if (batch.length > 0) yield batch;
 }
