@@ -141,7 +141,11 @@ export async function reportService(
         queries,
         store,
         verify: auth.verify,
-        limits: { maxQueued: settings.maxQueued, retryAfterMs: settings.retryAfterMs },
+        limits: {
+          maxQueued: settings.maxQueued,
+          maxQueuedPerUser: settings.maxQueuedPerUser,
+          retryAfterMs: settings.retryAfterMs,
+        },
         dependencies: [
           ...watched,
           { name: 'object-store', probe: (until) => store.probe(until) },

@@ -1,29 +1,30 @@
 // Fair share between tenants: those who can fill a queue, each a user or all guests of one address. One rule for all queues:
 //   hold   a tenant holds at most all workers and less than half of the queue in memory; the rest of its jobs stay where they are
-//   begin  of the jobs in memory, the first of the tenant that has the fewest running begins
+//   begin  of the jobs in memory, the first of the tenant whose turn it is begins (turns.ts)
 // So while one tenant fills a lane, the job of another always finds a place, and is the next to begin.
 
-export interface SharedPlaces {
+export interface SharedPlaces<Tenant extends string> {
   readonly workers: number;
   /** Jobs that may wait in memory. */
   readonly capacity: number;
   /** Jobs that would find a place now. */
   readonly room: number;
   /** Tenants of the jobs that hold a place, one entry per job. */
-  readonly held: readonly string[];
+  readonly held: readonly Tenant[];
 }
 
-export interface FairShare {
+export interface FairShare<Tenant extends string> {
   /** Jobs to claim now: with so many, no tenant comes to hold more than its share. */
   readonly limit: number;
   /** Tenants that hold their share. */
-  readonly withheld: readonly string[];
+  readonly withheld: readonly Tenant[];
 }
 
-export function fairShare({ workers, capacity, room, held }: SharedPlaces): FairShare {
+export function fairShare<Tenant extends string>(places: SharedPlaces<Tenant>): FairShare<Tenant> {
+  const { workers, capacity, room, held } = places;
   // Less than half of the mailbox: a lane claims while its mailbox is less than half full.
   const share = workers + Math.max(0, Math.ceil(capacity / 2) - 1);
-  const counts = new Map<string, number>();
+  const counts = new Map<Tenant, number>();
   for (const tenant of held) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
   const withheld = [...counts].flatMap(([tenant, count]) => (count >= share ? [tenant] : []));
   const most = Math.max(0, ...[...counts.values()].filter((count) => count < share));

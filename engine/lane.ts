@@ -19,6 +19,7 @@ import type { LaneBounds, LaneOptions } from './lane-options.ts';
 import { type LanePlaces, LaneTraffic, type Sent } from './lane-traffic.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { Mailbox } from './mailbox.ts';
+import { Turns } from './turns.ts';
 
 interface Claimed<Job> {
   readonly job: Job;
@@ -43,6 +44,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   readonly #doomed = new Map<number | string, unknown>();
   readonly #bell = new Bell();
   readonly #metrics: LaneMetrics;
+  readonly #turns = new Turns();
   readonly #traffic: LaneTraffic<Job, Outcome>;
   #workers: number;
   #fault: { readonly error: unknown } | undefined;
@@ -199,6 +201,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     }
     const running: Running<Job> = { job, claimedAt: claimed.at, controller: new AbortController() };
     this.#running.set(id, running);
+    if (this.#options.tenantOf) this.#turns.began(this.#options.tenantOf(job));
     this.#placed.push(running);
   }
 
@@ -248,7 +251,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     if (!tenantOf || this.#mailbox.size < 2) return this.#mailbox.poll();
     const running = new Map<string, number>();
     for (const { job } of this.#running.values()) running.set(tenantOf(job), (running.get(tenantOf(job)) ?? 0) + 1);
-    return this.#mailbox.pollLowest(({ job }) => running.get(tenantOf(job)) ?? 0);
+    return this.#mailbox.pollLowest(({ job }) => this.#turns.rankOf(tenantOf(job), running.get(tenantOf(job)) ?? 0));
   }
 
   #settle(error: unknown, job: Job): Outcome | undefined {

@@ -8,6 +8,7 @@ import type { Logger } from '../engine/log.ts';
 import type { ApiVersion } from '../engine/model/api-version.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
+import { type Tenant, tenantOfGuests, tenantOfUser } from '../engine/model/tenant.ts';
 import type { Traceparent } from '../engine/model/traceparent.ts';
 import type { Caller } from './caller.ts';
 import { isKnown, requireMatch, tagOf } from './conditional.ts';
@@ -16,6 +17,7 @@ import type { Exchange } from './exchange.ts';
 import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
 import { jsonListText } from './json-list.ts';
 import { JSON_TYPE } from './json-type.ts';
+import { clientAddress, peerOf } from './peer-address.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
 
@@ -109,6 +111,12 @@ export class RequestContext {
   get userId(): UserId {
     if (this.caller.kind === 'user' || this.caller.kind === 'guest') return this.caller.userId;
     throw forbidden('this needs a user');
+  }
+
+  /** Whose share of a queue counts what is asked for. */
+  get tenant(): Tenant {
+    if (this.caller.kind === 'user') return tenantOfUser(this.caller.userId);
+    return tenantOfGuests(peerOf(clientAddress(this.request, this.#url.isProxy)));
   }
 
   get wantsBody(): boolean {

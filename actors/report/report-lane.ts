@@ -10,6 +10,7 @@ import { afterFailure, type Random, type RetryPolicy } from '../../engine/retry.
 import type { Clock } from '../../engine/time.ts';
 import { oneLine, ReportFailure, withReason } from './report-failure.ts';
 import type { ReportRun } from './report-run.ts';
+import { ReportSource } from './report-source.ts';
 
 export interface ReportLaneOptions {
   readonly queue: ReportQueue;
@@ -33,26 +34,19 @@ const POLL_MS = 5_000;
 
 export function reportLane(options: ReportLaneOptions): ReportLane {
   const { queue, clock, log, metrics, queueSize, workerCount } = options;
-  return new Lane<ReportClaim, ReportOutcome>({
+  const lane: ReportLane = new Lane<ReportClaim, ReportOutcome>({
     name: REPORT_LANE,
     ...{ clock, log, metrics, queueSize, workerCount },
     pollMs: POLL_MS,
-    source: {
-      exchange: (done, limit, signal) =>
-        queue.exchange(
-          done.map(({ job, outcome }) => ({ claim: job, outcome })),
-          limit,
-          new Date(clock.now()),
-          signal,
-        ),
-      watch: (wake) => queue.watch(wake),
-    },
+    source: new ReportSource({ queue, clock, claimant: () => lane }),
     run: (claim, signal) => runReport(claim, options, signal),
     settle: (error, claim) => outcomeOf(error, claim, options),
     abandon: () => again(options.clock, 0, false),
     idOf: ({ id }) => id,
+    tenantOf: ({ tenant }) => tenant,
     waitedMs: ({ waitedMs }) => waitedMs,
   });
+  return lane;
 }
 
 /** How the job ended, whatever happened. Never rejects. */

@@ -9,6 +9,7 @@ import type {
   UserMeta,
   UserMetaChange,
 } from '../model/report-job.ts';
+import type { Tenant } from '../model/tenant.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
 /** Into whose collection a job goes. */
@@ -22,17 +23,24 @@ export interface SubmitRules {
   readonly now: Date;
   /** Jobs that may wait. */
   readonly maxQueued: number;
+  /** Jobs of one tenant that may wait. */
+  readonly maxQueuedPerTenant: number;
+  /** Who asks. */
+  readonly tenant: Tenant;
   /** A job that failed after this instant is not run again yet. */
   readonly failedBefore: Date;
   /** Of the request for which a job waits from now on. */
   readonly traceparent?: Traceparent;
 }
 
-/** `known`: there is such a job and it stays as it is; `full`: it would have to wait, and nothing changed. */
-export type Submission = 'queued' | 'known' | 'full';
+/**
+ * `known`: there is such a job and it stays as it is; `full`: it would have to wait, and nothing changed; `share-full`: the same,
+ * because of the tenant's own jobs.
+ */
+export type Submission = 'queued' | 'known' | 'full' | 'share-full';
 
 /** `refused`: the job has not expired. */
-export type Requeued = 'queued' | 'refused' | 'absent' | 'full';
+export type Requeued = 'queued' | 'refused' | 'absent' | 'full' | 'share-full';
 
 export interface ReportJob extends ReportRequest {
   readonly status: ReportStatus;
@@ -70,7 +78,8 @@ export interface FailedReport extends ReportRequest {
 export interface ReportJobs {
   /**
    * A job that is absent, expired or failed long enough ago waits from now on; one id is one job, however many submit it
-   * at once. Puts it into the collection unless the answer is `full`. Counts as an access.
+   * at once. Puts it into the collection unless the answer is that it is full. Counts as an access. A job that waits for a
+   * tenant who has more waiting than this one waits for this one from now on.
    */
   submit(
     request: ReportRequest,

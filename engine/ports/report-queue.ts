@@ -7,6 +7,7 @@
 
 import type { ReportJobId } from '../model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest } from '../model/report-job.ts';
+import type { Tenant } from '../model/tenant.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
 export interface ReportClaim extends ReportRequest {
@@ -18,6 +19,8 @@ export interface ReportClaim extends ReportRequest {
   readonly waitedMs: number;
   /** Of the request that had it wait; absent for jobs of programs that knew none. */
   readonly traceparent?: Traceparent;
+  /** Whose share it counts against. */
+  readonly tenant: Tenant;
 }
 
 export type ReportOutcome =
@@ -43,14 +46,22 @@ export interface ReportDebris {
   readonly upTo: number;
 }
 
+export interface ReportClaimRequest {
+  /** 0 = complete only. */
+  readonly limit: number;
+  /** Tenants of whom no job is claimed; default none. */
+  readonly withheld?: readonly Tenant[];
+}
+
 export interface ReportQueue {
   /**
-   * Writes outcomes and claims up to `limit` jobs, those that have waited longest first; all or nothing. An outcome
-   * whose lease is over is ignored.
+   * Writes outcomes and claims up to `limit` jobs, none of a withheld tenant; all or nothing. Tenants take turns, the one with
+   * the fewest running first; of one tenant, and where tenants have as many, those that have waited longest come first. An
+   * outcome whose lease is over is ignored.
    */
   exchange(
     done: readonly ReportCompletion[],
-    limit: number,
+    claim: ReportClaimRequest,
     now: Date,
     signal: AbortSignal,
   ): Promise<readonly ReportClaim[]>;

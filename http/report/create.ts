@@ -7,7 +7,7 @@ import { reportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
 import type { ReportLink } from '../../engine/ports/report-jobs.ts';
 import type { RequestContext } from '../context.ts';
-import { unavailable } from '../errors.ts';
+import { tooMany, unavailable } from '../errors.ts';
 import { describeValue } from '../input/describe.ts';
 import type { Faults } from '../input/faults.ts';
 import { answer, refusals } from '../responses.ts';
@@ -20,6 +20,8 @@ import { CreateChecks, CreateRequest, CreateResponse } from './schema.ts';
 export interface ReportLimits {
   /** Jobs that may wait. */
   readonly maxQueued: number;
+  /** Of one user, or of the guests of one address. */
+  readonly maxQueuedPerUser: number;
   /** Milliseconds after which a job that failed is run again for the same request. */
   readonly retryAfterMs: number;
 }
@@ -34,6 +36,21 @@ const RETRY_SECONDS = 30;
 /** What a caller is told when no more jobs may wait. */
 export const queueIsFull = ({ maxQueued }: ReportLimits): Error =>
   unavailable(`${maxQueued} report jobs wait already; try again later`, RETRY_SECONDS);
+
+/** What a caller is told who has no more places in the queue. */
+export const shareIsFull = ({ maxQueuedPerUser }: ReportLimits, { caller }: Pick<RequestContext, 'caller'>): Error => {
+  const whose = caller.kind === 'user' ? 'your' : "your address's";
+  return tooMany(`${maxQueuedPerUser} of ${whose} report jobs wait, which is the most allowed at once`, RETRY_SECONDS);
+};
+
+/** The rules for a job that begins to wait. */
+export const queueRules = (context: RequestContext, { limits, ...parts }: CreateParts) => ({
+  now: now(parts),
+  maxQueued: limits.maxQueued,
+  maxQueuedPerTenant: limits.maxQueuedPerUser,
+  tenant: context.tenant,
+  traceparent: context.traceparent,
+});
 
 export function createRoute(parts: CreateParts): Route {
   const readBody = bodyReader(CreateChecks);
@@ -54,6 +71,7 @@ export function createRoute(parts: CreateParts): Route {
         400: 'The body is no JSON object, or larger than 512 KiB',
         415: 'The body is no JSON',
         422: 'Values are not accepted, or the query job is none that can be formatted',
+        429: 'Too many jobs of the caller wait',
       }),
     },
     handler: async (context) => create(context, await readBody(context.request), readConfig, parts),
@@ -79,11 +97,11 @@ async function create(
     body.addToUserCollection === false
       ? undefined
       : { user: callersCollection(context), meta: givenMeta(body.userMeta) };
-  const at = now(parts);
-  const failedBefore = new Date(at.getTime() - limits.retryAfterMs);
-  const rules = { now: at, maxQueued: limits.maxQueued, failedBefore, traceparent: context.traceparent };
+  const common = queueRules(context, parts);
+  const rules = { ...common, failedBefore: new Date(common.now.getTime() - limits.retryAfterMs) };
   const submission = await jobs.submit({ id, queryId, configuration, fingerprint }, link, rules, signal);
   if (submission === 'full') throw queueIsFull(limits);
+  if (submission === 'share-full') throw shareIsFull(limits, context);
   if (submission === 'queued') context.log.info({ report: id, query: queryId }, 'report queued');
   await context.json(200, { reportJobID: id });
 }

@@ -8,7 +8,7 @@ import { forbidden, notFound } from '../errors.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { bodyReader, changedMeta } from './bodies.ts';
-import { type CreateParts, queueIsFull } from './create.ts';
+import { type CreateParts, queueIsFull, queueRules, shareIsFull } from './create.ts';
 import { callersCollection, collectorOf, jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
 import { JobDetails, JobList, PatchChecks, PatchRequest } from './schema.ts';
 
@@ -89,7 +89,10 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       access,
       operationId: 'requeueReportJob',
       summary: 'Queues an expired job again',
-      responses: { 204: { description: 'It waits' }, ...refusals({ 403: 'The job has not expired', 404: ABSENT }) },
+      responses: {
+        204: { description: 'It waits' },
+        ...refusals({ 403: 'The job has not expired', 404: ABSENT, 429: 'Too many jobs of the caller wait' }),
+      },
       handler: (context) => requeue(context, parts),
     },
     {
@@ -149,8 +152,7 @@ const userMeta = (meta: UserMeta = {}): { readonly userMeta?: UserMeta } =>
 async function requeue(context: RequestContext, parts: JobsParts): Promise<void> {
   const { jobs, limits } = parts;
   const id = jobIdOf(context);
-  const rules = { now: now(parts), maxQueued: limits.maxQueued, traceparent: context.traceparent };
-  const answered = await jobs.requeue(id, rules, context.signal);
+  const answered = await jobs.requeue(id, queueRules(context, parts), context.signal);
   switch (answered) {
     case 'queued':
       context.log.info({ report: id }, 'expired report queued again');
@@ -161,6 +163,8 @@ async function requeue(context: RequestContext, parts: JobsParts): Promise<void>
       throw noJob(id);
     case 'full':
       throw queueIsFull(limits);
+    case 'share-full':
+      throw shareIsFull(limits, context);
     default:
       return answered satisfies never;
   }

@@ -70,6 +70,7 @@ const INTEGERS: Record<string, Bounds> = {
   'report.lane.inMemoryQueueSize': queue,
   'report.lane.workerCount': workers,
   'report.maxQueued': [1, 1_000_000],
+  'report.maxQueuedPerUser': [1, 1_000_000],
   'report.maxOutputSize': [1_048_576, OPEN],
   'report.db.poolSize': [1, 32],
   'access.db.poolSize': [1, 32],

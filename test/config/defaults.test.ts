@@ -307,6 +307,7 @@ t.test('the sections beside the installer', async (t) => {
     db: db('report'),
     lane: { inMemoryQueueSize: 20, workerCount: 4 },
     maxQueued: 10_000,
+    maxQueuedPerUser: 200,
     maxDurationMs: HOUR,
     maxOutputSize: 10 * 1_073_741_824,
     retryAfterMs: MINUTE,

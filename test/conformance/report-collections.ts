@@ -67,7 +67,7 @@ export function reportCollectionsConformance(t: Test, setup: (t: Test) => Promis
   t.test('a long list is whole and in order', async (t) => {
     const world = await setup(t);
     const numbers = Array.from({ length: 501 }, (_, n) => n + 1);
-    const rules = { ...rulesAt(0), maxQueued: 10_000 };
+    const rules = rulesAt(0, { maxQueued: 10_000, maxQueuedPerTenant: 10_000 });
     for (const n of numbers) await world.first.jobs.submit(requestOf(n), { user: ADA, meta: {} }, rules, signal);
     t.strictSame(await idsOf(world, ADA), numbers.toReversed());
     t.strictSame(await idsOf(world, ADA, QUERY), numbers.toReversed());

@@ -18,6 +18,7 @@ import {
   run,
   signal,
   submit,
+  tenantOf,
   userOf,
 } from './report-world.ts';
 
@@ -117,10 +118,32 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     t.equal(await statusOf(world, refused), 'queued');
   });
 
+  t.test('one too many of a tenant is refused, and others are not', async (t) => {
+    const { first } = await setup(t);
+    const ask = (n: number, tenant: number) =>
+      first.jobs.submit(
+        requestOf(n),
+        undefined,
+        rulesAt(0, { maxQueuedPerTenant: 2, tenant: tenantOf(tenant) }),
+        signal,
+      );
+    t.strictSame([await ask(1, 1), await ask(2, 1), await ask(3, 1)], ['queued', 'queued', 'share-full']);
+    t.equal(await first.jobs.read(idOf(3), undefined, at(0), signal), undefined, 'nothing is left behind');
+    t.equal(await ask(3, 2), 'queued');
+    t.equal(await ask(1, 1), 'known', 'one that waits already needs no place');
+    const claimed = await claimOne(first, 1);
+    t.equal(claimed.id, idOf(1));
+    t.equal(await ask(4, 1), 'queued', 'running ones do not count');
+    await end(first, claimed, complete(1), 1);
+    t.equal(await first.expiry.expireOne(idOf(1), signal), 'expired');
+    const rules = rulesAt(1, { maxQueuedPerTenant: 2, tenant: tenantOf(1) });
+    t.equal(await first.jobs.requeue(idOf(1), rules, signal), 'share-full');
+  });
+
   t.test('only an expired job is queued on request', async (t) => {
     const world = await setup(t);
     const { first } = world;
-    const requeue = (n: number, maxQueued = 100) => first.jobs.requeue(idOf(n), { now: at(500), maxQueued }, signal);
+    const requeue = (n: number, maxQueued = 100) => first.jobs.requeue(idOf(n), rulesAt(500, { maxQueued }), signal);
     t.equal(await requeue(1), 'absent');
     await run(first, 1, complete(0));
     t.equal(await requeue(1), 'refused');
@@ -209,7 +232,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     const over = AbortSignal.abort(new Error('over'));
     await t.rejects(first.jobs.read(idOf(1), undefined, at(0), over), { message: 'over' });
     await t.rejects(first.jobs.submit(requestOf(1), undefined, rulesAt(0), over), { message: 'over' });
-    await t.rejects(first.queue.exchange([], 1, at(0), over), { message: 'over' });
+    await t.rejects(first.queue.exchange([], { limit: 1 }, at(0), over), { message: 'over' });
     await t.rejects(all(first.jobs.files(idOf(1), over)), { message: 'over' });
   });
 }

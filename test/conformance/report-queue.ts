@@ -19,6 +19,7 @@ import {
   run,
   signal,
   submit,
+  tenantOf,
 } from './report-world.ts';
 
 export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<ReportWorld>): void {
@@ -30,14 +31,61 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     await submit(world.first, 3, 1);
     await submit(world.first, 2, 1);
     await submit(world.first, 1, 2);
-    t.strictSame(await world.second.queue.exchange([], 2, at(5), signal), [
-      { ...requestOf(2), attempt: 1, tries: 0, waitedMs: 4_000 },
-      { ...requestOf(3), attempt: 1, tries: 0, waitedMs: 4_000 },
+    t.strictSame(await world.second.queue.exchange([], { limit: 2 }, at(5), signal), [
+      { ...requestOf(2), attempt: 1, tries: 0, waitedMs: 4_000, tenant: tenantOf(7) },
+      { ...requestOf(3), attempt: 1, tries: 0, waitedMs: 4_000, tenant: tenantOf(7) },
     ]);
     t.strictSame(await claim(world.first, 5, 0), []);
     t.match(await claim(world.first, 5), [{ id: idOf(1), waitedMs: 3_000 }]);
     t.strictSame(await claim(world.first, 5), []);
     t.match(await jobOf(world, 3), { status: 'in-progress', started: at(5), attempt: 1 });
+  });
+
+  t.test('tenants take turns, the one with the fewest running first', async (t) => {
+    const { first, second } = await setup(t);
+    const queued = (tenant: number, ...ns: readonly number[]) =>
+      Promise.all(
+        ns.map((n) => first.jobs.submit(requestOf(n), undefined, rulesAt(n, { tenant: tenantOf(tenant) }), signal)),
+      );
+    await queued(1, ...Array.from({ length: 90 }, (_, i) => i + 1));
+    t.match(await claim(first, 100, 2), [{ id: idOf(1) }, { id: idOf(2) }]);
+    await queued(2, 91, 92);
+    await queued(3, 93);
+    t.match(
+      await claim(second, 100, 5),
+      [91, 93, 92, 3, 4].map((n) => ({ id: idOf(n) })),
+      'in any process',
+    );
+  });
+
+  t.test('no job of a withheld tenant is claimed', async (t) => {
+    const { first } = await setup(t);
+    for (const [n, tenant] of [1, 1, 2, 1, 2].entries())
+      await first.jobs.submit(requestOf(n), undefined, rulesAt(n, { tenant: tenantOf(tenant) }), signal);
+    const claimed = await first.queue.exchange([], { limit: 9, withheld: [tenantOf(1)] }, at(9), signal);
+    t.match(claimed, [{ id: idOf(2) }, { id: idOf(4) }]);
+    t.equal(claimed.length, 2);
+  });
+
+  t.test('what two ask for waits no longer than the one with fewer jobs would', async (t) => {
+    const { first } = await setup(t);
+    const ask = (n: number, tenant: number) =>
+      first.jobs.submit(requestOf(n), undefined, rulesAt(n, { tenant: tenantOf(tenant) }), signal);
+    for (let n = 1; n <= 20; n++) await ask(n, 1);
+    t.equal(await ask(20, 2), 'known');
+    t.equal(await ask(19, 1), 'known');
+    t.match(await claim(first, 30, 2), [
+      { id: idOf(1), tenant: tenantOf(1) },
+      { id: idOf(20), tenant: tenantOf(2) },
+    ]);
+    await ask(30, 3);
+    for (const n of [31, 32]) await ask(n, 4);
+    t.equal(await ask(30, 4), 'known');
+    t.match(
+      await claim(first, 40, 1),
+      [{ id: idOf(30), tenant: tenantOf(3) }],
+      'never is it taken into a longer queue',
+    );
   });
 
   t.test('a claim has the trace of the request for which the job waits', async (t) => {
@@ -49,8 +97,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.equal(claimed.traceparent, one);
     await end(second, claimed, complete(2), 2);
     await first.expiry.expireOne(idOf(1), signal);
-    const rules = { now: at(3), maxQueued: 10, traceparent: two };
-    t.equal(await first.jobs.requeue(idOf(1), rules, signal), 'queued');
+    t.equal(await first.jobs.requeue(idOf(1), rulesAt(3, { traceparent: two }), signal), 'queued');
     t.match(await claim(first, 3), [{ id: idOf(1), traceparent: two }]);
   });
 
@@ -72,7 +119,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     const comesAgain = async (seconds: number, countTry: boolean) => {
       const one = await claimOne(first, seconds);
       const done = [{ claim: one, outcome: again(seconds + 10, countTry) }];
-      t.strictSame(await first.queue.exchange(done, 5, at(seconds), signal), []);
+      t.strictSame(await first.queue.exchange(done, { limit: 5 }, at(seconds), signal), []);
       t.match(await jobOf(world, 1), { status: 'queued', ended: undefined, failure: undefined });
       return one;
     };
@@ -113,7 +160,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.equal(next.attempt, 2);
     t.strictSame(await first.queue.renew([late], signal), [late]);
     for (const outcome of [complete(2), failed(2), again(0, true)]) {
-      t.strictSame(await first.queue.exchange([{ claim: late, outcome }], 5, at(2), signal), []);
+      t.strictSame(await first.queue.exchange([{ claim: late, outcome }], { limit: 5 }, at(2), signal), []);
       t.match(await jobOf(world, 1), { status: 'in-progress', attempt: 2 });
     }
     t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);
@@ -202,7 +249,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     await second.expiry.removed(two, signal);
     t.strictSame(await debris(), [one]);
     // Queued again while its files are being removed: those of the new attempt are not meant.
-    t.equal(await first.jobs.requeue(idOf(1), { now: at(2), maxQueued: 9 }, signal), 'queued');
+    t.equal(await first.jobs.requeue(idOf(1), rulesAt(2), signal), 'queued');
     const anew = await claimOne(first, 2);
     t.strictSame(await debris(), [one]);
     await end(first, anew, again(2, false), 2);

@@ -4,6 +4,7 @@ import type { UserId } from '../../engine/model/ids.ts';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { Collector, ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
+import { type Tenant, tenantOfUser } from '../../engine/model/tenant.ts';
 import type { ReportCollections } from '../../engine/ports/report-collections.ts';
 import type { ReportJobs, SubmitRules } from '../../engine/ports/report-jobs.ts';
 import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
@@ -37,6 +38,7 @@ export const idOf = (n: number): ReportJobId => hex(n) as ReportJobId;
 export const queryOf = (n: number): QueryJobId => hex(n) as QueryJobId;
 export const userOf = (id: number | string): Collector => ({ id: String(id) as UserId, guest: false });
 export const guestOf = (id: number | string): Collector => ({ ...userOf(id), guest: true });
+export const tenantOf = (user: number): Tenant => tenantOfUser(userOf(user).id);
 export const QUERY = queryOf(0xfeed);
 export const FILES: readonly ReportFile[] = [
   { name: 'report.tsv', size: 0 },
@@ -53,6 +55,8 @@ export const requestOf = (n: number, queryId = QUERY): ReportRequest => ({
 export const rulesAt = (seconds: number, more: Partial<SubmitRules> = {}): SubmitRules => ({
   now: at(seconds),
   maxQueued: 100,
+  maxQueuedPerTenant: 100,
+  tenant: tenantOf(7),
   failedBefore: at(seconds - 60),
   ...more,
 });
@@ -65,7 +69,7 @@ export async function submit({ jobs }: ReportProcess, n: number, seconds = 0): P
 
 /** Claims what can be claimed. */
 export const claim = ({ queue }: ReportProcess, seconds: number, limit = 10): Promise<readonly ReportClaim[]> =>
-  queue.exchange([], limit, at(seconds), signal);
+  queue.exchange([], { limit }, at(seconds), signal);
 
 /** Claims the job that waited longest. */
 export async function claimOne(process: ReportProcess, seconds: number): Promise<ReportClaim> {
@@ -76,7 +80,7 @@ export async function claimOne(process: ReportProcess, seconds: number): Promise
 
 /** Writes how a claimed job ended, and claims nothing. */
 export async function end({ queue }: ReportProcess, claim: ReportClaim, outcome: ReportOutcome, seconds: number) {
-  await queue.exchange([{ claim, outcome }], 0, at(seconds), signal);
+  await queue.exchange([{ claim, outcome }], { limit: 0 }, at(seconds), signal);
 }
 
 export const again = (seconds: number, countTry: boolean): ReportOutcome => ({

@@ -2,6 +2,7 @@
 
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
+import type { Tenant } from '../../engine/model/tenant.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type { ReportJob, ReportJobs, SubmitRules } from '../../engine/ports/report-jobs.ts';
 import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
@@ -17,6 +18,7 @@ interface Row {
   stderr: string | undefined;
   debrisTo: number | undefined;
   traceparent: Traceparent | undefined;
+  tenant: Tenant;
 }
 
 const NOTED_AFTER_MS = 60_000;
@@ -27,8 +29,23 @@ export class ReportTable {
   readonly dead = new Set<number>();
   readonly wakes = new Set<() => void>();
 
-  isFull(maxQueued: number): boolean {
-    return [...this.rows.values()].filter(({ job }) => job.status === 'queued').length >= maxQueued;
+  fullFor({
+    maxQueued,
+    maxQueuedPerTenant,
+    tenant,
+  }: Omit<SubmitRules, 'now' | 'failedBefore'>): 'full' | 'share-full' | undefined {
+    if (this.waitingFor(tenant) >= maxQueuedPerTenant) return 'share-full';
+    return [...this.rows.values()].filter(({ job }) => job.status === 'queued').length >= maxQueued
+      ? 'full'
+      : undefined;
+  }
+
+  get anyWaits(): boolean {
+    return [...this.rows.values()].some(({ job }) => job.status === 'queued');
+  }
+
+  waitingFor(tenant: Tenant): number {
+    return [...this.rows.values()].filter((row) => row.job.status === 'queued' && row.tenant === tenant).length;
   }
 
   wake(): void {
@@ -46,15 +63,19 @@ export class FakeReportJobs implements ReportJobs {
 
   submit: ReportJobs['submit'] = async (request, _link, rules, signal) => {
     signal.throwIfAborted();
-    const { now, failedBefore, maxQueued } = rules;
+    const { now, failedBefore, tenant } = rules;
     const row = this.#table.rows.get(request.id);
     const failedLongAgo = row?.job.status === 'failed' && row.job.ended !== undefined && row.job.ended <= failedBefore;
     const waits = !row || row.job.status === 'expired' || failedLongAgo;
-    if (waits && this.#table.isFull(maxQueued)) return 'full';
+    const full = waits ? this.#table.fullFor(rules) : undefined;
+    if (full) return full;
     if (!row) this.#table.rows.set(request.id, newRow(request, rules));
     else if (waits) queueAgain(row, rules);
     else if (row.job.accessed < now) row.job = { ...row.job, accessed: now };
-    if (waits) this.#table.wake();
+    const moves =
+      !waits && row.job.status === 'queued' && this.#table.waitingFor(tenant) < this.#table.waitingFor(row.tenant);
+    if (moves) row.tenant = tenant;
+    if (waits || moves) this.#table.wake();
     return waits ? 'queued' : 'known';
   };
 
@@ -63,7 +84,8 @@ export class FakeReportJobs implements ReportJobs {
     const row = this.#table.rows.get(id);
     if (!row) return 'absent';
     if (row.job.status !== 'expired') return 'refused';
-    if (this.#table.isFull(rules.maxQueued)) return 'full';
+    const full = this.#table.fullFor(rules);
+    if (full) return full;
     queueAgain(row, rules);
     this.#table.wake();
     return 'queued';
@@ -118,7 +140,7 @@ export class FakeReportQueue implements ReportQueue {
     this.#process = process;
   }
 
-  exchange: ReportQueue['exchange'] = async (done, limit, now, signal) => {
+  exchange: ReportQueue['exchange'] = async (done, { limit, withheld = [] }, now, signal) => {
     signal.throwIfAborted();
     for (const { claim, outcome } of done) {
       const row = this.#held(claim);
@@ -133,7 +155,18 @@ export class FakeReportQueue implements ReportQueue {
       }
     const due = [...this.#table.rows.values()].filter(({ job, from }) => job.status === 'queued' && from <= now);
     due.sort((a, b) => a.from.getTime() - b.from.getTime() || (a.job.id < b.job.id ? -1 : 1));
-    return due.slice(0, limit).map((row) => this.#claim(row, now));
+    const turns = new Map<Tenant, number>();
+    const takeTurn = (tenant: Tenant): number => {
+      turns.set(tenant, (turns.get(tenant) ?? 0) + 1);
+      return turns.get(tenant) ?? 0;
+    };
+    for (const { job, tenant } of this.#table.rows.values()) if (job.status === 'in-progress') takeTurn(tenant);
+    const ranked = due.map((row) => ({ row, turn: takeTurn(row.tenant) }));
+    return ranked
+      .filter(({ row }) => !withheld.includes(row.tenant))
+      .sort((a, b) => a.turn - b.turn)
+      .slice(0, limit)
+      .map(({ row }) => this.#claim(row, now));
   };
 
   renew: ReportQueue['renew'] = async (claims, signal) => {
@@ -156,7 +189,7 @@ export class FakeReportQueue implements ReportQueue {
   }
 
   #claim(row: Row, now: Date): ReportClaim {
-    const { job } = row;
+    const { job, tenant } = row;
     if (job.attempt > 0) row.debrisTo = job.attempt;
     row.holder = this.#process;
     row.lapsed = false;
@@ -164,7 +197,17 @@ export class FakeReportQueue implements ReportQueue {
     const { id, queryId, configuration, fingerprint } = job;
     const trace = row.traceparent && { traceparent: row.traceparent };
     const waitedMs = now.getTime() - row.from.getTime();
-    return { id, queryId, configuration, fingerprint, attempt: job.attempt + 1, tries: row.tries, waitedMs, ...trace };
+    return {
+      id,
+      queryId,
+      configuration,
+      fingerprint,
+      attempt: job.attempt + 1,
+      tries: row.tries,
+      waitedMs,
+      tenant,
+      ...trace,
+    };
   }
 }
 
@@ -209,14 +252,14 @@ export class FakeReportExpiry implements ReportExpiry {
   };
 }
 
-const newRow = (request: ReportRequest, { now, traceparent }: SubmitRules): Row => ({
+const newRow = (request: ReportRequest, { now, traceparent, tenant }: SubmitRules): Row => ({
   job: {
     ...structuredClone(request),
     ...{ status: 'queued', created: now, started: undefined, ended: undefined, accessed: now, attempt: 0 },
     failure: undefined,
   },
   ...{ from: now, tries: 0, holder: undefined, lapsed: false },
-  ...{ files: [], stderr: undefined, debrisTo: undefined, traceparent },
+  ...{ files: [], stderr: undefined, debrisTo: undefined, traceparent, tenant },
 });
 
 function expireRow(row: Row): void {
@@ -226,13 +269,14 @@ function expireRow(row: Row): void {
   row.debrisTo = row.job.attempt;
 }
 
-function queueAgain(row: Row, { now, traceparent }: Omit<SubmitRules, 'failedBefore'>): void {
+function queueAgain(row: Row, { now, traceparent, tenant }: Omit<SubmitRules, 'failedBefore'>): void {
   const ended = { started: undefined, ended: undefined, failure: undefined };
   row.job = { ...row.job, status: 'queued', accessed: now, ...ended };
   row.from = now;
   row.tries = 0;
   row.stderr = undefined;
   row.traceparent = traceparent;
+  row.tenant = tenant;
 }
 
 function end(row: Row, outcome: ReportOutcome): void {

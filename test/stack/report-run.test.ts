@@ -13,12 +13,14 @@ import { ChildProcessRunner } from '../../engine/adapters/child-process.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/query-jobs-directory.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
+import type { UserId } from '../../engine/model/ids.ts';
 import { type BlastConfig, resolveConfig } from '../../engine/model/report/blast-config.ts';
 import { outputOf } from '../../engine/model/report/command-line.ts';
 import { FORMAT_TYPE_NAMES } from '../../engine/model/report/format-types.ts';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
 import { reportJobId } from '../../engine/model/report/report-job-id.ts';
 import { reportFileKey } from '../../engine/model/report-job.ts';
+import { tenantOfUser } from '../../engine/model/tenant.ts';
 import { systemClock } from '../../engine/time.ts';
 import { archivesHere } from '../../http/plugin-host/archives.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';
@@ -60,10 +62,11 @@ async function setup(t: Test, limits: Partial<FormatterOptions> = {}) {
     metrics: reportMetrics(new Metrics()),
     formatter: new Formatter(options, runner, clock),
   });
+  const tenant = tenantOfUser('7' as UserId);
   const make = async (config: BlastConfig, attempt = 1) => {
     const configuration = resolveConfig(config);
     const id = reportJobId(configuration, job);
-    const claim = { id, queryId: QUERY, configuration, fingerprint, attempt, tries: 0, waitedMs: 0 };
+    const claim = { id, queryId: QUERY, configuration, fingerprint, attempt, tries: 0, waitedMs: 0, tenant };
     const outcome = await runReport(claim, { run, clock, log, random: () => 0 }, signal);
     t.strictSame(await readdir(work).catch(() => []), []);
     const bytesOf = async (name: string): Promise<Buffer> => {

@@ -2,7 +2,6 @@
 
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest, ReportStatus } from '../../model/report-job.ts';
-import type { Traceparent } from '../../model/traceparent.ts';
 import type {
   FailedReport,
   ReportAccess,
@@ -20,6 +19,8 @@ import { putLink } from './links.ts';
 
 /** Heard when a job may be claimable. No payload. */
 export const REPORT_CHANNEL = 'longshore_report';
+/** Of a tenant's waiting jobs, where two are compared. */
+const COUNTED = 1_000;
 const FILE_PAGE = 1_000;
 const FAILED_PAGE = 500;
 /** An access so soon after another one is not written: a caller may ask every second how far its job is. */
@@ -62,22 +63,14 @@ export class PostgresReportJobs implements ReportJobs {
     return this.#db.transaction(async (sql) => {
       let answer: Submission = 'known';
       if (await mayWait(sql, request.id, rules)) answer = await enqueue(sql, request, rules);
-      if (answer === 'full') return answer;
-      if (answer === 'known')
-        await sql.query('update report_job set accessed_at = $2 where id = $1 and accessed_at < $2', [
-          request.id,
-          rules.now,
-        ]);
+      if (answer === 'full' || answer === 'share-full') return answer;
+      if (answer === 'known') await asked(sql, request.id, rules);
       if (link) await putLink(sql, request, link);
       return answer;
     }, signal);
   }
 
-  requeue(
-    id: ReportJobId,
-    { now, maxQueued, traceparent }: Omit<SubmitRules, 'failedBefore'>,
-    signal: AbortSignal,
-  ): Promise<Requeued> {
+  requeue(id: ReportJobId, rules: Omit<SubmitRules, 'failedBefore'>, signal: AbortSignal): Promise<Requeued> {
     return this.#db.transaction(async (sql) => {
       await lockQueue(sql);
       const [job] = await sql.query<{ expired: boolean }>(
@@ -86,8 +79,9 @@ export class PostgresReportJobs implements ReportJobs {
       );
       if (!job) return 'absent';
       if (!job.expired) return 'refused';
-      if (await isFull(sql, maxQueued)) return 'full';
-      await queueAgain(sql, id, { now, traceparent });
+      const full = await fullFor(sql, rules);
+      if (full) return full;
+      await queueAgain(sql, id, rules);
       return 'queued';
     }, signal);
   }
@@ -174,12 +168,13 @@ async function enqueue(sql: Sql, request: ReportRequest, rules: SubmitRules): Pr
     [request.id, rules.failedBefore],
   );
   if (job && !job.waits) return 'known';
-  if (await isFull(sql, rules.maxQueued)) return 'full';
+  const full = await fullFor(sql, rules);
+  if (full) return full;
   if (job) await queueAgain(sql, request.id, rules);
   else {
     await sql.query(
-      `insert into report_job (id, query_id, configuration, fingerprint, created_at, run_at, accessed_at, traceparent)
-       values ($1, $2, $3, $4, $5, $5, $5, $6)`,
+      `insert into report_job (id, query_id, configuration, fingerprint, created_at, run_at, accessed_at, traceparent, tenant)
+       values ($1, $2, $3, $4, $5, $5, $5, $6, $7)`,
       [
         request.id,
         request.queryId,
@@ -187,6 +182,7 @@ async function enqueue(sql: Sql, request: ReportRequest, rules: SubmitRules): Pr
         request.fingerprint,
         rules.now,
         rules.traceparent ?? null,
+        rules.tenant,
       ],
     );
     await wakeLanes(sql);
@@ -198,24 +194,48 @@ async function enqueue(sql: Sql, request: ReportRequest, rules: SubmitRules): Pr
 const lockQueue = (sql: Sql): Promise<unknown> =>
   sql.query(`select pg_advisory_xact_lock(hashtextextended('report queue', 0))`);
 
-async function isFull(sql: Sql, maxQueued: number): Promise<boolean> {
+async function fullFor(
+  sql: Sql,
+  { maxQueued, maxQueuedPerTenant, tenant }: Pick<SubmitRules, 'maxQueued' | 'maxQueuedPerTenant' | 'tenant'>,
+): Promise<'full' | 'share-full' | undefined> {
+  const own = await sql.query(
+    `select from report_job where status = 'queued' and tenant = $1 order by run_at, id limit 1 offset $2`,
+    [tenant, maxQueuedPerTenant - 1],
+  );
+  if (own.length > 0) return 'share-full';
   // The first too many, in the order of the index: no more of it is read than that.
   const rows = await sql.query(`select from report_job where status = 'queued' order by run_at, id limit 1 offset $1`, [
     maxQueued - 1,
   ]);
-  return rows.length > 0;
+  return rows.length > 0 ? 'full' : undefined;
+}
+
+/**
+ * A job that is there is asked for once more. It must not wait behind all that somebody else has queued who happens to have asked
+ * first: it moves to whoever has fewer waiting.
+ */
+async function asked(sql: Sql, id: ReportJobId, { now, tenant }: Pick<SubmitRules, 'now' | 'tenant'>): Promise<void> {
+  await sql.query('update report_job set accessed_at = $2 where id = $1 and accessed_at < $2', [id, now]);
+  const waiting = (whose: string): string =>
+    `(select count(*) from (select from report_job q where q.status = 'queued' and q.tenant = ${whose} limit ${COUNTED}) n)`;
+  const moved = await sql.query(
+    `update report_job j set tenant = $2
+     where j.id = $1 and j.status = 'queued' and j.tenant <> $2 and ${waiting('$2')} < ${waiting('j.tenant')} returning j.id`,
+    [id, tenant],
+  );
+  if (moved.length > 0) await wakeLanes(sql);
 }
 
 async function queueAgain(
   sql: Sql,
   id: ReportJobId,
-  { now, traceparent }: { readonly now: Date; readonly traceparent?: Traceparent | undefined },
+  { now, traceparent, tenant }: Pick<SubmitRules, 'now' | 'traceparent' | 'tenant'>,
 ): Promise<void> {
   await sql.query(
     `update report_job set status = 'queued', run_at = $2, accessed_at = $2, tries = 0, started_at = null, ended_at = null,
-       failure = null, stderr = null, traceparent = $3
+       failure = null, stderr = null, traceparent = $3, tenant = $4
      where id = $1`,
-    [id, now, traceparent ?? null],
+    [id, now, traceparent ?? null, tenant],
   );
   await wakeLanes(sql);
 }

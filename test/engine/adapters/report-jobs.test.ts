@@ -81,7 +81,7 @@ t.test('a link that is being made holds up nobody else who asks for its job or r
     t.equal(await asked(1_000), 'queued');
     await end(second, await claimOne(second, 1_001), complete(1_002), 1_002);
     t.equal(await second.expiry.expireOne(id, signal), 'expired');
-    t.equal(await second.jobs.requeue(id, { now: after(1_003), maxQueued: 10 }, signal), 'queued');
+    t.equal(await second.jobs.requeue(id, { ...rulesAt(0), now: after(1_003) }, signal), 'queued');
   });
 });
 

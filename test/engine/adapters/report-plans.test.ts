@@ -13,6 +13,7 @@ import {
   requestOf,
   rulesAt,
   signal,
+  tenantOf,
   userOf,
 } from '../../conformance/report-world.ts';
 import { reportDatabase, reportProcess } from '../../support/report-database.ts';
@@ -56,6 +57,7 @@ async function planned(t: Tap, run: () => Promise<unknown>): Promise<void> {
   t.ok(ran.length > 0);
   for (const plan of await plansOf(db, ran)) t.notMatch(plan, /Seq Scan/, plan);
 }
+type Plan = Readonly<Record<string, unknown>>;
 type Tap = Pick<typeof t, 'ok' | 'notMatch'>;
 
 t.test('a caller is answered from indexes', async (t) => {
@@ -84,16 +86,45 @@ t.test('collections are read from indexes, however long they are', async (t) => 
   await planned(t, () => collections.remove(ADA, idOf(1), signal));
 });
 
+t.test('what one tenant has waiting costs the claims of others nothing', async (t) => {
+  const more = await reportProcess(t, await reportDatabase(t));
+  await more.db.query(
+    `insert into report_job (id, query_id, configuration, fingerprint, created_at, run_at, accessed_at, tenant)
+     select lpad(to_hex(n), 32, '0'), repeat('0', 32), '{}', 'f', $1, $1::timestamptz + n * interval '1 ms', $1,
+       case n when 100000 then 'user 8' else 'user 7' end
+     from generate_series(1, 100000) n`,
+    [at(0)],
+  );
+  await more.db.query('vacuum (analyze)');
+  const statements = recordStatements(more.db);
+  const claims = await more.queue.exchange([], { limit: 2, withheld: [tenantOf(7)] }, at(10 ** 6), signal);
+  t.match(claims, [{ id: idOf(100_000) }]);
+  t.equal((await more.queue.exchange([], { limit: 4 }, at(10 ** 6), signal)).length, 4);
+  const claiming = statements.filter(({ text }) => text.includes('ranked'));
+  t.equal(claiming.length, 2);
+  for (const { text, values } of claiming)
+    await more.db.transaction(async (sql) => {
+      const [{ 'QUERY PLAN': plan } = { 'QUERY PLAN': [] }] = await sql.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+        `explain (analyze, format json, buffers) ${text}`,
+        values,
+      );
+      const [{ Plan: top } = { Plan: {} }] = plan as { Plan: Plan }[];
+      t.ok(Number(top['Actual Total Time']) >= 0);
+      t.comment(`${top['Actual Total Time']} ms, ${top['Shared Hit Blocks']} pages`);
+      t.ok(Number(top['Shared Hit Blocks']) < 300, 'pages read');
+    }, signal);
+});
+
 t.test('the queue and the expiry read what they need', async (t) => {
   let claims: Awaited<ReturnType<typeof queue.exchange>> = [];
   await planned(t, async () => {
-    claims = await queue.exchange([], 24, at(10 ** 6), signal);
+    claims = await queue.exchange([], { limit: 24 }, at(10 ** 6), signal);
   });
   t.equal(claims.length, 24);
   await planned(t, () => queue.renew(claims, signal));
   const outcomes = [complete(1), failed(1), { kind: 'again', from: at(0), countTry: true } as const];
   const done = claims.map((claim, i) => ({ claim, outcome: outcomes[i % 3] ?? complete(1) }));
-  await planned(t, () => queue.exchange(done, 0, at(10 ** 6), signal));
+  await planned(t, () => queue.exchange(done, { limit: 0 }, at(10 ** 6), signal));
   await planned(t, () => expiry.expire(at(1_000), 100, signal));
   await planned(t, () => expiry.expireOne(idOf(12), signal));
   await planned(t, () => all(jobs.failed(signal)));

@@ -118,7 +118,12 @@ for (const route of app.routes)
       t.strictSame(found, { ...found, ...wanted });
     }
     // What was asked for here is in nobody's way.
-    for (const claim of await app.queue.exchange([], 10, new Date(app.clock.now()), new AbortController().signal))
+    for (const claim of await app.queue.exchange(
+      [],
+      { limit: 10 },
+      new Date(app.clock.now()),
+      new AbortController().signal,
+    ))
       t.equal(claim.queryId, queryJobID);
   });
 

@@ -55,7 +55,7 @@ t.test('fifty identical requests at once, of many callers, are one job', async (
   t.strictSame([...new Set(answers.map(({ status }) => status))], [200]);
   t.equal(new Set(answers.map(({ text }) => text)).size, 1);
   await app.complete();
-  t.strictSame(await app.queue.exchange([], 10, new Date(app.clock.now()), never), [], 'nothing else waits');
+  t.strictSame(await app.queue.exchange([], { limit: 10 }, new Date(app.clock.now()), never), [], 'nothing else waits');
   for (let n = 1; n <= 10; n++)
     t.match((await app.call(`${n % 2 ? 'guest-' : ''}${n}`, 'GET', '/jobs')).body, [{ status: 'complete' }]);
 });
@@ -145,7 +145,7 @@ t.test('a summary of 512 characters is taken, whatever they are', async (t) => {
 });
 
 t.test('when too many wait, more are 503 with Retry-After, and the same ones are not', async (t) => {
-  const app = await reportApp(t, { limits: { maxQueued: 2, retryAfterMs: 0 } });
+  const app = await reportApp(t, { limits: { maxQueued: 2, maxQueuedPerUser: 9, retryAfterMs: 0 } });
   const waiting = app.query();
   for (const one of [waiting, app.query()]) await app.create('1', one);
   const query = app.query();
@@ -154,12 +154,32 @@ t.test('when too many wait, more are 503 with Retry-After, and the same ones are
   t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/);
   t.equal(((await app.call('1', 'GET', '/jobs')).body as unknown[]).length, 2, 'it is in no collection');
   await app.create('1', waiting);
-  t.equal((await app.queue.exchange([], 1, new Date(app.clock.now()), never)).length, 1);
+  t.equal((await app.queue.exchange([], { limit: 1 }, new Date(app.clock.now()), never)).length, 1);
   await app.create('1', query);
 });
 
+t.test('when too many of a caller wait, more are 429 with Retry-After, and others are taken', async (t) => {
+  const app = await reportApp(t, { limits: { maxQueued: 100, maxQueuedPerUser: 2, retryAfterMs: 0 } });
+  const ask = (user: string, queryJobID: string) => app.call(user, 'POST', '/jobs', { queryJobID });
+  for (let i = 0; i < 2; i++) await app.create('1', app.query());
+  const query = app.query();
+  const refused = await ask('1', query);
+  t.match(refused, { status: 429, body: { status: 'bad-request', message: /^2 of your report jobs wait/ } });
+  t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/);
+  await app.create('2', query);
+  // Each guest has a number of its own, and all come from one address.
+  await app.create('guest-1', app.query());
+  await app.create('guest-2', app.query());
+  const guests = await ask('guest-3', app.query());
+  t.match(guests, { status: 429, body: { message: /^2 of your address's report jobs wait/ } });
+  const expired = await app.create('2', app.query());
+  await app.db.query(`update report_job set status = 'expired' where id = $1`, [expired]);
+  await app.create('2', app.query());
+  t.equal((await app.call('2', 'POST', `/jobs/${expired}`)).status, 429, 'queueing again, too');
+});
+
 t.test('ten thousand may wait', async (t) => {
-  const app = await reportApp(t, { limits: { maxQueued: 10_000, retryAfterMs: 0 } });
+  const app = await reportApp(t, { limits: { maxQueued: 10_000, maxQueuedPerUser: 10_000, retryAfterMs: 0 } });
   await app.db.query(
     `insert into report_job (id, query_id, configuration, fingerprint, created_at, run_at, accessed_at)
      select lpad(to_hex(n), 32, '0'), repeat('0', 32), '{}', 'f', $1, $1, $1 from generate_series(1, 9999) n`,

@@ -107,7 +107,7 @@ t.test('an expired job is queued again when it is asked for', async (t) => {
 });
 
 t.test('where too many wait, an expired job stays expired: 503', async (t) => {
-  const app = await reportApp(t, { limits: { maxQueued: 1, retryAfterMs: 0 } });
+  const app = await reportApp(t, { limits: { maxQueued: 1, maxQueuedPerUser: 9, retryAfterMs: 0 } });
   const id = await app.create('1', app.query());
   await app.complete();
   await app.call('admin', 'DELETE', `/maintenance/cache/${id}`);

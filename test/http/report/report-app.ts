@@ -38,7 +38,7 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
   const [queries, store] = [new FakeQueryJobs(), new FakeObjectStore(() => clock.now())];
   const routes: readonly Route[] = reportRoutes({
     ...{ jobs, collections, expiry, queries, store, clock, verify },
-    limits: { maxQueued: MAX_QUEUED, retryAfterMs: RETRY_AFTER_MS },
+    limits: { maxQueued: MAX_QUEUED, maxQueuedPerUser: MAX_QUEUED, retryAfterMs: RETRY_AFTER_MS },
     dependencies: [{ name: 'report-db', probe: (signal) => db.probe(signal) }],
     threads: () => 3,
     version: '1',
@@ -53,12 +53,12 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
   };
   const time = (): Date => new Date(clock.now());
   const claim = async (): Promise<ReportClaim> => {
-    const [one, ...more] = await queue.exchange([], 2, time(), never);
+    const [one, ...more] = await queue.exchange([], { limit: 2 }, time(), never);
     if (!one || more.length > 0) throw new Error('not exactly one job waits');
     return one;
   };
   const end = (one: ReportClaim, outcome: ReportOutcome): Promise<unknown> =>
-    queue.exchange([{ claim: one, outcome }], 0, time(), never);
+    queue.exchange([{ claim: one, outcome }], { limit: 0 }, time(), never);
 
   let queryCount = 0;
   return {

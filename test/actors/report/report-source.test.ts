@@ -1,0 +1,59 @@
+import t from 'tap';
+import { reportLane } from '../../../actors/report/report-lane.ts';
+import { silentLogger } from '../../../engine/log.ts';
+import { Metrics } from '../../../engine/metrics.ts';
+import { at, idOf, requestOf, rulesAt, signal, tenantOf } from '../../conformance/report-world.ts';
+import { FakeReportJobs, FakeReportQueue, ReportTable } from '../../fakes/fake-report-jobs.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+
+for (const [queueSize, workerCount] of [
+  [20, 4],
+  [1, 1],
+  [5, 1],
+] as const)
+  t.test(
+    `of ${workerCount} places with ${queueSize} waiting in memory, the next is for whoever has none, however many jobs wait`,
+    async (t) => {
+      const clock = new VirtualClock(at(1_000).getTime());
+      const table = new ReportTable();
+      const jobs = new FakeReportJobs(table);
+      const begun: string[] = [];
+      const ends: (() => void)[] = [];
+      const lane = reportLane({
+        queue: new FakeReportQueue(table),
+        run: {
+          run: async ({ id }) => {
+            begun.push(id);
+            await new Promise<void>((resolve) => ends.push(resolve));
+            return { kind: 'complete', ended: new Date(clock.now()), files: [], stderr: '' };
+          },
+        },
+        ...{ queueSize, workerCount, clock, log: silentLogger(), metrics: new Metrics(), random: () => 0 },
+      });
+      t.teardown(() => lane.kill());
+      await lane.start(signal);
+      const ask = async (n: number, user: number): Promise<void> => {
+        const rules = rulesAt(n, { maxQueued: 1_000, tenant: tenantOf(user) });
+        t.equal(await jobs.submit(requestOf(n), undefined, rules, signal), 'queued');
+        await clock.settle();
+      };
+      for (let n = 1; n <= 100; n++) await ask(n, 1);
+      t.equal(begun.length, workerCount, 'one alone has all places');
+      await ask(101, 2);
+      ends.shift()?.();
+      await clock.settle();
+      t.equal(begun[workerCount], idOf(101));
+      await ask(102, 3);
+      for (let i = 0; i < 2; i++) {
+        ends.shift()?.();
+        await clock.settle();
+      }
+      t.ok(begun.includes(idOf(102)), 'with two others the next but one');
+      // Everybody's jobs end, and no place is empty while any waits.
+      while (begun.length < 102) {
+        ends.shift()?.();
+        await clock.settle();
+        t.equal(ends.length, workerCount);
+      }
+    },
+  );
