@@ -4,15 +4,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
+import type { LaneTasks, TaskRunner } from '../../actors/tasks/task-map.ts';
 import { partsCheck, pluginChecks } from '../../bin/watched-dependencies.ts';
+import { transient } from '../../engine/failure.ts';
 import { silentLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import type { ChildStatus } from '../../engine/supervisor.ts';
 import { systemClock } from '../../engine/time.ts';
 import { sharedHealth } from '../../http/ops.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { freePort } from '../support/ports.ts';
 import { TWO_PLUGINS } from '../support/two-plugins.ts';
 
+const never = new AbortController().signal;
 const SCRIPT_MS = { import: 1, installData: 1, installMeta: 1, uninstall: 1 };
 const parts = { clock: systemClock, log: silentLogger(), metrics: new Metrics() };
 
@@ -34,6 +38,20 @@ t.test('a plugin that nobody serves makes it degraded, without naming its addres
       { name: 'plugin reads', reachable: false, online: 'unknown', message: 'nobody serves plugin reads' },
     ],
   });
+});
+
+t.test('a plugin that calls have met with no answer is not asked again, and says when it will be', async (t) => {
+  const clock = new VirtualClock();
+  const breakers = new PluginBreakers(TWO_PLUGINS, { ...parts, clock, metrics: new Metrics() });
+  const run = () => Promise.reject(transient('refused', { unreachable: true, unanswered: true }));
+  const guarded = breakers.guard({ run } as TaskRunner);
+  const call = { plugin: 'genes' } as LaneTasks['uninstall']['input'];
+  for (let n = 0; n < 5; n++) await guarded.run('uninstall', call, { signal: never, alone: false }).catch(() => {});
+  const plugins = ['genes', 'reads'].map((key) => ({ key, baseUrl: '', token: undefined, scriptMs: SCRIPT_MS }));
+  const [genes, reads] = pluginChecks(plugins, breakers);
+  const again = 'plugin genes does not answer; tried again in 30 s';
+  await t.rejects(async () => genes?.probe(never), { kind: 'transient', message: again, unreachable: true });
+  await t.rejects(async () => reads?.probe(never), { message: 'nobody serves plugin reads' });
 });
 
 t.test('a lane or a daemon that is down makes it degraded, by its name', async (t) => {

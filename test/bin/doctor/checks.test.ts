@@ -157,6 +157,12 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
     answer,
     [404, '{}'],
     [200, '{"status":"healthy"}'],
+    [200, '{"status":"healthy","version":"1.2.3","dependencies":{}}'],
+    [200, '{"status":"healthy","version":1,"dependencies":[]}'],
+    [200, '{"status":"unwell, not healthy","version":"1.2.3","dependencies":[]}'],
+    [200, '{"status":"healthy as ever","version":"1.2.3","dependencies":[]}'],
+    [200, 'null'],
+    [200, '7'],
     [200, `"${'x'.repeat(300_000)}"`],
   ] as const) {
     answer = strange;
