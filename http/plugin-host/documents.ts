@@ -1,6 +1,7 @@
 // What the calls of the plugin protocol take and answer, for the documentation at /api.
 
 import type { RouteBody, RouteResponse } from '../route.ts';
+import { MAX_JOB_ID } from './wire-documents.ts';
 
 const text = { type: 'string' } as const;
 const messages = { type: 'array', items: text } as const;
@@ -33,9 +34,10 @@ const form = (properties: object, required: readonly string[]): RouteBody => ({
 
 export const IMPORT_BODY = form(
   {
-    details: details({ 'job-id': { type: 'integer', minimum: 0, maximum: 65_535, description: 'Default 0' }, meta }, [
-      'meta',
-    ]),
+    details: details(
+      { 'job-id': { type: 'integer', minimum: 0, maximum: MAX_JOB_ID, description: 'Default 0' }, meta },
+      ['meta'],
+    ),
     payload: file('The raw files'),
   },
   ['details', 'payload'],

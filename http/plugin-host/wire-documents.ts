@@ -29,13 +29,16 @@ export interface MetadataDocument {
   readonly text: string;
 }
 
+/** Ids of import jobs begin at 0. */
+export const MAX_JOB_ID = 65_535;
+
 export function parseImportDetails(
   text: string,
 ): CallIds & { readonly jobId: number; readonly meta: MetadataDocument } {
   const fields = parseFields(text, 'details');
   const jobId = fields['job-id'] ?? 0;
-  if (typeof jobId !== 'number' || !Number.isInteger(jobId) || jobId < 0 || jobId > 65_535)
-    throw rejected(`'job-id' is ${shown(jobId)}; it must be a whole number from 0 to 65535`);
+  if (typeof jobId !== 'number' || !Number.isInteger(jobId) || jobId < 0 || jobId > MAX_JOB_ID)
+    throw rejected(`'job-id' is ${shown(jobId)}; it must be a whole number from 0 to ${MAX_JOB_ID}`);
   const meta = nestedMetadata(fields.meta);
   const { metadata } = meta;
   if (metadata.name.trim() === '') throw rejected("'meta.name' must not be blank");
