@@ -83,6 +83,34 @@ t.test('a deadline of the system clock fires without an answer, and not once it 
   t.strictSame(fired, ['fired']);
 });
 
+t.test('a wait that is longer than a timer of Node.js takes is several timers', async (t) => {
+  const longestMs = 2 ** 31 - 1;
+  const { setTimeout } = globalThis;
+  const delays: (number | undefined)[] = [];
+  let pending: () => void = () => {};
+  // Restored before anything else of the process runs.
+  globalThis.setTimeout = ((fire: () => void, ms?: number) => {
+    delays.push(ms);
+    pending = fire;
+    return { unref: () => undefined };
+  }) as unknown as typeof setTimeout;
+  let fired = false;
+  try {
+    const cancel = systemClock.after(2 * longestMs + 10, () => {
+      fired = true;
+    });
+    for (let n = 0; n < 3; n++) pending();
+    cancel();
+    systemClock.after(longestMs, () => {});
+    pending();
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  t.strictSame(delays, [longestMs, longestMs, 10, longestMs]);
+  await new Promise(setImmediate);
+  t.notOk(fired, 'a wait that was cancelled does not fire, even in its last turn');
+});
+
 t.test('fires on time although nothing else wakes the process', async (t) => {
   const time = join(import.meta.dirname, '..', '..', 'engine', 'time.ts');
   // What wakes it after 20 s is told from the clock by half of that.

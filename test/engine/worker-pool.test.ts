@@ -65,6 +65,12 @@ t.test('a failure crosses with its kind, message, tries and whether it was reach
   }
 });
 
+t.test('a task that the thread does not know fails, and says which there are', async (t) => {
+  await t.rejects(steady.pool.run('none' as 'echo', null, { signal: never }), {
+    ...{ kind: 'defect', message: /^no task is named 'none'; there are: echo, threadId, / },
+  });
+});
+
 t.test('what cannot be cloned fails its own task only, going in or out', async (t) => {
   const { pool } = steady;
   const input = pool.run('echo', () => 1, { signal: never });

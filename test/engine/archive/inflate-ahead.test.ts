@@ -65,6 +65,32 @@ t.test('who leaves early leaves nothing running', async (t) => {
   t.equal(ended, 1);
 });
 
+t.test('eight entries are ahead at most, and no more once they have 12 MiB', async (t) => {
+  for (const [bytes, most] of [
+    [32 * KIB, 8],
+    [4096 * KIB, 3],
+    [4096 * KIB - 1, 4],
+  ] as const) {
+    const { members, read } = zipOf(Array.from({ length: 20 }, () => Buffer.alloc(bytes)));
+    let [begun, yielded] = [0, 0];
+    const ahead: number[] = [];
+    const counting: ReadPacked = (member, target) => {
+      begun++;
+      read(member, target);
+    };
+    for await (const { inflated } of inflatedAhead(members(), bytes, counting)) {
+      ahead.push(begun - yielded++);
+      await inflated;
+    }
+    // At the end fewer are left.
+    t.strictSame(
+      ahead,
+      Array.from({ length: 20 }, (_, n) => Math.min(most, 20 - n)),
+      `${bytes} bytes`,
+    );
+  }
+});
+
 /** Its members, the offset of each being its number. */
 function zipOf(contents: readonly Buffer[]): { members: () => AsyncGenerator<ZipMember>; read: ReadPacked } {
   const packed = contents.map((content) => deflateRawSync(content));

@@ -29,6 +29,16 @@ t.test('exactly the endpoints of the contract are served, and the one of approva
   t.match((await app.call(undefined, 'GET', '/api')).headers.get('content-type'), /^text\/html/);
 });
 
+t.test('every endpoint that people call documents Auth_Key, and no other does', async (t) => {
+  const { routes } = await accessApp(t);
+  const documented = routes.filter(({ headers = {} }) => 'Auth_Key' in headers);
+  t.strictSame(
+    documented,
+    routes.filter(({ access }) => access !== 'open' && access !== 'admin'),
+  );
+  t.ok(documented.length > 0 && documented.length < routes.length);
+});
+
 t.test(
   'the token may stand in Auth_Key, Auth-Key or Authorization; two that differ are 400, none is 401',
   async (t) => {

@@ -135,3 +135,27 @@ t.test('places are given back once, in any way', async (t) => {
   t.equal(await last?.run(async (until) => until.aborted), false);
   await lane.stop(clock.now() + 1_000);
 });
+
+t.test('a lane stops when those that waited have been told of it, too', async (t) => {
+  const [clock, log, metrics] = [new VirtualClock(), silentLogger(), new Metrics()];
+  const lane = new HandlerLane({ name: 'lane', queueSize: 1, workerCount: 1, clock, log, metrics });
+  await lane.start(signal);
+  const running = lane
+    .reserve()
+    ?.run((until) => new Promise<void>((resolve) => until.addEventListener('abort', () => resolve())));
+  const told = Promise.withResolvers<void>();
+  const waiting = lane.reserve()?.run(async (until) => {
+    await told.promise;
+    return until.aborted;
+  });
+  let stopped = false;
+  const stopping = lane.stop(clock.now() + 10_000).then(() => {
+    stopped = true;
+  });
+  await clock.advance(9_000);
+  await running;
+  t.notOk(stopped);
+  told.resolve();
+  await stopping;
+  t.equal(await waiting, true);
+});
