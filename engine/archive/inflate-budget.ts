@@ -1,6 +1,7 @@
 // Counts what an archive really inflates to and stops it at the limits (design, Create and the upload lane, 5).
 
 import { rejected } from '../failure.ts';
+import { stopwatch } from '../time.ts';
 import type { ArchiveLimits } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
 
@@ -17,7 +18,7 @@ export class InflateBudget {
   readonly #begun: number;
 
   /** @param now milliseconds from any moment on; the archive is opened now */
-  constructor(limits: ArchiveLimits, now: () => number = () => performance.now()) {
+  constructor(limits: ArchiveLimits, now = stopwatch) {
     this.#limits = limits;
     this.#now = now;
     this.#begun = now();

@@ -59,6 +59,8 @@ const INTEGERS: Record<string, Bounds> = {
   'containerCore.http.limits.minTransferRate': [1, 1_048_576],
   'containerCore.http.limits.maxPipelined': [0, 1000],
   'containerCore.http.limits.uploadsPerUser': [1, 100],
+  'containerCore.disk.floor': [0, 50],
+  'containerCore.disk.floorSize': [0, OPEN],
   'installer.restService.urlUploads.maxRedirects': [0, 20],
   'installer.plugins.*.limits.cpu': [1, 31_536_000],
   'installer.plugins.*.limits.fileSize': [1, OPEN],
