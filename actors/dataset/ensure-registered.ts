@@ -8,7 +8,7 @@ import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { registration } from '../reconciliation/reconcile-registration.ts';
 import { readLeavings } from '../reconciliation/reconcile-snapshot.ts';
-import { storedDataset } from './stored-dataset.ts';
+import { keptObjects, storedDataset } from './stored-dataset.ts';
 import { readMetadata } from './stored-documents.ts';
 
 /**
@@ -39,6 +39,8 @@ export async function ensureRegistered(
     targets: [],
     hasDisabledTarget: false,
   });
-  await catalog.register(at, metadata.document, changes, job.lease, signal);
+  const objects = keptObjects(stored);
+  const all = objects ? [...changes, { set: 'kept', objects } as const] : changes;
+  await catalog.register(at, metadata.document, all, job.lease, signal);
   return catalog.find(job.dataset, signal);
 }

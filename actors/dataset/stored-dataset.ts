@@ -1,6 +1,7 @@
 // What the object store holds of one dataset, told from the listing of its keys: which objects there are, in which
 // version. Grouping a listing of the whole bucket holds one dataset at a time.
 
+import type { FileEntry } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   type DatasetObject,
@@ -95,6 +96,14 @@ export const objectsOf = ({ objects, properties, documents, raw, shares }: Store
   ...raw,
   ...shares,
 ];
+
+/** What counts against the owner's quota beside what lies under raw/; undefined when not all of it is known by name. */
+export function keptObjects(stored: StoredDataset): readonly FileEntry[] | undefined {
+  if (stored.unknown > 0) return undefined;
+  const { 'delete-flag': _deleted, 'revised-flag': _revised, ...objects } = stored.objects;
+  const prefix = datasetPrefix(stored);
+  return objectsOf({ ...stored, objects, raw: [] }).map(({ key, size }) => ({ name: key.slice(prefix.length), size }));
+}
 
 interface Gathering extends DatasetAddress {
   readonly objects: Partial<Record<DatasetObject, ObjectInfo>>;

@@ -5,11 +5,13 @@
 import { kindOf } from '../../engine/failure.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
+import { FILE_FOLDERS } from '../../engine/model/object-key.ts';
 import { INSTALL_KINDS, type InstallKind, type InstallStatus } from '../../engine/model/status.ts';
+import type { CatalogChange } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import { flagOlder } from '../dataset/revisions.ts';
 import { linesOf } from '../dataset/site-targets.ts';
-import { objectsOf, storedDataset } from '../dataset/stored-dataset.ts';
+import { keptObjects, objectsOf, storedDataset } from '../dataset/stored-dataset.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import { mostHopeful } from '../lanes/uninstall.ts';
 import { decideReconciliation } from './reconcile-decision.ts';
@@ -72,7 +74,13 @@ export class ReconciliationLane implements JobHandler {
     switch (action.do) {
       case 'register':
         // Does nothing for an upload that is being received: its own rows come with its acceptance.
-        return catalog.register(snapshot, snapshot.metadata, action.changes, job.lease, signal);
+        return catalog.register(
+          snapshot,
+          snapshot.metadata,
+          [...action.changes, ...keptChanges(snapshot)],
+          job.lease,
+          signal,
+        );
       case 'resumeUpload':
         return this.#resumeUpload(snapshot, job, signal);
       case 'write':
@@ -128,6 +136,7 @@ export class ReconciliationLane implements JobHandler {
 
   async #resumeUpload(snapshot: Snapshot, job: ClaimedJob, signal: AbortSignal): Promise<void> {
     const { owner, dataset, metadata, metaVersion, stored } = snapshot;
+    const kept = keptObjects(stored);
     const accepted = {
       owner,
       dataset,
@@ -136,6 +145,7 @@ export class ReconciliationLane implements JobHandler {
       source: { kind: 'files', files: fileEntries(stored.raw) },
       documents: fileEntries(stored.documents),
       properties: fileEntries(stored.properties),
+      ...(kept ? { others: kept.filter(({ name }) => !isFile(name)) } : {}),
       eventId: job.eventId,
     } as const;
     const { uploads, store } = this.#ports;
@@ -148,3 +158,11 @@ export class ReconciliationLane implements JobHandler {
     await uploads.resume(accepted, isWhole, signal);
   }
 }
+
+function keptChanges({ stored }: Snapshot): readonly CatalogChange[] {
+  const objects = keptObjects(stored);
+  return objects ? [{ set: 'kept', objects }] : [];
+}
+
+/** Documents and property files have lists of their own. */
+const isFile = (name: string): boolean => FILE_FOLDERS.some((folder) => name.startsWith(`${folder}/`));

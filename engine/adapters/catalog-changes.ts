@@ -70,6 +70,16 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
       return fileParts(change, parameters);
     case 'shares':
       return { columns: {}, ctes: shareCtes(change.shares, parameters) };
+    case 'kept': {
+      const sizes = new Map(change.objects.map(({ name, size }) => [name, size]));
+      const names = parameters.add([...sizes.keys()], 'text[]');
+      return childOnly(`kept as (
+        insert into kept_object (dataset_id, name, owner_id, bytes)
+        select d.dataset_id, x.name, d.owner_id, x.bytes
+        from changed f join dataset d on d.dataset_id = f.dataset_id,
+          unnest(${names}, ${parameters.add([...sizes.values()], 'bigint[]')}) x (name, bytes)
+        on conflict (dataset_id, name) do nothing)`);
+    }
     case 'install':
       return childOnly(`install_${parameters.values.length} as (
         insert into install_status as i (dataset_id, target_id, kind, status, messages)

@@ -51,7 +51,7 @@ export class PostgresCatalog implements Catalog {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#db.transaction(async (sql) => {
-      const added = await this.#add(sql, at, metadata, uploadedBytes(changes), lease, signal);
+      const added = await this.#add(sql, at, metadata, bytesToCount(changes), lease, signal);
       // A statement cannot change the row that it adds.
       if (added) await this.#change(sql, at.dataset, lease, changes, signal);
     }, signal);
@@ -62,7 +62,7 @@ export class PostgresCatalog implements Catalog {
     sql: Sql,
     at: DatasetAddress,
     metadata: DatasetMetadata,
-    uploadedBytes: number,
+    bytesToCount: number | undefined,
     lease: Lease,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -77,12 +77,15 @@ export class PostgresCatalog implements Catalog {
           select from upload u where u.dataset_id = f.dataset_id and u.state = 'receiving')`,
         parameters,
       ),
-      // What is in the store is counted by the sweep, from a listing; until then what was uploaded stands for all of it.
-      `to_count as (
-        insert into kept_object (dataset_id, name, owner_id, bytes, holder)
-        select a.dataset_id, '', ${parameters.add(at.owner, 'numeric')}, ${parameters.add(uploadedBytes, 'bigint')}, 0
-        from added a
-        on conflict (dataset_id, name) do nothing)`,
+      ...(bytesToCount === undefined
+        ? []
+        : [
+            `to_count as (
+              insert into kept_object (dataset_id, name, owner_id, bytes, holder)
+              select a.dataset_id, '', ${parameters.add(at.owner, 'numeric')},
+                ${parameters.add(bytesToCount, 'bigint')}, 0 from added a
+              on conflict (dataset_id, name) do nothing)`,
+          ]),
     ];
     return fenced(sql, at.dataset, ctes, 'exists (select from added)', parameters, signal);
   }
@@ -143,9 +146,14 @@ async function fenced(
   return row.done;
 }
 
-const uploadedBytes = (changes: readonly CatalogChange[]): number =>
-  changes
-    .flatMap((change) => (change.set === 'uploadFiles' ? change.files : []))
-    .reduce((sum, { size }) => sum + size, 0);
+/**
+ * Undefined when the changes say what is kept. Otherwise the sweep counts it from a listing; until then what was uploaded
+ * stands for all of it.
+ */
+function bytesToCount(changes: readonly CatalogChange[]): number | undefined {
+  if (changes.some(({ set }) => set === 'kept')) return undefined;
+  const files = changes.flatMap((change) => (change.set === 'uploadFiles' ? change.files : []));
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
 
 const unknownDataset = (dataset: DatasetId): Error => defect(`dataset ${dataset} is not in the catalog`);

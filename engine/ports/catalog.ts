@@ -51,6 +51,8 @@ export type CatalogChange =
     }
   /** All shares of the dataset; recipients that are not named have none. */
   | { readonly set: 'shares'; readonly shares: readonly ShareWords[] }
+  /** What the store keeps of the dataset beside raw/ and flags, by names below its prefix: it counts against the quota. */
+  | { readonly set: 'kept'; readonly objects: readonly FileEntry[] }
   | { readonly set: 'metadata'; readonly metadata: DatasetMetadata }
   | ({ readonly set: 'install' } & InstallRecord)
   | ({ readonly set: 'attempt' } & InstallAttempt)

@@ -223,7 +223,6 @@ const WAYS: Readonly<Record<string, () => Promise<unknown>>> = {
       await site.enqueue({ lane: 'reconciliation', owner, dataset, source: 'full-reconciler' });
     await site.finish();
     tally.set('rebuild', (tally.get('rebuild') ?? 0) + 1);
-    await site.store.sweep(never);
   },
 };
 /** Small, so that each is taken once. */

@@ -70,7 +70,8 @@ async function reconcileAll(world: LaneWorld): Promise<void> {
 
 function viewOf(world: LaneWorld, { datasets }: RebuildSite): SiteView {
   const views = [...datasets].map(([name, at]) => {
-    const { files, shares, ...record } = world.dataset(at);
+    // What the store keeps is said where a dataset is registered; uploads and the store count the others.
+    const { files, shares, kept: _kept, ...record } = world.dataset(at);
     const { upload = [], install = [], document: documents = [], property: properties = [] } = files;
     const said = shares.map(({ recipient, offer, receipt }) => ({
       recipient,

@@ -272,6 +272,22 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     },
   );
 
+  t.test('a dataset that is registered with what the store keeps of it counts exactly that', async (t) => {
+    const { catalog, grant, usage } = await open(t);
+    const at = newAddress();
+    const lease = await grant(at.dataset);
+    const objects = [
+      { name: 'vdi-meta.json', size: 300 },
+      { name: 'documents/a', size: 7 },
+    ];
+    const files = [{ name: 'raw.txt', size: 5 }];
+    const changes = [{ set: 'uploadFiles', files } as const, { set: 'kept', objects } as const];
+    await catalog.register(at, metadataOf(at.owner), changes, lease, signal);
+    t.equal(await usage(at.owner), 307);
+    await catalog.remove(at.dataset, lease, signal);
+    t.equal(await usage(at.owner), 0);
+  });
+
   const whole = async (): Promise<boolean> => true;
 
   t.test('a forgotten upload whose files are gone is not taken up again, and nothing is left of the try', async (t) => {

@@ -20,6 +20,8 @@ import type { Lease } from '../../engine/ports/leases.ts';
 export interface FakeDataset extends Omit<DatasetRecord, 'import'> {
   readonly import: { readonly status: ImportStatus; readonly messages: readonly string[] };
   readonly files: Readonly<Partial<Record<'upload' | 'install' | 'document' | 'property', readonly FileEntry[]>>>;
+  /** Undefined where nobody said it. */
+  readonly kept?: readonly FileEntry[];
   /** In the order of recipients. */
   readonly shares: readonly ShareWords[];
 }
@@ -43,7 +45,7 @@ export class FakeCatalog implements Catalog {
     signal.throwIfAborted();
     const known = this.datasets.get(dataset);
     if (!known) return undefined;
-    const { files: _files, shares: _shares, ...record } = known;
+    const { files: _files, shares: _shares, kept: _kept, ...record } = known;
     return { ...record, import: known.upload.status === 'success' ? known.import : undefined };
   };
 
@@ -133,6 +135,8 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
     case 'documentFiles':
     case 'propertyFiles':
       return { ...known, files: { ...known.files, [FOLDERS[change.set]]: lastOf(change.files, ({ name }) => name) } };
+    case 'kept':
+      return { ...known, kept: change.objects };
     case 'shares':
       return {
         ...known,

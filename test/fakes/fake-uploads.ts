@@ -166,8 +166,8 @@ export class FakeUploads implements Uploads {
     let bytes = 0;
     for (const upload of this.#uploads.values())
       if (upload.owner === owner && upload.state === 'receiving') bytes += upload.bytes;
-    for (const { dataset, owner: theirs, files } of this.#catalog.datasets.values())
-      if (theirs === owner) bytes += this.#uploads.get(dataset)?.bytes ?? sum(files.upload ?? []);
+    for (const { dataset, owner: theirs, files, kept } of this.#catalog.datasets.values())
+      if (theirs === owner) bytes += this.#uploads.get(dataset)?.bytes ?? sum(kept ?? files.upload ?? []);
     return bytes;
   }
 }

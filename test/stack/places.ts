@@ -21,6 +21,10 @@ export function placesOf(at: Installation): Places {
       const listed = (await at.store.client().listObjectsV2(at.bucket, prefix, true).toArray()) as { name: string }[];
       return listed.map(({ name }) => name.slice(prefix.length)).sort();
     },
+    async bytesOf(owner) {
+      const listed = at.store.client().listObjectsV2(at.bucket, `${owner}/`, true);
+      return ((await listed.toArray()) as { size: number }[]).reduce((sum, { size }) => sum + size, 0);
+    },
     filesOf: (site, dataset) => filesBelow(join(at.dir, 'installed', 'build-68', site, dataset)),
   };
 }

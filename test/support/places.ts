@@ -1,7 +1,7 @@
 // Where an installation keeps what it says about a dataset, as far as tests look: `longshore up` in its directory; other
 // installations say so themselves.
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { parse } from 'yaml';
@@ -23,6 +23,8 @@ export interface Places {
   ): Promise<Row[]>;
   /** Names of objects below the dataset's prefix, in order. */
   keysOf(owner: string, dataset: string): Promise<readonly string[]>;
+  /** Bytes of all objects of the owner. */
+  bytesOf(owner: string): Promise<number>;
   /** Files below the site's folder of the dataset, in order. */
   filesOf(site: Site, dataset: string): Promise<readonly string[]>;
 }
@@ -32,6 +34,7 @@ export function placesOfUp(dir: string): Places {
     withCache: (work) => withCache(dir, work),
     queryTarget: (...query) => queryTarget(dir, ...query),
     keysOf: (owner, dataset) => filesBelow(join(dir, 'objects', 'objects', owner, dataset)),
+    bytesOf: (owner) => bytesBelow(join(dir, 'objects', 'objects', owner)),
     filesOf: (site, dataset) => filesBelow(join(dir, 'sites', site, dataset)),
   };
 }
@@ -48,6 +51,12 @@ export async function filesBelow(folder: string): Promise<readonly string[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
+}
+
+export async function bytesBelow(folder: string): Promise<number> {
+  const files = await filesBelow(folder);
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(folder, file))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** The cache database of the installation, with its schema in the path. */

@@ -34,8 +34,8 @@ export interface WholeState {
   /** Keys below the dataset's prefix. */
   readonly objects: readonly string[];
   readonly sites: Readonly<Record<Site, SiteState>>;
-  /** Bytes that count against the owner's quota, all datasets together. */
-  readonly quota: number;
+  /** Bytes that count against the owner's quota, all datasets together, beyond those that the store keeps. */
+  readonly miscounted: number;
   /** Rows that should be gone when nothing is under way. */
   readonly leftovers: Readonly<Record<'jobs' | 'leases' | 'attempts' | 'uploads', number>>;
 }
@@ -79,12 +79,13 @@ export async function wholeState(
     );
     if (!left) throw new Error('no answer from the cache database');
     const { quota, ...leftovers } = left;
+    const kept = await places.bytesOf(owner);
     const sites = await Promise.all(SITES.map(async (site) => [site, await siteState(places, site, dataset, table)]));
     return {
       cache: row,
       objects: await places.keysOf(owner, dataset),
       sites: Object.fromEntries(sites) as WholeState['sites'],
-      quota,
+      miscounted: quota - kept,
       leftovers,
     };
   });
