@@ -93,6 +93,7 @@ export async function pluginHost(
         token: configuration.pluginHost?.token,
         maxPayloadBytes: Number.MAX_SAFE_INTEGER,
         build: buildManifest(),
+        room: parts.room,
       }),
       checks: [{ name: 'workspace', vital: true, probe: () => host.probe() }],
       // The protocol has a token of its own.

@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
+import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import { readJson } from '../body.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError, unavailable } from '../errors.ts';
@@ -20,7 +21,7 @@ import {
   UNINSTALL_BODY,
   VALIDATION,
 } from './documents.ts';
-import { type HostReply, serverError } from './host-reply.ts';
+import { type HostReply, STATUS, serverError } from './host-reply.ts';
 import { checkHostToken } from './host-token.ts';
 import type { PluginHost } from './plugin-host.ts';
 import { DOCUMENT_BYTES, readParts } from './request-parts.ts';
@@ -42,7 +43,11 @@ export interface PluginRoutesOptions {
   /** Of one payload or data properties file. */
   readonly maxPayloadBytes: number;
   readonly build: BuildManifest;
+  /** Of the disks that scripts write to; absent = there is always room. */
+  readonly room?: DiskRoom | undefined;
 }
+
+const FULL_RETRY_SECONDS = 30;
 
 type Call = (context: RequestContext, workspace: Workspace, signal: AbortSignal) => Promise<HostReply>;
 
@@ -65,7 +70,7 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
     summary,
     body,
     responses: { ...responses, ...COMMON },
-    handler: (context) => serve(context, host, options.token, call),
+    handler: (context) => serve(context, host, options, call),
   });
   return [
     post(
@@ -150,16 +155,28 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
   ];
 }
 
-async function serve(context: RequestContext, host: PluginHost, token: string | undefined, call: Call): Promise<void> {
+async function serve(
+  context: RequestContext,
+  host: PluginHost,
+  { token, room }: PluginRoutesOptions,
+  call: Call,
+): Promise<void> {
   checkHostToken(context.request, token);
   try {
     using _place = host.admit();
     await using workspace = await host.workspace(context.log);
     const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
+    if (reply.kind === 'json' && reply.status !== STATUS.ok) await demandRoom(room);
     await send(context, reply);
   } catch (error) {
     throw error instanceof Busy ? unavailable(error.message, error.retryAfterSeconds) : error;
   }
+}
+
+/** What fails while a disk is full is the disk's fault, whatever a script says of its data: the caller tries again. */
+async function demandRoom(room: DiskRoom | undefined): Promise<void> {
+  const lack = await room?.lack();
+  if (lack !== undefined) throw unavailable(lack, FULL_RETRY_SECONDS);
 }
 
 /** The caller is told what went wrong here: it is a service of ours, not a user. */

@@ -146,6 +146,18 @@ t.test('what an operator asks is answered', async (t) => {
   t.match(metrics, /longshore_script_import_duration_seconds_count\{plugin="test"\} 1/);
 });
 
+t.test('what a script fails with while a disk is full is not said of the data', async (t) => {
+  let lack: string | undefined = 'the disk of the plugin host has 5 bytes free, and nothing is written to it below 10';
+  const { post, importForm } = await setup(t, { routes: { room: { lack: async () => lack } } });
+  t.equal((await post('/import', importForm('ok-1'))).status, 200);
+  for (const dataset of ['invalid-1', 'broken-1']) {
+    const { status, text, headers } = await post('/import', importForm(dataset));
+    t.match([status, JSON.parse(text), headers.get('retry-after')], [503, { message: lack }, '30'], dataset);
+  }
+  lack = undefined;
+  t.equal((await post('/import', importForm('invalid-1'))).status, 418);
+});
+
 t.test('a host without room says when to come back, before it reads the body', async (t) => {
   const { post, importForm, host, workDir } = await setup(t, {
     host: (options) => ({ ...options, gate: { maxScripts: 1, maxCalls: 1, maxWaitMs: 50 } }),
