@@ -1,5 +1,6 @@
 // Fair share between tenants: those who can fill a queue, each a user or all guests of one address. One rule for all queues:
 //   hold   a tenant holds at most all workers and less than half of the queue in memory; the rest of its jobs stay where they are
+//   claim  where little waits in memory, jobs of a tenant that has half of the workers are claimed when no others wait
 //   begin  of the jobs in memory, the first of the tenant whose turn it is begins (turns.ts)
 // So while one tenant fills a lane, the job of another always finds a place, and is the next to begin.
 
@@ -11,6 +12,8 @@ export interface SharedPlaces<Tenant extends string> {
   readonly room: number;
   /** Tenants of the jobs that hold a place, one entry per job. */
   readonly held: readonly Tenant[];
+  /** Tenants of the jobs that have just left theirs. */
+  readonly left?: readonly Tenant[];
 }
 
 export interface FairShare<Tenant extends string> {
@@ -18,6 +21,8 @@ export interface FairShare<Tenant extends string> {
   readonly limit: number;
   /** Tenants that hold their share. */
   readonly withheld: readonly Tenant[];
+  /** Those of whom jobs are claimed only when no others wait: they have, or just had, half of the workers. */
+  readonly crowded: readonly Tenant[];
 }
 
 export function fairShare<Tenant extends string>(places: SharedPlaces<Tenant>): FairShare<Tenant> {
@@ -28,5 +33,7 @@ export function fairShare<Tenant extends string>(places: SharedPlaces<Tenant>): 
   for (const tenant of held) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
   const withheld = [...counts].flatMap(([tenant, count]) => (count >= share ? [tenant] : []));
   const most = Math.max(0, ...[...counts.values()].filter((count) => count < share));
-  return { limit: Math.min(room, share - most), withheld };
+  for (const tenant of places.left ?? []) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
+  const crowded = [...counts].filter(([, count]) => count >= Math.ceil(workers / 2)).sort(([, a], [, b]) => a - b);
+  return { limit: Math.min(room, share - most), withheld, crowded: crowded.map(([tenant]) => tenant) };
 }

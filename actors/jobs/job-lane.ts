@@ -70,6 +70,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
     abandon: () => ({ kind: 'requeue', crashed: false }),
     idOf: (job) => job.id,
+    tenantOf: (job) => job.owner,
     waitedMs: (job) => job.waitedMs,
   });
   return lane;

@@ -1,6 +1,8 @@
-// The job table as the source of one lane: claims are fair between plugins (fair-claim.ts) and leave alone the jobs of
+// The job table as the source of one lane: claims are fair between owners (engine/fair-share.ts) and
+// between plugins (fair-claim.ts), and leave alone the jobs of
 // plugins that do not answer (plugin-breakers.ts).
 
+import { fairShare } from '../../engine/fair-share.ts';
 import type { LaneSizes } from '../../engine/lane-metrics.ts';
 import type { Completion, LaneSource } from '../../engine/lane-options.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
@@ -46,23 +48,37 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const { lane, jobs, types, breakers, away, claimant } = this.#options;
     const { sizes } = claimant();
     for (const { job } of done) this.#ended.add(job);
-    const held = claimant().held();
+    const held = claimant()
+      .held()
+      .filter((job) => !this.#ended.has(job));
+    const { workers, capacity } = sizes;
+    const share = fairShare({
+      workers,
+      capacity,
+      room,
+      held: held.map(({ owner }) => owner),
+      left: done.map(({ job }) => job.owner),
+    });
     const plan = planClaim(
       {
         workers: sizes.workers,
         idle: Math.max(0, sizes.workers - sizes.inFlight),
         room,
-        held: held.filter((job) => !this.#ended.has(job)).map(({ type }) => type),
+        held: held.map(({ type }) => type),
       },
       types,
     );
     // Before the call: a job that ends during it makes the next claim due.
-    if (room > 0) this.#heldBack = plan.withheldTypes.length > 0;
-    const { limit, crowdedTypes } = plan;
+    if (room > 0) this.#heldBack = plan.withheldTypes.length + share.withheld.length > 0;
+    const { crowdedTypes } = plan;
+    const limit = Math.min(plan.limit, share.limit);
     const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
     const awayTypes = away ? { awayTypes: away.blockedTypes() } : {};
     try {
-      const claimed = await jobs.exchange(done, { lane, limit, crowdedTypes, blockedTypes, ...awayTypes }, signal);
+      const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
+      const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
+      const claim = { lane, limit, crowdedTypes, blockedTypes, ...awayTypes, ...withheld, ...crowded };
+      const claimed = await jobs.exchange(done, claim, signal);
       // The lane had asked for more, and what is crowded may be another plugin now.
       if (limit < room && claimed.length >= limit) this.#wake();
       return claimed;

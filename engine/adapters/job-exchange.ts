@@ -1,4 +1,4 @@
-// The database function swap_jobs (migration 18; 3, 4, 11, 12 and 15 to 17 say why it does what it does) as the adapter calls
+// The database function swap_jobs (migration 20; 18, 3, 4, 11, 12 and 15 to 17 say why it does what it does) as the adapter calls
 // it: completions and a claim, or one of both, in one statement.
 
 import type { LaneName } from '../model/event.ts';
@@ -8,7 +8,8 @@ import type { ClaimedJob, ClaimRequest, JobCompletion, JobOutcome } from '../por
 import { type Sql, sqlState } from './postgres.ts';
 import { storableText } from './storable-text.ts';
 
-const SWAP = 'select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)';
+const SWAP =
+  'select * from swap_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)';
 
 /** SQLSTATE deadlock_detected: the exchange is undone as a whole, and the others of the ring have gone on. */
 const DEADLOCK = '40P01';
@@ -59,6 +60,8 @@ export interface JobExchange {
 export interface ExchangeOptions {
   /** No job of the lane is older; without it that is not known. */
   readonly from?: JobPlace | undefined;
+  /** Where the look for jobs of others begins when some owners are withheld: after this one. */
+  readonly afterOwner?: UserId | undefined;
   /** Other processes are told of the leases that the completions release. */
   readonly tell: boolean;
 }
@@ -69,12 +72,13 @@ export async function exchangeJobs(
   instance: number,
   done: readonly JobCompletion[],
   claim: ClaimRequest,
-  { from, tell }: ExchangeOptions,
+  { from, tell, afterOwner }: ExchangeOptions,
 ): Promise<JobExchange> {
-  const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
+  const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [], withheldOwners = [], crowdedOwners = [] } = claim;
   const rows = await swap(db, [
     ...[instance, ...completionColumns(done)],
     ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, from?.runAt ?? null, from?.id ?? null, tell],
+    ...[withheldOwners, crowdedOwners, afterOwner ?? null],
   ]);
   const claimed: ClaimedJob[] = [];
   for (const row of rows) {

@@ -6,7 +6,7 @@
 // poll of the lane finds: jobs of a process that died, and delayed jobs of a process that died.
 
 import { LANES, type LaneName, laneRank } from '../model/event.ts';
-import type { DatasetId } from '../model/ids.ts';
+import type { DatasetId, UserId } from '../model/ids.ts';
 import type { ClaimedJob, ClaimRequest, JobCompletion, JobRequest, Jobs, LaneDepth } from '../ports/jobs.ts';
 import type { Clock } from '../time.ts';
 import { exchangeJobs, type JobExchange } from './job-exchange.ts';
@@ -82,6 +82,8 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
   /** Lanes whose last claim left due jobs behind. */
   readonly #blocked = new Set<LaneName>();
   readonly #paces = new Map<LaneName, ReleasePace>();
+  /** Of the last job claimed: where the owners that come after it have their turn next. */
+  readonly #lastOwners = new Map<LaneName, UserId>();
   readonly #oldest: OldestJobs;
   readonly #notices: ReleaseNotices;
   /** Exchanges of one lane share a connection: the next may be sent before the last is answered. */
@@ -124,14 +126,17 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
         this.#instance.id,
         done,
         { ...claim, limit },
-        { from, tell },
+        { from, tell, afterOwner: this.#lastOwners.get(claim.lane) },
       );
       for (const { job, outcome } of done)
         if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
       const { claimed, oldest } = exchange;
+      const last = claimed.at(-1);
+      if (last) this.#lastOwners.set(claim.lane, last.owner);
       if (limit > 0) {
         this.#looked(claim.lane, exchange, releases);
-        if (this.#oldest.claimed(claim.lane, from, oldest, limit, claimed.length)) this.#wake(claim.lane);
+        const byOwner = (claim.withheldOwners?.length ?? 0) + (claim.crowdedOwners?.length ?? 0) > 0;
+        if (!byOwner && this.#oldest.claimed(claim.lane, from, oldest, limit, claimed.length)) this.#wake(claim.lane);
       }
       return claimed;
     } finally {

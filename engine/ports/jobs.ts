@@ -67,6 +67,10 @@ export interface ClaimRequest {
   readonly blockedTypes: readonly string[];
   /** Types whose plugin is away: their queued install, updateMeta and sharing jobs hold back no other job; default none. */
   readonly awayTypes?: readonly string[];
+  /** Owners whose jobs are not claimed (they hold their share of the lane); default none. Others then take turns. */
+  readonly withheldOwners?: readonly UserId[];
+  /** Owners whose jobs are claimed only when no others wait; default none. */
+  readonly crowdedOwners?: readonly UserId[];
 }
 
 export interface LaneDepth {

@@ -306,6 +306,27 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     t.same(datasets(await claim(first.jobs, 'import')), ['d']);
   });
 
+  fact('jobs of crowded owners come last, those of withheld ones not at all', async (t, { first, second, advance }) => {
+    const owners = { a: 1, b: 1, c: 1, d: 2, e: 3, f: 2, g: 4 };
+    for (const [dataset, owner] of Object.entries(owners)) {
+      await first.jobs.enqueue([{ ...request('import', dataset), owner: String(owner) as UserId }], signal);
+      await advance(1);
+    }
+    const ownerOf = (n: number): UserId => String(n) as UserId;
+    const found = async ({ jobs }: typeof first, limit: number, crowded: number[], withheld: number[]) => {
+      const more = {
+        crowdedOwners: crowded.map(String),
+        withheldOwners: withheld.map(String),
+      } as Partial<ClaimRequest>;
+      return datasets(await jobs.exchange([], claimOf('import', limit, more), signal));
+    };
+    t.same(await found(first, 1, [1], [2]), ['e'], 'not the oldest');
+    t.same(await found(first, 2, [1], [2, 4]), ['a', 'b'], 'only when no others wait');
+    t.same(await found(second, 9, [], [1, 2]), ['g'], 'in any process');
+    t.same(await found(second, 9, [], [1, 2]), []);
+    t.same((await found(second, 9, [1], [])).toSorted(), ['c', 'd', 'f']);
+  });
+
   fact('a limit leaves crowded types for later', async (t, { first, addToCatalog }) => {
     await addToCatalog('a' as DatasetId, { name: 'one', version: '1.0' });
     await first.jobs.enqueue([request('import', 'a')], signal);

@@ -7,10 +7,14 @@ const held = (counts: Readonly<Record<string, number>>): string[] =>
 
 t.test('a tenant holds at most all workers and less than half of what may wait in memory', (t) => {
   const places = { workers: 4, capacity: 10, room: 14 };
-  t.strictSame(fairShare({ ...places, held: [] }), { limit: 8, withheld: [] });
-  t.strictSame(fairShare({ ...places, held: held({ ada: 7 }) }), { limit: 1, withheld: [] });
-  t.strictSame(fairShare({ ...places, held: held({ ada: 8 }) }), { limit: 8, withheld: ['ada'] });
-  t.strictSame(fairShare({ ...places, held: held({ ada: 9, bob: 3 }) }), { limit: 5, withheld: ['ada'] });
+  t.strictSame(fairShare({ ...places, held: [] }), { limit: 8, withheld: [], crowded: [] });
+  t.strictSame(fairShare({ ...places, held: held({ ada: 7 }) }), { limit: 1, withheld: [], crowded: ['ada'] });
+  t.strictSame(fairShare({ ...places, held: held({ ada: 8 }) }), { limit: 8, withheld: ['ada'], crowded: ['ada'] });
+  t.strictSame(fairShare({ ...places, held: held({ ada: 9, bob: 3 }) }), {
+    limit: 5,
+    withheld: ['ada'],
+    crowded: ['bob', 'ada'],
+  });
   t.end();
 });
 
@@ -27,9 +31,23 @@ t.test('a tenant alone uses all workers, and one that comes always finds a place
   t.end();
 });
 
+t.test('who has, or just had, half of the workers comes after others', (t) => {
+  const crowded = (workers: number, now: string[], left: string[]) =>
+    fairShare({ workers, capacity: 9, room: 9, held: now, left }).crowded;
+  t.strictSame(crowded(1, [], ['ada']), ['ada']);
+  t.strictSame(crowded(4, ['ada'], ['ada']), ['ada']);
+  t.strictSame(crowded(4, ['ada'], ['bob']), []);
+  t.strictSame(crowded(5, held({ ada: 3, bob: 2 }), []), ['ada']);
+  t.end();
+});
+
 t.test('never claims more than there is room for', (t) => {
-  t.strictSame(fairShare({ workers: 4, capacity: 10, room: 0, held: [] }), { limit: 0, withheld: [] });
-  t.strictSame(fairShare({ workers: 1, capacity: 9, room: 2, held: held({ ada: 1 }) }), { limit: 2, withheld: [] });
+  t.strictSame(fairShare({ workers: 4, capacity: 10, room: 0, held: [] }), { limit: 0, withheld: [], crowded: [] });
+  t.strictSame(fairShare({ workers: 1, capacity: 9, room: 2, held: held({ ada: 1 }) }), {
+    limit: 2,
+    withheld: [],
+    crowded: ['ada'],
+  });
   t.end();
 });
 

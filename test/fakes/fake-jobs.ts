@@ -154,9 +154,10 @@ export class FakeJobs implements Jobs {
     );
     const has = (types: readonly string[], row: FakeJobRow): boolean =>
       row.type !== undefined && types.includes(row.type);
-    const order = (row: FakeJobRow): number => (has(claim.crowdedTypes, row) ? 1 : 0);
+    const order = (row: FakeJobRow): number =>
+      (has(claim.crowdedTypes, row) ? 2 : 0) + (claim.crowdedOwners?.includes(row.owner) ? 1 : 0);
     return open
-      .filter((row) => !has(claim.blockedTypes, row))
+      .filter((row) => !has(claim.blockedTypes, row) && !claim.withheldOwners?.includes(row.owner))
       .sort((a, b) => order(a) - order(b) || a.runAt - b.runAt || a.id - b.id)
       .slice(0, claim.limit)
       .flatMap((row) => this.#claim(row) ?? []);

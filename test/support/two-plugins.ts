@@ -1,4 +1,5 @@
-// Two plugins with one type each, and a job table whose datasets are named for their type: `genes-1`, `reads-2`.
+// Two plugins with one type each, and a job table whose datasets are named for their type: `genes-1`, `reads-2`. Each has an owner
+// of its own.
 
 import { DataTypes } from '../../engine/model/data-types.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
@@ -25,14 +26,17 @@ export const TWO_PLUGINS = new DataTypes(
 
 export const pluginOf = (dataset: string): string => dataset.replace(/-.*/, '');
 
+const ownerOf = (dataset: string): string =>
+  String(dataset.startsWith('genes') ? 1_000 + Number(dataset.slice(6)) : 2_000 + Number(dataset.slice(6)));
+
 export function twoPluginJobs() {
   const clock = new VirtualClock();
   const table = new JobTable(clock, new LeaseTable(clock), (dataset) => `${pluginOf(dataset)}:1.0`);
   const jobs = new FakeJobs(table, 1);
   const enqueue = async (lane: 'import' | 'install' | 'sharing', ...datasets: string[]): Promise<void> => {
-    const request = { lane, owner: '42', eventId: 1, source: 'api' } as const;
+    const request = { lane, eventId: 1, source: 'api' } as const;
     await jobs.enqueue(
-      datasets.map((dataset) => ({ ...request, dataset }) as JobRequest),
+      datasets.map((dataset) => ({ ...request, dataset, owner: ownerOf(dataset) }) as JobRequest),
       never,
     );
     await clock.settle();

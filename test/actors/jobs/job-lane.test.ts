@@ -32,9 +32,9 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
   await lane.start(never);
   t.teardown(() => lane.kill());
   const enqueue = async (...datasets: string[]): Promise<void> => {
-    const request = { lane: 'import', owner: '42', eventId: 1, source: 'api' } as const;
+    const request = { lane: 'import', eventId: 1, source: 'api' } as const;
     await jobs.enqueue(
-      datasets.map((dataset) => ({ ...request, dataset }) as JobRequest),
+      datasets.map((dataset, i) => ({ ...request, dataset, owner: String(42 + i) }) as JobRequest),
       never,
     );
     await clock.settle();
@@ -151,7 +151,7 @@ t.test('a stop gives back what has not begun and waits for what runs', async (t)
     },
   });
   await enqueue('d1', 'd2', 'd3', 'd4');
-  t.same(rows(), ['d1 running 0', 'd2 running 0', 'd3 running 0', 'd4 running 0']);
+  t.same(rows(), ['d1 running 0', 'd2 running 0', 'd3 running 0', 'd4 queued 0']);
   const stopped = lane.stop(clock.now() + 30_000);
   await clock.settle();
   t.same(rows(), ['d1 running 0', 'd2 running 0', 'd3 queued 0', 'd4 queued 0']);

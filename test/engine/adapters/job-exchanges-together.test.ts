@@ -20,7 +20,8 @@ const DONE = { kind: 'done' } as const;
 const dataset = (n: number): string => `d${String(n).padStart(4, '0')}`;
 const requests = (count: number): JobRequest[] =>
   Array.from({ length: count }, (_, n) => ({
-    ...{ lane: 'import', dataset: dataset(n) as DatasetId, owner: '1' as UserId, eventId: n, source: 'object-store' },
+    ...{ lane: 'import', dataset: dataset(n) as DatasetId, eventId: n, source: 'object-store' },
+    owner: String(1 + (n % 100)) as UserId,
   }));
 
 /** The table as one process sees it through a pool of so many connections. */
