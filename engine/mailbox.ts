@@ -69,10 +69,10 @@ export class Mailbox<T> {
     return found;
   }
 
-  /** Waits for an item; undefined when closed and empty; rejects with the signal's reason. */
-  take(signal: AbortSignal): Promise<T | undefined> {
+  /** Waits for an item; undefined when closed and empty; rejects with the signal's reason. `rankOf` as of {@link pollLowest}. */
+  take(signal: AbortSignal, rankOf?: (item: T) => number): Promise<T | undefined> {
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.#size > 0 || this.#closed) return Promise.resolve(this.poll());
+    if (this.#size > 0 || this.#closed) return Promise.resolve(rankOf ? this.pollLowest(rankOf) : this.poll());
     return new Promise((resolve, reject) => {
       const settle = (item: T | undefined): void => {
         signal.removeEventListener('abort', abort);

@@ -1,14 +1,16 @@
 // Where handler jobs wait and run: a bounded number of places, some of which run. A place is taken before the upload is
-// read, so that nobody sends 500 MB only to be refused.
+// read, so that nobody sends 500 MB only to be refused. An owner may have as many places as are free: alone half of them, and
+// however many come, there is one left for somebody else. Of the jobs that wait, the first of the owner whose turn it is runs.
 //
 //   reserve --place free--> reserved (its upload comes in) --run--> waiting --worker free--> running --> place free
-//           --none free---> undefined                      --dispose----------------------------------> place free
+//           --none left---> undefined                      --dispose----------------------------------> place free
 //   quiet   no more places are given      stop   reserved and running ones may finish until shortly before the deadline
 //   hurried, kill   running work has its signal aborted, waiting work is begun with one that is aborted already
 
 import { Lifecycle, type LifecycleOptions } from '../../engine/lifecycle.ts';
 import { Mailbox } from '../../engine/mailbox.ts';
 import type { Gauge, Metrics } from '../../engine/metrics.ts';
+import { Turns } from '../../engine/turns.ts';
 
 export interface HandlerLaneOptions extends LifecycleOptions {
   /** Jobs that may wait, those whose upload comes in included. */
@@ -20,6 +22,11 @@ export interface HandlerLaneOptions extends LifecycleOptions {
 
 type Work<Result> = (signal: AbortSignal) => Promise<Result>;
 
+interface Waiting {
+  readonly owner: string;
+  readonly work: Work<void>;
+}
+
 /** Disposing frees it unless work was given to it, which frees it at its end. */
 export interface Place extends Disposable {
   /** Once. Always begins the work, with an aborted signal when the lane ends first; settles as the work does. */
@@ -28,7 +35,11 @@ export interface Place extends Disposable {
 
 export class HandlerLane extends Lifecycle {
   readonly #options: HandlerLaneOptions;
-  readonly #waiting: Mailbox<Work<void>>;
+  readonly #waiting: Mailbox<Waiting>;
+  readonly #turns = new Turns();
+  /** Places by owner. */
+  readonly #held = new Map<string, number>();
+  readonly #runningBy = new Map<string, number>();
   readonly #places: Gauge<'state'>;
   #taken = 0;
   #running = 0;
@@ -53,22 +64,29 @@ export class HandlerLane extends Lifecycle {
     return this.#running;
   }
 
-  /** Undefined while there is none. */
-  reserve(): Place | undefined {
-    if (this.draining.aborted || this.#taken === this.capacity) return undefined;
+  heldBy(owner: string): number {
+    return this.#held.get(owner) ?? 0;
+  }
+
+  /** Undefined while there is none, or the owner has its share. */
+  reserve(owner: string): Place | undefined {
+    const [held, free] = [this.heldBy(owner), this.capacity - this.#taken];
+    if (this.draining.aborted || held >= free) return undefined;
     this.#taken++;
+    count(this.#held, owner, 1);
     let left = false;
     const leave = (): void => {
       if (left) return;
       left = true;
       this.#taken--;
+      count(this.#held, owner, -1);
       this.#closeWhenEmpty();
     };
     let given = false;
     return {
       run: (work) => {
         given = true;
-        return this.#submit(work).finally(leave);
+        return this.#submit(owner, work).finally(leave);
       },
       [Symbol.dispose]: () => {
         if (!given) leave();
@@ -85,7 +103,7 @@ export class HandlerLane extends Lifecycle {
     const cutWaiting = (): void => {
       this.#waiting.close();
       // Their callers still have to hear of the end.
-      cut = this.#waiting.drain().map((work) => work(this.hurried));
+      cut = this.#waiting.drain().map(({ work }) => work(this.hurried));
     };
     this.hurried.addEventListener('abort', cutWaiting, { once: true });
     await Promise.all(Array.from({ length: this.#options.workerCount }, () => this.#runWaiting()));
@@ -94,15 +112,20 @@ export class HandlerLane extends Lifecycle {
 
   async #runWaiting(): Promise<void> {
     while (!this.hurried.aborted) {
-      const work = await this.#waiting.take(this.hurried).catch(() => undefined);
-      if (!work) return;
+      const next = await this.#waiting.take(this.hurried, this.#rankOf).catch(() => undefined);
+      if (!next) return;
       this.#running++;
-      await work(this.hurried);
+      count(this.#runningBy, next.owner, 1);
+      this.#turns.began(next.owner);
+      await next.work(this.hurried);
+      count(this.#runningBy, next.owner, -1);
       this.#running--;
     }
   }
 
-  #submit<Result>(work: Work<Result>): Promise<Result> {
+  readonly #rankOf = ({ owner }: Waiting): number => this.#turns.rankOf(owner, this.#runningBy.get(owner) ?? 0);
+
+  #submit<Result>(owner: string, work: Work<Result>): Promise<Result> {
     const outcome = Promise.withResolvers<Result>();
     const job = async (signal: AbortSignal): Promise<void> => {
       try {
@@ -112,7 +135,7 @@ export class HandlerLane extends Lifecycle {
       }
     };
     // There is room for every place; only a lane that has ended refuses.
-    if (!this.#waiting.offer(job)) void job(this.hurried);
+    if (!this.#waiting.offer({ owner, work: job })) void job(this.hurried);
     return outcome.promise;
   }
 
@@ -125,6 +148,12 @@ export class HandlerLane extends Lifecycle {
     this.#places.set({ state: 'waiting' }, this.#taken - this.#running);
     this.#places.set({ state: 'running' }, this.#running);
   }
+}
+
+function count(by: Map<string, number>, owner: string, change: 1 | -1): void {
+  const now = (by.get(owner) ?? 0) + change;
+  if (now === 0) by.delete(owner);
+  else by.set(owner, now);
 }
 
 const handlerPlaces = (metrics: Metrics): Gauge<'state'> =>

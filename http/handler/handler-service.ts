@@ -5,12 +5,13 @@ import type { IncomingMessage } from 'node:http';
 import { Failure, messageOf } from '../../engine/failure.ts';
 import type { Logger } from '../../engine/log.ts';
 import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/model/handler-job.ts';
+import type { UserId } from '../../engine/model/ids.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
 import { publicMessage } from '../../engine/public-message.ts';
 import type { Clock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
-import { badRequest, conflict, notFound, unavailable } from '../errors.ts';
+import { badRequest, conflict, notFound, tooMany, unavailable } from '../errors.ts';
 import type { HandlerLane, Place } from './handler-lane.ts';
 import { JobFolder } from './job-folder.ts';
 import type { JobMetrics } from './job-metrics.ts';
@@ -42,7 +43,7 @@ export interface HandlerServiceOptions {
 
 export interface HandlerServiceParts {
   readonly jobs: HandlerJobs;
-  readonly lane: () => Pick<HandlerLane, 'reserve' | 'capacity'>;
+  readonly lane: () => Pick<HandlerLane, 'reserve' | 'capacity' | 'taken' | 'heldBy'>;
   readonly run: Pick<JobRun, 'run' | 'release'>;
   readonly metrics: JobMetrics;
   readonly statistics: Statistics;
@@ -97,8 +98,9 @@ export class HandlerService {
       throw conflict(`job '${jobId}' takes no upload: its status is '${HANDLER_STATUS[job.state]}'`);
     checkUploadHead(request.headers);
     const lane = this.#parts.lane();
-    using place = lane.reserve();
-    if (!place) throw unavailable(`all ${lane.capacity} places for jobs are taken; try again`, RETRY_SECONDS);
+    const { owner } = job.registration;
+    using place = lane.reserve(owner);
+    if (!place) throw noPlace(lane, owner);
     if (this.#active.has(job.id)) throw atTheSameTime(job);
     this.#active.add(job.id);
     const started = { ...job, started: this.now(), traceparent };
@@ -149,6 +151,17 @@ export class HandlerService {
       this.#active.delete(job.id);
     }
   }
+}
+
+function noPlace(lane: Pick<HandlerLane, 'capacity' | 'taken' | 'heldBy'>, owner: UserId): Error {
+  const held = lane.heldBy(owner);
+  const free = lane.capacity - lane.taken;
+  if (held === 0 || free === 0)
+    return unavailable(`all ${lane.capacity} places for jobs are taken; try again`, RETRY_SECONDS);
+  return tooMany(
+    `jobs of user ${owner} have ${held} of ${lane.capacity} places, and ${free} are free, which are left to others; try again`,
+    RETRY_SECONDS,
+  );
 }
 
 const atTheSameTime = ({ jobId }: HandlerJob): Error =>

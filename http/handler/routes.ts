@@ -47,6 +47,7 @@ const PACKAGE: RouteResponse = { description: 'The packed result', contentType: 
 const SERVER_ERROR = problem('The job or the service failed', SERVER_ERROR_SCHEMA);
 const COMMON = {
   401: problem('The token of the service is missing or wrong'),
+  429: problem("The owner's jobs have their share of the places; see Retry-After"),
   503: problem(
     'All places are taken, something cannot be reached just now, or the service is stopping; see Retry-After',
     SERVER_ERROR_SCHEMA,

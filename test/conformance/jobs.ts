@@ -307,17 +307,14 @@ export function jobsConformance(name: string, open: OpenJobs): void {
   });
 
   fact('jobs of crowded owners come last, those of withheld ones not at all', async (t, { first, second, advance }) => {
+    const ownerOf = (n: number): UserId => String(n) as UserId;
     const owners = { a: 1, b: 1, c: 1, d: 2, e: 3, f: 2, g: 4 };
     for (const [dataset, owner] of Object.entries(owners)) {
-      await first.jobs.enqueue([{ ...request('import', dataset), owner: String(owner) as UserId }], signal);
+      await first.jobs.enqueue([{ ...request('import', dataset), owner: ownerOf(owner) }], signal);
       await advance(1);
     }
-    const ownerOf = (n: number): UserId => String(n) as UserId;
     const found = async ({ jobs }: typeof first, limit: number, crowded: number[], withheld: number[]) => {
-      const more = {
-        crowdedOwners: crowded.map(String),
-        withheldOwners: withheld.map(String),
-      } as Partial<ClaimRequest>;
+      const more = { crowdedOwners: crowded.map(ownerOf), withheldOwners: withheld.map(ownerOf) };
       return datasets(await jobs.exchange([], claimOf('import', limit, more), signal));
     };
     t.same(await found(first, 1, [1], [2]), ['e'], 'not the oldest');

@@ -27,7 +27,7 @@ t.test('16 wait and 4 run: 20 are taken, never more than 4 run, the 21st is 503 
   const ids = Array.from({ length: 21 }, (_, n) => n);
   for (const n of ids) {
     execFileSync('mkfifo', [join(app.dir, `fifo-${n}`)]);
-    t.equal((await app.put(`job ${n}`, metadata({ handlerParams: { dir: app.dir, n } }))).status, 204);
+    t.equal((await app.put(`job ${n}`, metadata({ owner: n + 1, handlerParams: { dir: app.dir, n } }))).status, 204);
   }
   const answers: ReturnType<typeof app.post>[] = [];
   for (const n of ids.slice(0, 20)) {
@@ -82,7 +82,8 @@ t.test('a job that is cut off by the end of the process fails with the reason', 
   const fifo = join(app.dir, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const archive = await zipOf({ 'a.txt': 'a' });
-  for (const id of ['running', 'waiting']) await app.put(id, metadata({ handlerParams: { fifo } }));
+  for (const [owner, id] of ['running', 'waiting'].entries())
+    await app.put(id, metadata({ owner: owner + 1, handlerParams: { fifo } }));
   const running = app.post('running', archive);
   const reader = await open(fifo, 'r');
   await reader.read(Buffer.alloc(3), 0, 3);
@@ -107,9 +108,9 @@ t.test('places are given back once, in any way', async (t) => {
   const [clock, log, metrics] = [new VirtualClock(), silentLogger(), new Metrics()];
   const lane = new HandlerLane({ name: 'lane', queueSize: 1, workerCount: 1, clock, log, metrics });
   await lane.start(signal);
-  const [first, second] = [lane.reserve(), lane.reserve()];
+  const [first, second] = [lane.reserve('1'), lane.reserve('2')];
   t.ok(first && second);
-  t.equal(lane.reserve(), undefined);
+  t.equal(lane.reserve('3'), undefined);
   first?.[Symbol.dispose]();
   first?.[Symbol.dispose]();
   t.equal(lane.taken, 1);
@@ -120,18 +121,18 @@ t.test('places are given back once, in any way', async (t) => {
   t.equal(lane.taken, 0);
   await t.rejects(
     async () =>
-      lane.reserve()?.run(async () => {
+      lane.reserve('1')?.run(async () => {
         throw new Error('broke');
       }),
     { message: 'broke' },
   );
   t.equal(lane.taken, 0, 'a failure frees its place, and the worker goes on');
-  t.equal(await lane.reserve()?.run(async () => 'next'), 'next');
+  t.equal(await lane.reserve('1')?.run(async () => 'next'), 'next');
 
   // Quiet with a place out: its work still runs.
-  const last = lane.reserve();
+  const last = lane.reserve('1');
   lane.quiet();
-  t.equal(lane.reserve(), undefined);
+  t.equal(lane.reserve('2'), undefined);
   t.equal(await last?.run(async (until) => until.aborted), false);
   await lane.stop(clock.now() + 1_000);
 });
@@ -141,10 +142,10 @@ t.test('a lane stops when those that waited have been told of it, too', async (t
   const lane = new HandlerLane({ name: 'lane', queueSize: 1, workerCount: 1, clock, log, metrics });
   await lane.start(signal);
   const running = lane
-    .reserve()
+    .reserve('1')
     ?.run((until) => new Promise<void>((resolve) => until.addEventListener('abort', () => resolve())));
   const told = Promise.withResolvers<void>();
-  const waiting = lane.reserve()?.run(async (until) => {
+  const waiting = lane.reserve('1')?.run(async (until) => {
     await told.promise;
     return until.aborted;
   });
@@ -158,4 +159,67 @@ t.test('a lane stops when those that waited have been told of it, too', async (t
   told.resolve();
   await stopping;
   t.equal(await waiting, true);
+});
+
+t.test('an owner may have as many places as are free, and whoever comes always finds one', async (t) => {
+  const [clock, log, metrics] = [new VirtualClock(), silentLogger(), new Metrics()];
+  const lane = new HandlerLane({ name: 'lane', queueSize: 16, workerCount: 4, clock, log, metrics });
+  t.teardown(() => lane.kill());
+  await lane.start(signal);
+  const taken = (owner: string): number => {
+    let count = 0;
+    while (lane.reserve(owner)) count++;
+    return count;
+  };
+  t.strictSame(['1', '2', '3', '4', '5'].map(taken), [10, 5, 3, 1, 1]);
+  t.equal(lane.taken, lane.capacity);
+});
+
+t.test('whatever an owner has waiting, the job of another is the next to run', async (t) => {
+  const [clock, log, metrics] = [new VirtualClock(), silentLogger(), new Metrics()];
+  const lane = new HandlerLane({ name: 'lane', queueSize: 200, workerCount: 4, clock, log, metrics });
+  t.teardown(() => lane.kill());
+  await lane.start(signal);
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const add = (owner: string) =>
+    lane.reserve(owner)?.run(async () => {
+      begun.push(owner);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+  for (let n = 0; n < 100; n++) void add('1');
+  await clock.settle();
+  t.strictSame(begun, ['1', '1', '1', '1']);
+  void add('2');
+  ends.shift()?.();
+  await clock.settle();
+  t.equal(begun[4], '2');
+  while (ends.length > 0) {
+    ends.shift()?.();
+    await clock.settle();
+  }
+  t.equal(begun.length, 101);
+});
+
+t.test('uploads that drip hold a share of the places, and others are served', async (t) => {
+  const app = await handlerApp(t, { queueSize: 4, workerCount: 4 });
+  const archive = await zipOf({ 'a.txt': 'a' });
+  for (let n = 0; n < 4; n++) {
+    await app.put(`drip ${n}`, metadata({ owner: 1 }));
+    const { socket } = dial(app.port);
+    socket.write(
+      `POST /job/drip%20${n} HTTP/1.1\r\nHost: x\r\nContent-Type: application/zip\r\nContent-Length: 500000000\r\n\r\nPK`,
+    );
+    t.teardown(() => socket.destroy());
+    while (app.lane.taken <= n) await new Promise(setImmediate);
+  }
+  await app.put('one more', metadata({ owner: 1 }));
+  const refused = await app.post('one more', archive);
+  t.equal(refused.status, 429);
+  t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/);
+  t.match(await refused.json(), {
+    message: /^jobs of user 1 have 4 of 8 places, and 4 are free, which are left to others/,
+  });
+  await app.put('other', metadata({ owner: 2 }));
+  t.equal((await app.post('other', archive)).status, 200);
 });

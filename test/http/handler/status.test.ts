@@ -110,7 +110,7 @@ t.test('/health counts responses, sizes and durations', async (t) => {
 
 t.test('/health is degraded when every place is taken', async (t) => {
   const app = await handlerApp(t, { queueSize: 1, workerCount: 1 });
-  const reserved = [app.lane.reserve(), app.lane.reserve()];
+  const reserved = [app.lane.reserve('1'), app.lane.reserve('2')];
   const { code, status, dependencies } = await health(app);
   const places = (dependencies as readonly { readonly name: string }[]).find(({ name }) => name === 'places');
   t.match([code, status, places], [200, 'degraded', { online: 'no', message: 'all places for jobs are taken' }]);
