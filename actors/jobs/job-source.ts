@@ -17,6 +17,9 @@ export interface BlockedTypes {
   watch(wake: () => void): () => void;
 }
 
+/** Lanes that wait for servers which users name: a file that is fetched may drip for hours. */
+const DRAWN_OUT: ReadonlySet<LaneName> = new Set(['upload']);
+
 export interface JobSourceOptions {
   readonly lane: LaneName;
   readonly jobs: Jobs;
@@ -53,6 +56,7 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
       .filter((job) => !this.#ended.has(job));
     const { workers, capacity } = sizes;
     const share = fairShare({
+      spare: DRAWN_OUT.has(lane),
       workers,
       capacity,
       room,

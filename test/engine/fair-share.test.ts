@@ -31,6 +31,15 @@ t.test('a tenant alone uses all workers, and one that comes always finds a place
   t.end();
 });
 
+t.test('where one worker is spared, it stays free for another', (t) => {
+  const spared = (workers: number, now: string[]) =>
+    fairShare({ workers, capacity: 10, room: workers + 10 - now.length, held: now, spare: true });
+  t.match(spared(4, []), { limit: 3, withheld: [] });
+  t.match(spared(4, held({ ada: 3 })), { limit: 3, withheld: ['ada'] });
+  t.match(spared(1, []), { limit: 1 });
+  t.end();
+});
+
 t.test('who has, or just had, half of the workers comes after others', (t) => {
   const crowded = (workers: number, now: string[], left: string[]) =>
     fairShare({ workers, capacity: 9, room: 9, held: now, left }).crowded;
