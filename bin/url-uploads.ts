@@ -5,6 +5,6 @@ import type { RemoteHttpOptions } from '../engine/adapters/remote-http.ts';
 
 /** Undefined when they are switched off. */
 export function urlUploads({ restService }: Configuration['installer']): RemoteHttpOptions | undefined {
-  const { enabled, allow, maxRedirects, connectTimeoutMs, idleTimeoutMs } = restService.urlUploads;
-  return enabled ? { allow, maxRedirects, connectMs: connectTimeoutMs, idleMs: idleTimeoutMs } : undefined;
+  const { enabled, allow, ports, maxRedirects, connectTimeoutMs, idleTimeoutMs } = restService.urlUploads;
+  return enabled ? { allow, ports, maxRedirects, connectMs: connectTimeoutMs, idleMs: idleTimeoutMs } : undefined;
 }

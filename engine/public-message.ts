@@ -27,9 +27,14 @@ export function withoutInside(text: string): string {
 export const publicMessage = (error: unknown): string =>
   kindOf(error) === 'rejected' ? messageOf(error) : withoutInside(messageOf(error));
 
-/** Of how a job ended, or goes on. */
-export const publicOutcome = (outcome: {
-  readonly kind: string;
-  readonly message: string;
-  readonly failure?: string;
-}): string => (outcome.failure === 'rejected' ? outcome.message : withoutInside(outcome.message));
+/**
+ * Of how a job ended, or goes on.
+ * @param own what the user gave and may read again, such as a URL
+ */
+export function publicOutcome(
+  { failure, message }: { readonly kind: string; readonly message: string; readonly failure?: string },
+  own?: string,
+): string {
+  if (failure === 'rejected') return message;
+  return own === undefined ? withoutInside(message) : message.split(own).map(withoutInside).join(own);
+}

@@ -100,17 +100,23 @@ export class UploadLane implements JobHandler {
     const record = await catalog.find(job.dataset, signal);
     // Once the upload has ended, only its raw files are left to remove: no news for the owner.
     if (record?.upload.status !== 'running') return;
+    const message = publicOutcome(outcome, await this.#ownUrl(job, signal));
     const at = { owner: job.owner, dataset: job.dataset };
     if (outcome.kind === 'retry') {
-      const message = publicOutcome(outcome);
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running', message }], signal);
       return;
     }
     // What a person should read of our own fault is that it was ours; the log has the rest.
     const status = outcome.failure === 'rejected' ? 'rejected' : 'failed';
-    const message = publicOutcome(outcome);
     await writeUploadError(store, at, { status, message }, signal);
     await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message }], signal);
+  }
+
+  /** As messages name it: without its query. */
+  async #ownUrl(job: ClaimedJob, signal: AbortSignal): Promise<string | undefined> {
+    const source = await this.#ports.uploads.source(job.dataset, signal);
+    const url = source?.kind === 'url' ? URL.parse(source.url) : null;
+    return url ? url.origin + url.pathname : undefined;
   }
 
   async #fetchOnce(

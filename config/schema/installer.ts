@@ -3,7 +3,19 @@
 import { archives } from './archives.ts';
 import { daemons } from './daemons.ts';
 import { cacheDb, sharedTargetDbPooling } from './database.ts';
-import { addressesOrCsv, duration, filled, flag, formed, integer, list, optional, section, text } from './field.ts';
+import {
+  addressesOrCsv,
+  duration,
+  filled,
+  flag,
+  formed,
+  integer,
+  list,
+  optional,
+  port,
+  section,
+  text,
+} from './field.ts';
 import { DIRECTORY_PATTERN, installTargets } from './install-targets.ts';
 import { lanes } from './lanes.ts';
 import type { Loaded } from './loaded.ts';
@@ -18,9 +30,18 @@ export const LDAP_PORTS = { tls: 636, plain: 389 } as const;
 const urlUploads = filled('Uploads that we fetch from a URL.', {
   enabled: flag('Accept them.', true),
   allow: list(
-    'Ranges of addresses that may be fetched from although they are loopback, private or reserved.',
+    'Ranges of addresses that may be fetched from although they are loopback, private or reserved, at any port.',
     formed<string>('cidr', 'One range.'),
     { uniqueItems: true, default: [] },
+  ),
+  ports: list(
+    'Ports of public addresses that may be fetched from; those of `allow` may be at any.',
+    port('One port.'),
+    {
+      minItems: 1,
+      uniqueItems: true,
+      default: [80, 443, 8080, 8443],
+    },
   ),
   maxRedirects: integer('Redirects that are followed, each checked again.', { minimum: 0, maximum: 20, default: 5 }),
   connectTimeout: duration('For connecting.', '10s', { positive: true }),

@@ -39,9 +39,14 @@ export class FetchableAddresses {
   readonly #allowed = new BlockList();
   readonly #special = new BlockList();
   readonly #global = new BlockList();
+  readonly #ports: ReadonlySet<number>;
 
-  /** @param allow ranges like `10.0.0.0/8`, or single addresses, that may be fetched from whatever else is said of them */
-  constructor(allow: readonly string[]) {
+  /**
+   * @param allow ranges like `10.0.0.0/8`, or single addresses, that may be fetched from whatever else is said of them
+   * @param ports of all other addresses
+   */
+  constructor(allow: readonly string[], ports: readonly number[]) {
+    this.#ports = new Set(ports);
     for (const range of allow) {
       const [network = '', bits] = range.split('/');
       const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
@@ -58,11 +63,12 @@ export class FetchableAddresses {
   }
 
   /** False too for what is no address, or one with a zone. An IPv4 range that is allowed is allowed mapped to IPv6. */
-  permit(address: string): boolean {
+  permit(address: string, port: number): boolean {
     const version = isIP(address);
     if (version === 0 || address.includes('%')) return false;
     const family = version === 6 ? 'ipv6' : 'ipv4';
     if (this.#allowed.check(address, family)) return true;
+    if (!this.#ports.has(port)) return false;
     return (version === 4 || this.#global.check(address, family)) && !this.#special.check(address, family);
   }
 }

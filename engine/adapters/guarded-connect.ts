@@ -29,24 +29,30 @@ export function guardedConnector(
   resolve: Resolve,
   connectMs: number,
 ): buildConnector.connector {
-  const resolved = async (hostname: string): Promise<readonly LookupAddress[]> => {
-    const found = await resolve(hostname);
+  const resolved = async (hostname: string, port: number): Promise<readonly LookupAddress[]> => {
+    const found = await resolve(hostname).catch((error: NodeJS.ErrnoException) => {
+      // Whether a name is there, but only for us, is told to nobody.
+      throw error.code === 'ENOTFOUND' ? new AddressRefused(hostname) : error;
+    });
     // One bad address among good ones is bad: which of them is taken is not ours to say.
-    if (found.some(({ address }) => !addresses.permit(address))) throw new AddressRefused(hostname);
+    if (found.some(({ address }) => !addresses.permit(address, port))) throw new AddressRefused(hostname);
     return found;
   };
   // Asked for all addresses, since that is what `autoSelectFamily` tries in turn.
-  const lookup: LookupFunction = (hostname, _options, done) => {
-    resolved(hostname).then(
-      (found) => done(null, [...found]),
-      (error: NodeJS.ErrnoException) => done(error, ''),
-    );
-  };
-  const connect = buildConnector({ timeout: connectMs, allowH2: false, autoSelectFamily: true, lookup });
+  const lookupFor =
+    (port: number): LookupFunction =>
+    (hostname, _options, done) => {
+      resolved(hostname, port).then(
+        (found) => done(null, [...found]),
+        (error: NodeJS.ErrnoException) => done(error, ''),
+      );
+    };
   return (options, callback) => {
+    const port = Number(options.port || (options.protocol === 'https:' ? 443 : 80));
     // An address in the URL is not looked up.
-    if (isIP(options.hostname) !== 0 && !addresses.permit(options.hostname))
+    if (isIP(options.hostname) !== 0 && !addresses.permit(options.hostname, port))
       return callback(new AddressRefused(options.hostname), null);
-    return connect(options, callback);
+    const lookup = lookupFor(port);
+    return buildConnector({ timeout: connectMs, allowH2: false, autoSelectFamily: true, lookup })(options, callback);
   };
 }

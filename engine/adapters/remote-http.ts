@@ -13,7 +13,9 @@ import { fromLatin1, remoteFileName } from './remote-file-name.ts';
 
 /** Plain data: it goes to threads. */
 export interface RemoteHttpOptions {
-  /** Ranges of addresses that may be fetched from although they are not of the public internet. */
+  /** Ports of public addresses that may be fetched from. */
+  readonly ports: readonly number[];
+  /** Ranges of addresses that may be fetched from although they are not of the public internet, at any port. */
   readonly allow: readonly string[];
   readonly maxRedirects: number;
   /** For the lookup of a name and the connection. */
@@ -46,7 +48,7 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
     this.#options = options;
     this.#clock = clock;
     this.#agent = new Agent({
-      connect: guardedConnector(new FetchableAddresses(options.allow), resolve, options.connectMs),
+      connect: guardedConnector(new FetchableAddresses(options.allow, options.ports), resolve, options.connectMs),
       headersTimeout: options.idleMs,
       bodyTimeout: options.idleMs,
       pipelining: 0,
@@ -97,7 +99,8 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
       return answer;
     } catch (error) {
       if (signal.aborted) throw stopped(url, signal);
-      if (error instanceof AddressRefused) return { kind: 'refused', reason: forbidden(error.hostname) };
+      if (error instanceof AddressRefused)
+        return { kind: 'refused', reason: forbidden(error.hostname, this.#options.ports) };
       return failed(`${nameOf(url)} cannot be fetched: ${messageOf(error)}`, !isCertificateFault(error));
     }
   }
@@ -143,8 +146,10 @@ function unfit(url: URL): string | undefined {
   return undefined;
 }
 
-const forbidden = (hostname: string): string =>
-  `leads to ${hostname}, whose address is not of the public internet and not allowed by restService.urlUploads.allow`;
+/** The same whether the name is not there, leads inside, or is asked for at another port: that would tell what is inside. */
+const forbidden = (hostname: string, ports: readonly number[]): string =>
+  `leads to ${hostname}, which is not on the public internet at one of the ports ${ports.join(', ')}, and not allowed by ` +
+  'restService.urlUploads.allow';
 
 /** Of a URL in messages: its query may hold a signature. */
 const nameOf = (url: URL): string => url.origin + url.pathname;

@@ -104,7 +104,7 @@ t.test('a URL that the user has to mend is rejected, says why, and leaves nothin
     [
       (_request, response) => void response.writeHead(302, { location: inside.url('/').href }).end(),
       () =>
-        'the URL leads to 127.0.0.2, whose address is not of the public internet and not allowed by restService.urlUploads.allow',
+        'the URL leads to 127.0.0.2, which is not on the public internet at one of the ports 80, 443, and not allowed by restService.urlUploads.allow',
     ],
     [
       gives('x', { 'content-disposition': 'attachment; filename=a.csv' }),

@@ -1,7 +1,10 @@
 // An archive of a few megabytes that is much work: tens of thousands of empty files.
 
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
-import { zipOf } from '../fixtures/archives.ts';
+import { fetch } from 'undici';
+import { writeZip } from '../../engine/archive/zip-writer.ts';
 import { Api, detailsOf } from '../support/api.ts';
 import { longshore } from '../support/longshore.ts';
 import { victim } from './support/victim.ts';
@@ -10,8 +13,11 @@ const COUNT = 60_000;
 
 t.test(`an archive of ${COUNT} empty files is refused at once, with the bound and the number`, async (t) => {
   const app = await victim(t);
-  const names = Array.from({ length: COUNT }, (_, n) => [`folder-of-some-length/file-${n}.txt`, ''] as const);
-  const zip = await zipOf(Object.fromEntries(names));
+  const file = join(app.dir, 'many.zip');
+  const body = new Uint8Array();
+  const entries = Array.from({ length: COUNT }, (_, n) => ({ path: `some-folder/file-${n}.txt`, size: 0, body }));
+  await writeZip(file, entries, { level: 0 }, new AbortController().signal);
+  const zip = await readFile(file);
   t.comment(`${zip.length} bytes`);
   const token = await app.token('8');
   const { installer } = app.endpoints;
@@ -25,6 +31,5 @@ t.test(`an archive of ${COUNT} empty files is refused at once, with the bound an
     await fetch(`${installer}/datasets/${id}`, { headers: { authorization: `Bearer ${token}` } })
   ).text();
   t.match(told, new RegExp(`the archive has ${COUNT} entries; at most 10000 are allowed`));
-  t.notMatch(told, /127\.0\.0\.1/);
   await app.holds(t);
 });

@@ -62,6 +62,7 @@ const INTEGERS: Record<string, Bounds> = {
   'containerCore.disk.floor': [0, 50],
   'containerCore.disk.floorSize': [0, OPEN],
   'installer.restService.urlUploads.maxRedirects': [0, 20],
+  'installer.restService.urlUploads.ports.0': [1, 65_535],
   'installer.plugins.*.limits.cpu': [1, 31_536_000],
   'installer.plugins.*.limits.fileSize': [1, OPEN],
   'handler.maxUnpackedSize': [1_048_576, OPEN],
@@ -153,6 +154,7 @@ const LENGTHS: Record<string, Bounds> = {
 /** Fewest items; `make` gives the n-th. */
 const ITEMS: Record<string, { readonly low: number; readonly make: (n: number) => unknown }> = {
   'installer.logBroker.servers': { low: 1, make: (n) => `kafka-${n}` },
+  'installer.restService.urlUploads.ports': { low: 1, make: (n) => n + 1 },
   'installer.ldap.servers': { low: 1, make: (n) => `ldap-${n}` },
   'installer.plugins.*.dataTypes': { low: 1, make: (n) => ({ name: `type${n}`, version: '1', category: 'Type' }) },
   'installer.installTargets': { low: 1, make: (n) => ({ enabled: false, targetId: `Target${n}` }) },

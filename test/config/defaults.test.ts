@@ -121,6 +121,7 @@ const DEFAULTS = {
       urlUploads: {
         enabled: true,
         allow: [],
+        ports: [80, 443, 8080, 8443],
         maxRedirects: 5,
         connectTimeoutMs: 10 * SECOND,
         idleTimeoutMs: MINUTE,

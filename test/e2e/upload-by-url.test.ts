@@ -55,7 +55,7 @@ t.test('nothing is fetched from this machine unless it is allowed', async (t) =>
   const app = await up(t, dir, ['--port-base', base]);
   const api = await apiOf(app);
   const fault = (host: string): string =>
-    `leads to ${host}, whose address is not of the public internet and not allowed by restService.urlUploads.allow`;
+    `leads to ${host}, which is not on the public internet at one of the ports 80, 443, 8080, 8443, and not allowed by restService.urlUploads.allow`;
   for (const [given, host] of [
     [url, '127.0.0.1'],
     [url.replace('127.0.0.1', '[::ffff:127.0.0.1]'), '::ffff:7f00:1'],

@@ -31,6 +31,14 @@ t.test('what is about the user’s own data is said as it is', async (t) => {
   t.equal(publicOutcome({ kind: 'dead', failure: 'rejected', message }), message);
 });
 
+t.test('what the user gave may be read again, beside it nothing', async (t) => {
+  const message = 'http://data.example/a answered 503; connect ECONNREFUSED 10.0.0.7:80, http://data.example/a again';
+  t.equal(
+    publicOutcome({ kind: 'retry', message }, 'http://data.example/a'),
+    'http://data.example/a answered 503; connect ECONNREFUSED an internal address, http://data.example/a again',
+  );
+});
+
 t.test('every other failure is told without the inside', async (t) => {
   const message = 'GET http://10.0.0.7:8090/x';
   for (const error of [transient(message), defect(message), new Error(message)])

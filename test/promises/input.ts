@@ -46,6 +46,32 @@ export const INPUT: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'archive-work',
+    promise:
+      'What an archive costs to unpack is bounded in entries, bytes of names and time; a refusal says bound and number.',
+    heldBy: [
+      {
+        file: 'test/attack/many-entries.test.ts',
+        test: 'an archive of … empty files is refused at once, with the bound and the number',
+      },
+      { file: 'test/engine/archive/inflate-budget.test.ts', test: 'names of all entries are bounded together' },
+      {
+        file: 'test/engine/archive/inflate-budget.test.ts',
+        test: 'time is bounded, in the directory and in the content',
+      },
+    ],
+  },
+  {
+    id: 'url-tells-nothing-inside',
+    promise: 'The answer to a URL does not tell a name that is not there from one that leads inside, or a port.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/remote-http.test.ts',
+        test: 'what is not there, what is inside and what is at another port are told alike',
+      },
+    ],
+  },
+  {
     id: 'archive-bombs',
     promise: 'An archive has at most 100,000 entries and, above 100 MiB, at most 1000 times its compressed size.',
     heldBy: [

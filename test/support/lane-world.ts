@@ -77,6 +77,7 @@ export class LaneWorld {
   /** Fetches from this machine alone. */
   readonly remote: RemoteFiles = new RemoteHttp({
     allow: [LOOPBACK],
+    ports: [80, 443],
     maxRedirects: 5,
     connectMs: 10_000,
     idleMs: 60_000,

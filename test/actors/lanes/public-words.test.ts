@@ -4,7 +4,7 @@ import t from 'tap';
 import { defect, transient } from '../../../engine/failure.ts';
 import { worldBefore } from '../../support/lane-start.ts';
 
-const INSIDE = /127\.0\.0\.1|10\.0\.0\.7|8090|5432|plugins\.lab|\/srv\/|\/opt\//;
+const INSIDE = /127\.0\.0\.1|10\.0\.0\.7|:8090|:5432|plugins\.lab|\/srv\/|\/opt\//;
 const WORDS = [
   'POST http://127.0.0.1:8090/import: time-out, no answer within 60000 ms',
   'connect ECONNREFUSED 10.0.0.7:5432',

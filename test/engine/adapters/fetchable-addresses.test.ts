@@ -1,7 +1,7 @@
 import t from 'tap';
 import { FetchableAddresses } from '../../../engine/adapters/fetchable-addresses.ts';
 
-const none = new FetchableAddresses([]);
+const none = new FetchableAddresses([], [443]);
 
 /** The highest IPv6 address that begins so. */
 const highest = (head: string): string => head + ':ffff'.repeat(8 - head.split(':').length);
@@ -38,7 +38,7 @@ const RANGES: readonly (readonly [
 t.test('addresses of the public internet may be fetched from', async (t) => {
   const beside = RANGES.flatMap(([before, _first, _last, after]) => [before, after]).filter((one) => one !== undefined);
   for (const address of ['8.8.8.8', '2606:4700::1111', '2a00:1450:4001::1', '64:ff9b::8.8.8.8', ...beside])
-    t.equal(none.permit(address), true, address);
+    t.equal(none.permit(address, 443), true, address);
 });
 
 t.test('no others may', async (t) => {
@@ -54,13 +54,26 @@ t.test('no others may', async (t) => {
     ...['100::1', '5f00::1', 'fc00::1', 'fd12:3456::1', 'fe80::1', 'fec0::1', 'ff02::1'],
     ...['fe80::1%eth0', '2606:4700::1111%eth0', 'localhost', ''],
   ])
-    t.equal(none.permit(address), false, address);
+    t.equal(none.permit(address, 443), false, address);
 });
 
 t.test('the operator allows ranges and single addresses, mapped ones with them', async (t) => {
-  const some = new FetchableAddresses(['10.1.0.0/16', '127.0.0.1', 'fd00:1::/32', '::1']);
+  const some = new FetchableAddresses(['10.1.0.0/16', '127.0.0.1', 'fd00:1::/32', '::1'], [443]);
   for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '127.0.0.1', 'fd00:1::5', '::1', '8.8.8.8'])
-    t.equal(some.permit(address), true, address);
+    t.equal(some.permit(address, 443), true, address);
   for (const address of ['10.2.0.1', '127.0.0.2', 'fd00:2::1', '::ffff:10.2.0.1', '::2'])
-    t.equal(some.permit(address), false, address);
+    t.equal(some.permit(address, 443), false, address);
+});
+
+t.test('a public address is fetched from at its ports alone, one that is allowed at any', async (t) => {
+  const addresses = new FetchableAddresses(['10.1.0.0/16'], [80, 443]);
+  t.strictSame(
+    [80, 443, 22, 5432].map((port) => [addresses.permit('8.8.8.8', port), addresses.permit('10.1.2.3', port)]),
+    [
+      [true, true],
+      [true, true],
+      [false, true],
+      [false, true],
+    ],
+  );
 });

@@ -8,7 +8,13 @@ import { type Clock, systemClock } from '../../../engine/time.ts';
 import { LOOPBACK, type RemoteAnswer, remoteServer } from '../../support/remote-server.ts';
 
 const signal = new AbortController().signal;
-const OPTIONS: RemoteHttpOptions = { allow: [LOOPBACK], maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 };
+const OPTIONS: RemoteHttpOptions = {
+  allow: [LOOPBACK],
+  ports: [80, 443],
+  maxRedirects: 5,
+  connectMs: 10_000,
+  idleMs: 60_000,
+};
 
 function remote(t: Test, options: Partial<RemoteHttpOptions> = {}, parts: RemoteHttpParts = {}): RemoteHttp {
   const made = new RemoteHttp({ ...OPTIONS, ...options }, parts);
@@ -130,7 +136,7 @@ t.test('a redirect leads nowhere that the URL itself must not lead', async (t) =
   );
   const client = remote(t);
   const unreachable = (host: string): string =>
-    `leads to ${host}, whose address is not of the public internet and not allowed by restService.urlUploads.allow`;
+    `leads to ${host}, which is not on the public internet at one of the ports 80, 443, and not allowed by restService.urlUploads.allow`;
   for (const [path, reason] of [
     ['/inside', unreachable('127.0.0.2')],
     ['/private', unreachable('10.0.0.1')],
@@ -177,7 +183,7 @@ t.test('a name is refused for any of its addresses, and connected to where it wa
   const refused = {
     kind: 'refused',
     reason:
-      'leads to data.example, whose address is not of the public internet and not allowed by restService.urlUploads.allow',
+      'leads to data.example, which is not on the public internet at one of the ports 80, 443, and not allowed by restService.urlUploads.allow',
   };
   for (const addresses of [['127.0.0.1'], ['::1'], ['8.8.8.8', '127.0.0.1'], ['::ffff:127.0.0.1']]) {
     const client = remote(t, { allow: [] }, { resolve: async () => addresses.map(at) });
@@ -346,15 +352,32 @@ t.test('what breaks off, stands still or is not there may be tried again', async
     again: true,
   });
   const gone = await remoteServer(t, text('x'));
-  const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND data.example'), { code: 'ENOTFOUND' });
-  const nameless = remote(t, {}, { resolve: () => Promise.reject(notFound) });
-  t.strictSame(await nameless.fetch(new URL('http://data.example/a?b'), signal), {
-    kind: 'failed',
-    message: 'http://data.example/a cannot be fetched: getaddrinfo ENOTFOUND data.example',
-    again: true,
-  });
   // It speaks plain HTTP.
   t.match(await client.fetch(new URL(`https://127.0.0.1:${gone.port}/`), signal), { kind: 'failed' });
+});
+
+t.test('what is not there, what is inside and what is at another port are told alike', async (t) => {
+  const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND data.example'), { code: 'ENOTFOUND' });
+  const told = async (address: string | undefined, url: string): Promise<unknown> => {
+    const resolve = async () => (address === undefined ? Promise.reject(notFound) : [{ address, family: 4 }]);
+    const answer = await remote(t, { allow: ['10.9.0.0/16'] }, { resolve }).fetch(new URL(url), signal);
+    return JSON.parse(JSON.stringify(answer).replaceAll('8.8.8.8', 'data.example'));
+  };
+  const answers = [
+    await told(undefined, 'http://data.example/a'),
+    await told('10.0.0.7', 'http://data.example/a'),
+    await told('10.0.0.7', 'https://data.example/a'),
+    await told('8.8.8.8', 'http://data.example:5432/a'),
+    await told('8.8.8.8', 'https://data.example:22/a'),
+    await told('8.8.8.8', 'http://8.8.8.8:6379/a'),
+  ];
+  for (const answer of answers)
+    t.strictSame(answer, {
+      kind: 'refused',
+      reason:
+        'leads to data.example, which is not on the public internet at one of the ports 80, 443, and not allowed by ' +
+        'restService.urlUploads.allow',
+    });
 });
 
 t.test('a body that only drips is given up; one that flows is not, however long its reader takes', async (t) => {

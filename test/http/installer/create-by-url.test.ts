@@ -24,7 +24,7 @@ interface Setup {
 
 async function setup(t: Test, answer: RemoteAnswer, allow = [LOOPBACK], resolve?: Resolve): Promise<Setup> {
   const remoteFiles = new RemoteHttp(
-    { allow, maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 },
+    { allow, ports: [80, 443], maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 },
     resolve ? { resolve } : {},
   );
   t.teardown(() => remoteFiles[Symbol.asyncDispose]());
@@ -45,7 +45,7 @@ const faults = ({ status, body }: Answer): unknown => [status, (body as { errors
 const urlFault = (reason: string): unknown => [422, { general: [], byKey: { url: [reason] } }];
 const notPublic = (host: string): unknown =>
   urlFault(
-    `leads to ${host}, whose address is not of the public internet and not allowed by restService.urlUploads.allow`,
+    `leads to ${host}, which is not on the public internet at one of the ports 80, 443, and not allowed by restService.urlUploads.allow`,
   );
 
 t.test('is accepted once a byte is there; what is announced is reserved', async (t) => {
