@@ -1,6 +1,7 @@
 // From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
 
 import { join } from 'node:path';
+import { auditRetention } from '../actors/daemons/audit-retention.ts';
 import { ClearFailed } from '../actors/daemons/clear-failed.ts';
 import { Daemons } from '../actors/daemons/daemons.ts';
 import { tellSites } from '../actors/daemons/site-grants.ts';
@@ -19,6 +20,7 @@ import type { ProcessSettings } from '../engine/ports/process-settings.ts';
 import { NO_GRANT_CHANGES } from '../engine/ports/site-grants.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { ChildStatus } from '../engine/supervisor.ts';
+import { AuditTrail } from '../http/audit-trail.ts';
 import { openAccess } from './access-database.ts';
 import { accessService } from './access-service.ts';
 import { dataTypes } from './data-types.ts';
@@ -98,12 +100,16 @@ export async function compose(
   let ready = false;
   let statuses: () => readonly ChildStatus[] = () => [];
   const { adminListener } = containerCore.http;
+  const trail = scope.use(
+    'audit trail',
+    new AuditTrail({ table: core.audit, clock, log: log.child({ actor: 'audit' }), metrics }),
+  );
   const hosted = configuration.pluginHost?.inProcess ?? [];
   const folders = writtenFolders(configuration, hosted, parts.scratchDir);
   const { floor, floorSize } = containerCore.disk;
   const room = new DiskFloor({ folders, floorPercent: floor, floorBytes: floorSize, clock, log });
   const frontEndParts = {
-    ...{ clock, log, metrics, ready: () => ready, room },
+    ...{ clock, log, metrics, ready: () => ready, room, trail },
     adminListener: adminListener && { host: adminListener.bindHost, port: adminListener.port },
   };
   const auth = await authSettings(containerCore, core.accounts, clock, log);
@@ -200,6 +206,10 @@ export async function compose(
           }),
       },
       { name: 'datasetMetrics', create: () => datasetMetrics({ reports: core.reports, ...parts }) },
+      {
+        name: 'auditRetention',
+        create: () => auditRetention({ audit: core.audit, retentionMs: containerCore.audit.retentionMs, ...parts }),
+      },
       ...(access?.children ?? []),
       api.spec,
       ...(api.admin ? [api.admin] : []),

@@ -13,6 +13,7 @@ const CACHE_IDLE_MS = 10 * 60_000;
 const EDITS_AT_ONCE = 4;
 const JOURNAL_CONNECTIONS = 4;
 const COUNTS_CONNECTIONS = 4;
+const AUDIT_CONNECTIONS = 2;
 
 type CacheDb = Configuration['installer']['cacheDb'];
 
@@ -50,6 +51,11 @@ export function journalConnection(db: CacheDb): PostgresOptions {
 /** For counting what is kept for an owner, which an edit does too while it holds a row; no such statement waits for one. */
 export function countsConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(COUNTS_CONNECTIONS, db.poolSize) };
+}
+
+/** For the audit trail: changes are answered once they are recorded, and should not wait for lanes and listings. */
+export function auditConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(AUDIT_CONNECTIONS, db.poolSize) };
 }
 
 /** Of a database that stands at an address, or that the directory said to stand there. */

@@ -11,6 +11,7 @@ import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import type { Clock } from '../engine/time.ts';
 import { AdminGuesses } from '../http/admin-guesses.ts';
 import { apiDocs } from '../http/api-docs.ts';
+import type { AuditTrail } from '../http/audit-trail.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
 import { httpMetrics } from '../http/http-metrics.ts';
 import { type HealthCheck, opsRoutes } from '../http/ops.ts';
@@ -28,6 +29,8 @@ export interface FrontEndParts {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly ready: () => boolean;
+  /** Of the process: requests of all its front ends are recorded there. */
+  readonly trail: AuditTrail;
   /** Of all disks that this process writes to; absent = there is always room. */
   readonly room?: DiskRoom;
   /** Where `/admin`, `/metrics` and `/health` of this process are; undefined = at its front ends. */
@@ -100,6 +103,7 @@ export async function frontEnd(
         clock,
         log: log.child({ actor: name }),
         metrics: told,
+        audit: { trail: parts.trail, service: name, isProxy },
       },
     });
     return new HttpServer({ name, clock, log, host, port, tls, limits: http.limits, isProxy, metrics: told, pipeline });

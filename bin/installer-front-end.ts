@@ -4,6 +4,7 @@ import { webcrypto } from 'node:crypto';
 import type { DaemonIntervals, Daemons } from '../actors/daemons/daemons.ts';
 import type { PluginBreakers } from '../actors/plugins/plugin-breakers.ts';
 import type { Configuration } from '../config/configuration.ts';
+import { PostgresAuditLog } from '../engine/adapters/audit-postgres.ts';
 import { formatDuration } from '../engine/duration.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { FailedInstalls } from '../engine/ports/failed-installs.ts';
@@ -51,6 +52,8 @@ export function installerFrontEnd(
       checks: [...healthChecks(core), ...others],
       routes: installerRoutes({
         ...core,
+        // By the pool that all reports use: the trail's own is for what is written.
+        audit: new PostgresAuditLog(core.db),
         grants,
         eventLog: core.events,
         reconciler: actors.daemons.reconciler,

@@ -4,6 +4,7 @@
 import type { Configuration } from '../config/configuration.ts';
 import { dataSchemaOf } from '../config/data-schemas.ts';
 import { PostgresAccounts } from '../engine/adapters/accounts-postgres.ts';
+import { PostgresAuditLog } from '../engine/adapters/audit-postgres.ts';
 import { PostgresCatalog } from '../engine/adapters/catalog-postgres.ts';
 import { CountedStore } from '../engine/adapters/counted-store.ts';
 import { PostgresDatasetEdits } from '../engine/adapters/dataset-edits-postgres.ts';
@@ -38,7 +39,14 @@ import type { Scope } from '../engine/scope.ts';
 import type { Clock } from '../engine/time.ts';
 import type { HealthCheck } from '../http/ops.ts';
 import { openChangeQueue } from './change-queue.ts';
-import { CACHE_SCHEMA, cacheConnection, countsConnection, editsConnection, journalConnection } from './databases.ts';
+import {
+  auditConnection,
+  CACHE_SCHEMA,
+  cacheConnection,
+  countsConnection,
+  editsConnection,
+  journalConnection,
+} from './databases.ts';
 import { openDirectory } from './directory.ts';
 import { openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
@@ -50,6 +58,7 @@ export interface Core {
   /** This process among all processes on the cache DB. */
   readonly instance: PostgresInstance;
   readonly accounts: PostgresAccounts;
+  readonly audit: PostgresAuditLog;
   readonly catalog: PostgresCatalog;
   readonly queries: PostgresDatasetQueries;
   readonly edits: PostgresDatasetEdits;
@@ -131,6 +140,9 @@ export async function openCore(
     db,
     instance,
     accounts: new PostgresAccounts(db),
+    audit: new PostgresAuditLog(
+      scope.use('cache database for the audit trail', new Postgres(auditConnection(installer.cacheDb), log)),
+    ),
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),
     edits: new PostgresDatasetEdits(

@@ -24,6 +24,7 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
   const docs: readonly Route[] = [
     {
       method: 'GET',
+      audit: 'none',
       path: '/api',
       access: 'open',
       operationId: 'getApiPage',
@@ -36,6 +37,7 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
     },
     {
       method: 'GET',
+      audit: 'none',
       path: DOCUMENT_PATH,
       access: 'open',
       operationId: 'getOpenApi',

@@ -31,16 +31,21 @@ const TOKEN_HEADERS = ['auth_key', 'auth-key'];
 
 const TAKES_ADMIN: ReadonlySet<Access> = new Set(['admin', 'user-or-admin', 'anyone-known']);
 
+/** @param known told who it is, also of somebody who is refused */
 export async function authenticate(
   route: Route,
   request: IncomingMessage,
   search: URLSearchParams,
   settings: AuthSettings,
+  known: (caller: Caller) => void = () => {},
 ): Promise<Caller> {
   if (route.access === 'open') return ANONYMOUS;
-  const caller = asOperator(route, await identify(route, request, search, settings));
+  const identified = await identify(route, request, search, settings);
+  known(identified);
+  const caller = asOperator(route, identified);
   if (caller.kind === 'anonymous') throw unauthorized(needed(route.access));
   if (!isAllowed(route.access, caller)) throw forbidden(needed(route.access));
+  known(caller);
   return caller;
 }
 

@@ -20,6 +20,7 @@ import { JSON_TYPE } from './json-type.ts';
 import { clientAddress, peerOf } from './peer-address.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
+import type { Concerned } from './request-audit.ts';
 
 /** Characters of a list that are gathered to make a tag of them. */
 const TAGGED_LIST = 256 * 1024;
@@ -117,6 +118,11 @@ export class RequestContext {
   get tenant(): Tenant {
     if (this.caller.kind === 'user') return tenantOfUser(this.caller.userId);
     return tenantOfGuests(peerOf(clientAddress(this.request, this.#url.isProxy)));
+  }
+
+  /** For the row of this request in the audit trail. */
+  concerns(concerned: Concerned): void {
+    this.#exchange.concerned = { ...this.#exchange.concerned, ...concerned };
   }
 
   get wantsBody(): boolean {

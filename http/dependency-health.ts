@@ -25,6 +25,7 @@ export function healthRoute({ dependencies, ...parts }: HealthOptions): Route {
   const health = sharedHealth({ ...parts, checks: dependencies.map((one) => ({ vital: true, ...one })) });
   return {
     method: 'GET',
+    audit: 'none',
     path: '/health',
     access: 'open',
     operationId: 'getHealth',

@@ -1,7 +1,7 @@
 // One request and its answer, as the pipeline sees them. Signal and log are made when they are asked for: most requests
 // are over before anybody does. Disposed of when the request is over; the server's end aborts its signal no more then.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { aborted } from '../engine/failure.ts';
 import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
@@ -13,6 +13,9 @@ import {
   traceIdOf,
 } from '../engine/model/traceparent.ts';
 import type { AnswerHead } from './answer-head.ts';
+import { ANONYMOUS, type Caller } from './caller.ts';
+import type { HeldResponse } from './held-response.ts';
+import type { Concerned } from './request-audit.ts';
 import type { Route } from './route.ts';
 
 /** The header `traceid` of clients that know no Trace Context. */
@@ -21,10 +24,20 @@ const CLIENT_TRACE = /^[A-Za-z0-9-]{1,64}$/;
 export class Exchange implements Disposable {
   readonly id: string;
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly response: HeldResponse;
   readonly head: AnswerHead;
   /** Once it is found. */
   route: Route | undefined;
+  /** Of the path. */
+  params: Readonly<Record<string, string>> = {};
+  /** Once it is known, be it let in or not. */
+  caller: Caller = ANONYMOUS;
+  /** The caller may ask for the route; it is up to its handler now. */
+  admitted = false;
+  /** It has its row in the audit trail. */
+  recorded = false;
+  /** What its handler says for that row. */
+  concerned: Concerned = {};
   readonly #stopped: Followers;
   readonly #serverLog: Logger;
   #until: AbortController | undefined;
@@ -40,7 +53,7 @@ export class Exchange implements Disposable {
     id: string,
     head: AnswerHead,
     request: IncomingMessage,
-    response: ServerResponse,
+    response: HeldResponse,
     stopped: Followers,
     log: Logger,
   ) {

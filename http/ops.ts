@@ -52,6 +52,7 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
   return [
     {
       method: 'GET',
+      audit: 'none',
       path: '/health',
       access: 'open',
       operationId: 'getHealth',
@@ -61,6 +62,7 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
     },
     {
       method: 'GET',
+      audit: 'none',
       path: '/ready',
       access: 'open',
       operationId: 'getReady',
@@ -76,6 +78,7 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
     },
     {
       method: 'GET',
+      audit: 'none',
       path: '/metrics',
       access: 'open',
       operationId: 'getMetrics',

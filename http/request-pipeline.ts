@@ -1,6 +1,6 @@
 // What every request goes through: id, version, route, caller, query, handler; and one way out for whatever is thrown.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { defect, hasNoRoom, kindOf, messageOf } from '../engine/failure.ts';
 import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
@@ -17,11 +17,13 @@ import { discardBody } from './discard-body.ts';
 import { badRequest, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
+import type { HeldResponse } from './held-response.ts';
 import { HttpDate } from './http-date.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { refuseOddHeads } from './odd-heads.ts';
 import type { UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
+import { RequestAudit, type RequestAuditOptions } from './request-audit.ts';
 import { RequestIds } from './request-ids.ts';
 import { needsRoom, type Route } from './route.ts';
 import { type Found, Router } from './router.ts';
@@ -44,6 +46,7 @@ export interface PipelineOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: HttpMetrics;
+  readonly audit: Omit<RequestAuditOptions, 'clock'>;
 }
 
 const DRAINING_RETRY_SECONDS = 10;
@@ -64,6 +67,7 @@ export class RequestPipeline {
   readonly #query: QueryReader;
   readonly #ids = new RequestIds();
   readonly #date = new HttpDate();
+  readonly #audit: RequestAudit;
   readonly #always: ReadonlySet<Route>;
   /** Every route that is served, for tests and documentation. */
   readonly routes: readonly Route[];
@@ -79,6 +83,7 @@ export class RequestPipeline {
     this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
     this.#router = new Router(this.routes, options.url.basePath);
     this.#query = new QueryReader();
+    this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
     this.standing = standingHeaders({ tls: options.tls, framedBy: options.cors });
   }
 
@@ -89,7 +94,7 @@ export class RequestPipeline {
    */
   handle(
     request: IncomingMessage,
-    response: ServerResponse,
+    response: HeldResponse,
     stopped: Followers,
     mayContinue?: () => void,
   ): Promise<void> {
@@ -104,12 +109,12 @@ export class RequestPipeline {
     } catch (error) {
       answered = this.#fail(error, exchange);
     }
-    if (answered !== ANSWERED) return this.#finish(exchange, begun, answered);
+    if (answered !== ANSWERED || response.settled) return this.#finish(exchange, begun, answered);
     this.#end(exchange, begun);
     return isRead(request) ? ANSWERED : this.#discardRest(exchange);
   }
 
-  #exchange(begun: number, request: IncomingMessage, response: ServerResponse, stopped: Followers): Exchange {
+  #exchange(begun: number, request: IncomingMessage, response: HeldResponse, stopped: Followers): Exchange {
     const id = this.#ids.next();
     const head = new AnswerHead(request, response, this.#date.at(begun), [
       headerLine('x-request-id', id),
@@ -131,6 +136,7 @@ export class RequestPipeline {
   #end(exchange: Exchange, begun: number): void {
     const { clock, metrics, log } = this.#options;
     const { request, response, route } = exchange;
+    this.#audit.ended(exchange);
     exchange[Symbol.dispose]();
     const seconds = (clock.now() - begun) / 1000;
     metrics.ended(route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
@@ -154,13 +160,17 @@ export class RequestPipeline {
     const found = this.#router.find(request.method ?? '', path);
     const { route } = found;
     exchange.route = route;
+    exchange.params = found.params;
     if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request, this.#options.assumedApiVersion);
     head.add(VERSIONS[version]);
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
     if (route.access === 'open') return this.#call(exchange, found, version, parameters, ANONYMOUS);
-    return authenticate(route, request, parameters, auth).then((caller) => {
+    const known = (caller: Caller): void => {
+      exchange.caller = caller;
+    };
+    return authenticate(route, request, parameters, auth, known).then((caller) => {
       if (caller.kind === 'admin' && caller.operator && route.method !== 'GET')
         exchange.log.info(
           { operator: caller.operator.userId, method: route.method, route: route.path },
@@ -177,6 +187,7 @@ export class RequestPipeline {
     parameters: URLSearchParams,
     caller: Caller,
   ): Promise<void> {
+    this.#audit.admitted(exchange, route, caller);
     if (parameters !== NO_PARAMETERS) parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
     const versionNamed = exchange.request.headers[VERSION_HEADER] !== undefined;
@@ -185,7 +196,9 @@ export class RequestPipeline {
     const { room } = this.#options;
     if (room && needsRoom(route)) return this.#callWithRoom(room, route, exchange, context);
     const handled = route.handler(context);
-    if (handled !== ANSWERED) return handled.then(() => demandAnswer(exchange, route));
+    const { response } = exchange;
+    if (handled !== ANSWERED || response.settled)
+      return handled.then(() => response.settled).then(() => demandAnswer(exchange, route));
     demandAnswer(exchange, route);
     return ANSWERED;
   }
@@ -194,6 +207,7 @@ export class RequestPipeline {
     const lack = await room.lack();
     if (lack !== undefined) throw unavailable(lack, FULL_RETRY_SECONDS);
     await route.handler(context);
+    await exchange.response.settled;
     demandAnswer(exchange, route);
   }
 
@@ -211,6 +225,7 @@ export class RequestPipeline {
 
   async #fail(thrown: unknown, exchange: Exchange): Promise<void> {
     const { request, id, log } = exchange;
+    await exchange.response.settled;
     if (exchange.clientGone) {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
@@ -225,6 +240,7 @@ export class RequestPipeline {
     const { response } = exchange.response.headersSent ? exchange : exchange.head;
     try {
       await answerError(error, request, response, id, this.#options.clock);
+      await exchange.response.settled;
     } catch (cause) {
       log.error({ err: cause }, 'the error could not be sent');
       response.destroy();
@@ -251,7 +267,7 @@ function demandAnswer({ response }: Exchange, route: Route): void {
 const stopping = (): HttpError => unavailable('the service is stopping; try again', DRAINING_RETRY_SECONDS);
 
 /** The 100 goes out with the first read, so that a handler can refuse before a byte of the body was sent. */
-function continueWhenRead(request: IncomingMessage, response: ServerResponse, mayContinue: () => void): void {
+function continueWhenRead(request: IncomingMessage, response: HeldResponse, mayContinue: () => void): void {
   const read = request._read;
   request._read = (size) => {
     request._read = read;

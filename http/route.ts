@@ -1,6 +1,7 @@
 // Routes as data: method, path, who may call, what comes in and goes out. Tests walk the list, documentation is made
 // from it, and a route without `access` is no route.
 
+import type { AuditKind } from '../engine/model/audit.ts';
 import type { Caller } from './caller.ts';
 import type { RequestContext } from './context.ts';
 
@@ -12,6 +13,9 @@ import type { RequestContext } from './context.ts';
  *   anyone-known    a user, a guest, or the admin token
  */
 export type Access = 'open' | 'user' | 'user-or-guest' | 'user-or-admin' | 'anyone-known' | 'admin';
+
+/** What is recorded of a route that only reads: downloads of files, or nothing. Reads of administrators are, everywhere. */
+export type ReadAudit = 'download' | 'none';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
@@ -44,6 +48,8 @@ export interface Route {
   /** As find-my-way reads it: `/datasets/:id/files`. HEAD is served wherever GET is. */
   readonly path: string;
   readonly access: Access;
+  /** Of each route that reads and is not for administrators alone; what the others are follows from what they are. */
+  readonly audit?: ReadAudit;
   readonly operationId: string;
   readonly summary: string;
   /** Query parameters by name; others are refused with 400. Absent = none. */
@@ -62,6 +68,13 @@ export interface Route {
 
 export const needsRoom = ({ method, needsNoRoom }: Route): boolean =>
   method !== 'GET' && method !== 'DELETE' && needsNoRoom !== true;
+
+/** What every answer of the route is recorded as; undefined = refusals alone, and what administrators read. */
+export function auditOf({ method, access, audit }: Pick<Route, 'method' | 'access' | 'audit'>): AuditKind | undefined {
+  if (method !== 'GET') return 'change';
+  if (access === 'admin') return 'admin-read';
+  return audit === 'download' ? 'download' : undefined;
+}
 
 /** The caller as the route's access demands it. */
 export const isAllowed = (access: Access, caller: Caller): boolean => {

@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,6 +13,7 @@ import { Followers } from '../engine/followers.ts';
 import { Lifecycle, type LifecycleOptions } from '../engine/lifecycle.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { ANSWERED } from './context.ts';
+import { HeldResponse } from './held-response.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { JSON_TYPE } from './json-type.ts';
 import { type Certificate, listenerTls } from './listener-tls.ts';
@@ -39,7 +40,7 @@ export interface ServerOptions extends LifecycleOptions {
 
 export class HttpServer extends Lifecycle {
   readonly #options: ServerOptions;
-  readonly #server: Server;
+  readonly #server: Server<typeof IncomingMessage, typeof HeldResponse>;
   /** Requests that are handled, and answers that are not yet sent. */
   #underWay = 0;
   #onFinished: () => void = () => {};
@@ -56,6 +57,7 @@ export class HttpServer extends Lifecycle {
       onCut: (reason) => metrics.cut(reason),
     });
     const settings = {
+      ServerResponse: HeldResponse,
       maxHeaderSize: limits.maxHeaderSize,
       headersTimeout: limits.headerTimeoutMs,
       // A slow upload is legal as long as it moves: the socket's own timeout bounds standing still.
@@ -139,12 +141,12 @@ export class HttpServer extends Lifecycle {
     this.#connections.closeAll();
   }
 
-  #arrived(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
+  #arrived(request: IncomingMessage, response: HeldResponse, mayContinue?: () => void): void {
     this.#connections.arrived({ request, response }, () => this.#take(request, response, mayContinue));
   }
 
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
-  #take(request: IncomingMessage, response: ServerResponse, mayContinue?: () => void): void {
+  #take(request: IncomingMessage, response: HeldResponse, mayContinue?: () => void): void {
     keepFor(response, this.#options.limits.keepAliveTimeoutMs);
     this.#underWay += 2;
     response.on('close', this.#onHalf);

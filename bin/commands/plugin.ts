@@ -15,6 +15,7 @@ import { shutDown } from '../../engine/shutdown.ts';
 import { Supervisor } from '../../engine/supervisor.ts';
 import { systemClock } from '../../engine/time.ts';
 import { unlessAborted } from '../../engine/wait.ts';
+import { AuditTrail } from '../../http/audit-trail.ts';
 import { parse } from '../arguments.ts';
 import { type Command, EXIT } from '../command.ts';
 import { ConfigurationError } from '../configuration-error.ts';
@@ -77,6 +78,11 @@ export const plugin: Command = {
     scope.use('process metrics', observeProcess(metrics, clock));
     const threads = workerThreads({ store: undefined, plugins: [] }, { clock, log, metrics });
     let ready = false;
+    // A plugin host has no database of its own.
+    const trail = scope.use(
+      'audit trail',
+      new AuditTrail({ table: undefined, clock, log: log.child({ actor: 'audit' }), metrics }),
+    );
     const scratch = workspace(config, id);
     const section = own ? { pluginHost: own } : {};
     const address = { host: own?.bindHost ?? containerCore.http.bindHost, port: entry.server.port };
@@ -93,7 +99,7 @@ export const plugin: Command = {
         workspace: own?.workspace ?? scratch,
       },
       threads.archives,
-      { clock, log, metrics, ready: () => ready, room },
+      { clock, log, metrics, ready: () => ready, room, trail },
       scope,
     );
     const disks = diskWatch(folders, { clock, log, metrics });

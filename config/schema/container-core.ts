@@ -200,6 +200,15 @@ export const containerCore = section('The process: authentication, listeners, sh
     },
   ),
   shutdownGrace: duration('For running jobs after SIGTERM before they are cut off.', '30s'),
+  audit: filled('Who asked for what: changes, downloads, reads by administrators, refusals.', {
+    retention: duration(
+      'How long rows are kept, at least. A week is dropped as a whole, so up to 7 days longer.',
+      '365d',
+      {
+        positive: true,
+      },
+    ),
+  }),
   log: filled('JSON lines on standard output.', {
     level: choice('Least severe level that is written.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),
   }),

@@ -46,6 +46,7 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
   return [
     {
       method: 'GET',
+      audit: 'none',
       path: '/dataset-end-users',
       access,
       operationId: 'listEndUsers',
@@ -66,6 +67,7 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
     },
     {
       method: 'GET',
+      audit: 'none',
       path,
       access,
       operationId: 'getEndUser',

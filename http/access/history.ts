@@ -24,6 +24,7 @@ const MAX_LIMIT = 100;
 export function historyRoute(options: HistoryOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/history',
     access: 'user',
     operationId: 'getHistory',

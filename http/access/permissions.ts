@@ -53,6 +53,7 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
   return [
     {
       method: 'GET',
+      audit: 'none',
       path: '/permissions',
       access,
       operationId: 'getPermissions',
@@ -68,6 +69,7 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
     },
     {
       method: 'GET',
+      audit: 'none',
       path: '/permissions/:study',
       access,
       operationId: 'getStudyPermission',

@@ -37,6 +37,7 @@ export function providerRoutes(options: ProvidersOptions): readonly Route[] {
   return [
     {
       method: 'GET',
+      audit: 'none',
       path: '/dataset-providers',
       access,
       operationId: 'listProviders',

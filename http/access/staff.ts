@@ -34,6 +34,7 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
   return [
     {
       method: 'GET',
+      audit: 'none',
       path: '/staff',
       access,
       operationId: 'listStaff',

@@ -1,6 +1,5 @@
 // The handler job service over HTTP (contract 2, Endpoints).
 
-import type { IncomingMessage } from 'node:http';
 import { create as contentDisposition } from 'content-disposition';
 import { transient } from '../../engine/failure.ts';
 import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job.ts';
@@ -69,13 +68,14 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
     params: { jobId },
     responses: { ...route.responses, ...COMMON },
     handler: async (context) => {
-      checkToken(context.request, parts.token);
+      checkToken(context, parts.token);
       await route.handler(context);
     },
   });
   const routes: readonly Route[] = [
     {
       method: 'GET',
+      audit: 'none',
       path: '/config',
       access: 'open',
       operationId: 'getConfig',
@@ -85,6 +85,7 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
     },
     {
       method: 'GET',
+      audit: 'none',
       path: '/health',
       access: 'open',
       operationId: 'getHealth',
@@ -132,6 +133,7 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
     }),
     job({
       method: 'GET',
+      audit: 'none',
       path: '/job/:jobId/status',
       operationId: 'getJobStatus',
       summary: 'What became of a job',
@@ -143,6 +145,7 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
     }),
     job({
       method: 'GET',
+      audit: 'download',
       path: '/job/:jobId/result',
       operationId: 'getJobResult',
       summary: 'The result of a completed job once more',
@@ -171,8 +174,8 @@ const counted = (route: Route, statistics: Statistics): Route => ({
   },
 });
 
-function checkToken(request: IncomingMessage, token: string | undefined): void {
-  checkHostToken(request, token, 'the handler service');
+function checkToken(context: RequestContext, token: string | undefined): void {
+  checkHostToken(context, token, { host: 'the handler service', machine: 'handler token' });
 }
 
 async function tellHealth(context: RequestContext, { health, statistics }: HandlerRoutesParts): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { PrunerControl, ReconcilerControl } from '../../engine/ports/daemon-orders.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
@@ -16,6 +17,7 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
 import type { Route } from '../route.ts';
 import { allDatasetsRoute } from './admin/all-datasets.ts';
+import { auditRoute } from './admin/audit.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';
 import { datasetReportRoute } from './admin/dataset-report.ts';
 import { failedImportsRoute } from './admin/failed-imports.ts';
@@ -74,6 +76,7 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
   readonly jobs: Pick<Jobs, 'depths' | 'enqueue'>;
   readonly jobAdmin: JobAdmin;
   readonly reports: DatasetReports;
+  readonly audit: Pick<AuditLog, 'page'>;
   readonly failedInstalls: FailedInstalls;
   /** Of the process that answers. */
   readonly processSettings: ProcessSettings;
@@ -121,6 +124,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     failedInstallsRoute(options),
     objectListingRoute(options),
     proxyUploadRoute(creation),
+    auditRoute(options),
     ...clearFailedRoutes(options),
     purgeDatasetRoute(options),
     jobsReportRoute(options),

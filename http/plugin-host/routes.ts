@@ -145,6 +145,7 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
     ),
     {
       method: 'GET',
+      audit: 'none',
       path: '/service-info',
       access: 'open',
       operationId: 'getServiceInfo',
@@ -161,7 +162,7 @@ async function serve(
   { token, room }: PluginRoutesOptions,
   call: Call,
 ): Promise<void> {
-  checkHostToken(context.request, token);
+  checkHostToken(context, token);
   try {
     using _place = host.admit();
     await using workspace = await host.workspace(context.log);

@@ -34,6 +34,7 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
   return [
     {
       method: 'GET',
+      audit: 'none',
       path: '/jobs/:id/files',
       access,
       operationId: 'listReportFiles',
@@ -51,6 +52,7 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
     },
     {
       method: 'GET',
+      audit: 'download',
       path: '/jobs/:id/files/:fileName',
       access,
       operationId: 'downloadReportFile',
@@ -73,6 +75,7 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
     },
     {
       method: 'GET',
+      audit: 'download',
       path: '/jobs/:id/stderr',
       access,
       operationId: 'getReportStderr',

@@ -26,6 +26,7 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
   return [
     {
       method: 'GET',
+      audit: 'none',
       path: '/jobs',
       access,
       operationId: 'listReportJobs',
@@ -42,6 +43,7 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
     {
       ...one,
       method: 'GET',
+      audit: 'none',
       access: 'anyone-known',
       operationId: 'getReportJob',
       summary: 'A report job, whosever it is',

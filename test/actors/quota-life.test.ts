@@ -5,6 +5,7 @@ import { randomFillSync } from 'node:crypto';
 import t from 'tap';
 import { storedDatasets } from '../../actors/dataset/stored-dataset.ts';
 import { PostgresAccounts } from '../../engine/adapters/accounts-postgres.ts';
+import { PostgresAuditLog } from '../../engine/adapters/audit-postgres.ts';
 import { PostgresDatasetReports } from '../../engine/adapters/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/job-admin-postgres.ts';
 import { PostgresKeptBytes } from '../../engine/adapters/kept-bytes-postgres.ts';
@@ -39,7 +40,7 @@ const seed = Number(process.env.LONGSHORE_SEED ?? 20_260_304);
 const never = new AbortController().signal;
 const random = new SeededRandom(seed, 'quota life');
 
-const remote = new RemoteHttp({ allow: [LOOPBACK], maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 });
+const remote = new RemoteHttp({ allow: [LOOPBACK], ports: [80, 443], maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 });
 t.teardown(() => remote[Symbol.asyncDispose]());
 const site = await PostgresSite.open(t, t.testdir(), { quotaBytes: QUOTA, remote });
 const server = await remoteServer(t, (request, response) => {
@@ -60,6 +61,7 @@ async function serve(): Promise<string> {
     sites: [],
     accounts: new PostgresAccounts(db),
     grants: NO_GRANTS,
+    audit: new PostgresAuditLog(db),
     eventLog: { nextEventId: async () => ++events },
     jobAdmin: new PostgresJobAdmin(db),
     reconciler: new FakeReconcilerControl(RECONCILER_REPORT),

@@ -12,6 +12,7 @@ import { createLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { systemClock } from '../../engine/time.ts';
+import { AuditTrail } from '../../http/audit-trail.ts';
 import { ServiceMeta } from '../../http/installer/schema/service-meta.ts';
 import { InstallTargets } from '../../http/installer/service/install-targets.ts';
 import { serviceMetaRoute } from '../../http/installer/service/service-meta.ts';
@@ -45,7 +46,9 @@ async function ours(): Promise<number> {
   const log = createLogger({ level: 'info', to: { file: '/dev/null' } });
   const auth = noUsers({ clock: systemClock, log });
   const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
-  const parts = { clock: systemClock, log, metrics: new Metrics(), ready: () => true };
+  const metrics = new Metrics();
+  const trail = new AuditTrail({ table: undefined, clock: systemClock, log, metrics });
+  const parts = { clock: systemClock, log, metrics, ready: () => true, trail };
   const { spec, url } = await frontEnd({ http: HTTP_DEFAULTS }, options, parts);
   await spec.create().start(new AbortController().signal);
   return Number(new URL(url()).port);

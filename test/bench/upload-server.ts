@@ -18,6 +18,7 @@ import { createLogger } from '../../engine/log.ts';
 import { Metrics } from '../../engine/metrics.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { systemClock } from '../../engine/time.ts';
+import { AuditTrail } from '../../http/audit-trail.ts';
 import { UploadSession } from '../../http/installer/uploads/upload-session.ts';
 import { MULTIPART_LIMITS, readMultipart } from '../../http/multipart.ts';
 import type { Route } from '../../http/route.ts';
@@ -111,7 +112,9 @@ async function listening(take: (request: IncomingMessage, signal: AbortSignal) =
   const log = createLogger({ level: 'info', to: { file: '/dev/null' } });
   const auth = noUsers({ clock: systemClock, log });
   const options = { name: 'installer' as const, host: '127.0.0.1', port: 0, routes: [route], checks: [], auth };
-  const parts = { clock: systemClock, log, metrics: new Metrics(), ready: () => true };
+  const metrics = new Metrics();
+  const trail = new AuditTrail({ table: undefined, clock: systemClock, log, metrics });
+  const parts = { clock: systemClock, log, metrics, ready: () => true, trail };
   const { spec, url } = await frontEnd({ http: HTTP_DEFAULTS }, options, parts);
   await spec.create().start(new AbortController().signal);
   return Number(new URL(url()).port);

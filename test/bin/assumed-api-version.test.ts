@@ -11,7 +11,7 @@ import { API_VERSIONS } from '../../engine/model/api-version.ts';
 import { systemClock } from '../../engine/time.ts';
 import { HTTP_DEFAULTS } from '../bench/http-settings.ts';
 import { changed, completeDocument } from '../config/complete-document.ts';
-import { patientGuesses } from '../http/http-app.ts';
+import { patientGuesses, unreadTrail } from '../http/http-app.ts';
 
 t.test('the configuration takes each version there is, and refuses others', async (t) => {
   const check = compileCheck(ROOT_SCHEMA);
@@ -37,7 +37,7 @@ t.test('a front end takes the version from the configuration, and its documentat
           ...{ queryToken: false, remember: async () => undefined },
         },
       },
-      { clock: systemClock, log: silentLogger(), metrics: new Metrics(), ready: () => true },
+      { clock: systemClock, log: silentLogger(), metrics: new Metrics(), ready: () => true, trail: unreadTrail() },
     );
     const server = front.spec.create();
     await server.start(new AbortController().signal);

@@ -12,7 +12,7 @@ import { ANSWERED } from '../../http/context.ts';
 import type { Route } from '../../http/route.ts';
 import { HTTP_DEFAULTS } from '../bench/http-settings.ts';
 import { changed, completeDocument } from '../config/complete-document.ts';
-import { patientGuesses } from '../http/http-app.ts';
+import { patientGuesses, unreadTrail } from '../http/http-app.ts';
 
 const NAMES: readonly FrontEndName[] = ['installer', 'handler', 'report', 'access', 'pluginHost'];
 
@@ -73,7 +73,7 @@ t.test('each front end leads callers to its own path, and is found with it and w
           remember: async () => undefined,
         },
       },
-      { clock: systemClock, log: silentLogger(), metrics: new Metrics(), ready: () => true },
+      { clock: systemClock, log: silentLogger(), metrics: new Metrics(), ready: () => true, trail: unreadTrail() },
     );
     const server = front.spec.create();
     await server.start(new AbortController().signal);

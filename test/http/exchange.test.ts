@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { fetch } from 'undici';
 import { Followers } from '../../engine/followers.ts';
 import { Exchange } from '../../http/exchange.ts';
+import { HeldResponse } from '../../http/held-response.ts';
 import type { Route } from '../../http/route.ts';
 import { aliveAfter, Forgetful } from '../support/live-objects.ts';
 import { httpApp, route } from './http-app.ts';
@@ -15,7 +16,7 @@ async function setup(t: Test, routes: readonly Route[]) {
   const stopped = new AbortController();
   const underWay = new Followers(stopped.signal);
   const requests: Promise<unknown>[] = [];
-  const server = createServer((request, response) => {
+  const server = createServer({ ServerResponse: HeldResponse }, (request, response) => {
     requests.push(pipeline.handle(request, response, underWay), once(response, 'close'));
   });
   t.teardown(() => server.close());

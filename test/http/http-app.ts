@@ -7,6 +7,7 @@ import type { ApiVersion } from '../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import { type Clock, systemClock } from '../../engine/time.ts';
 import { AdminGuesses } from '../../http/admin-guesses.ts';
+import { AuditTrail } from '../../http/audit-trail.ts';
 import type { AuthSettings } from '../../http/authenticate.ts';
 import { httpMetrics } from '../../http/http-metrics.ts';
 import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
@@ -16,6 +17,7 @@ import { RequestPipeline } from '../../http/request-pipeline.ts';
 import type { Access, Route } from '../../http/route.ts';
 import { HttpServer, type ServerLimits } from '../../http/server.ts';
 import { tokenVerifier } from '../../http/tokens.ts';
+import { FakeAuditLog } from '../fakes/fake-audit-log.ts';
 
 export const ADMIN = 'a'.repeat(40);
 export const keys = await newKeyPair();
@@ -33,11 +35,17 @@ export interface AppOptions {
   readonly log?: Logger;
   readonly metrics?: Metrics;
   readonly room?: DiskRoom;
+  /** Where requests are recorded. */
+  readonly trail?: AuditTrail;
 }
 
 /** Tests have one address, and send more wrong tokens than people do. */
 export const patientGuesses = (): AdminGuesses =>
   new AdminGuesses({ isProxy: () => false, clock: systemClock, log: silentLogger(), atOnce: Number.MAX_SAFE_INTEGER });
+
+/** Of requests that nobody asks about. */
+export const unreadTrail = (metrics = new Metrics()): AuditTrail =>
+  new AuditTrail({ table: new FakeAuditLog(), clock: systemClock, log: silentLogger(), metrics });
 
 interface Teardown {
   teardown(fn: () => unknown): void;
@@ -60,6 +68,8 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
   const clock = options.clock ?? systemClock;
   const isProxy = (): boolean => false;
   const told = httpMetrics(metrics, 'test');
+  const log = options.log ?? silentLogger();
+  const trail = options.trail ?? unreadTrail(metrics);
   const pipeline = new RequestPipeline({
     room: options.room,
     routes,
@@ -85,8 +95,9 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     tls: options.tls !== undefined,
     assumedApiVersion: options.assumedApiVersion,
     clock,
-    log: options.log ?? silentLogger(),
+    log,
     metrics: told,
+    audit: { trail, service: 'test', isProxy: options.url?.isProxy ?? isProxy },
   });
   const server = new HttpServer({
     name: 'test',
@@ -123,6 +134,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     server,
     pipeline,
     metrics,
+    trail,
     setReady: (value: boolean) => {
       ready = value;
     },

@@ -17,6 +17,7 @@ export interface DetailsOptions extends DetailsSources {
 export function detailsRoute(options: DetailsOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/datasets/:id',
     access: 'user-or-admin',
     operationId: 'getDataset',

@@ -45,6 +45,7 @@ const ARCHIVES: readonly Archive[] = [
 export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
   return ARCHIVES.map((archive) => ({
     method: 'GET',
+    audit: 'download',
     path: `/datasets/:id/files/${archive.path}`,
     access: 'anyone-known',
     operationId: archive.operationId,

@@ -16,6 +16,7 @@ export interface FilesOptions extends FileSources {
 export function filesRoute(options: FilesOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/datasets/:id/files',
     access: 'anyone-known',
     operationId: 'listDatasetFiles',

@@ -77,6 +77,7 @@ function getRoute(options: FolderOptions, path: FolderPath): Route {
   return {
     ...common(path),
     method: 'GET',
+    audit: 'download',
     access: 'anyone-known',
     operationId: `get${id}`,
     summary: `Downloads a ${folder.noun}`,

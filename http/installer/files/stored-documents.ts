@@ -77,6 +77,7 @@ const DOCUMENTS: readonly StoredDocument[] = [
 export function storedDocumentRoutes(options: StoredDocumentOptions): readonly Route[] {
   return DOCUMENTS.map((document) => ({
     method: 'GET',
+    audit: 'download',
     path: `/datasets/:id/files/${document.name}`,
     access: 'anyone-known',
     operationId: document.operationId,

@@ -17,6 +17,7 @@ export interface CommunityOptions extends ListingSources {
 export function communityRoute(options: CommunityOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/datasets/community',
     access: 'user-or-guest',
     operationId: 'listCommunityDatasets',

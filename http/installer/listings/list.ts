@@ -20,6 +20,7 @@ const OWNERSHIPS: readonly Ownership[] = ['any', 'owned', 'shared'];
 export function listRoute(options: ListOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/datasets',
     access: 'user',
     operationId: 'listDatasets',

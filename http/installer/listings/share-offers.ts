@@ -31,6 +31,7 @@ const ANY_CASE = WORDS.map((word) => [...word].map((letter) => `[${letter}${lett
 export function shareOffersRoute(options: ShareOffersOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/users/self/share-offers',
     access: 'user',
     operationId: 'listShareOffers',

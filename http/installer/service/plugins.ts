@@ -20,6 +20,7 @@ const TARGET = 'install-target';
 export function pluginsRoute({ dataTypes, targets, settings }: PluginsOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/plugins',
     access: 'user-or-guest',
     operationId: 'listPlugins',

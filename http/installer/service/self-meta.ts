@@ -20,6 +20,7 @@ export type SelfMeta = Static<typeof SelfMeta>;
 export function selfMetaRoute({ uploads, userMaxStorageBytes }: SelfMetaOptions): Route {
   return {
     method: 'GET',
+    audit: 'none',
     path: '/users/self/meta',
     access: 'user',
     operationId: 'getSelfMeta',

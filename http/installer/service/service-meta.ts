@@ -25,6 +25,7 @@ export function serviceMetaRoute(settings: ServiceMetaSettings, targets: Install
   });
   return {
     method: 'GET',
+    audit: 'none',
     path: '/service-meta',
     access: 'open',
     operationId: 'getServiceMeta',

@@ -4,6 +4,7 @@
 import { randomFillSync } from 'node:crypto';
 import { FormData } from 'undici';
 import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { PostgresAuditLog } from '../../../engine/adapters/audit-postgres.ts';
 import { CountedStore } from '../../../engine/adapters/counted-store.ts';
 import { PostgresDatasetEdits } from '../../../engine/adapters/dataset-edits-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/dataset-queries-postgres.ts';
@@ -110,6 +111,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     queries,
     edits: new PostgresDatasetEdits(db),
     reports: new PostgresDatasetReports(db),
+    audit: new PostgresAuditLog(db),
     failedInstalls: new FakeFailedInstalls(),
     processSettings: options.processSettings ?? new FakeProcessSettings(),
     sites: [],

@@ -1,0 +1,33 @@
+// Drops the weeks of the audit trail that are older than they are to be kept. Every process may: a week is dropped once.
+
+import type { Logger } from '../../engine/log.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { AuditLog } from '../../engine/ports/audit-log.ts';
+import type { Clock } from '../../engine/time.ts';
+import { Timer } from '../../engine/timer.ts';
+
+export interface AuditRetentionOptions {
+  readonly audit: Pick<AuditLog, 'dropBefore'>;
+  readonly retentionMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+const PERIOD_MS = 3_600_000;
+/** Not at the start, when everything else wants the database. */
+const FIRST_MS = 60_000;
+
+/** The result of a run is how many weeks were dropped. */
+export const auditRetention = ({ audit, retentionMs, ...parts }: AuditRetentionOptions): Timer<number> =>
+  new Timer({
+    ...{ clock: parts.clock, log: parts.log, metrics: parts.metrics },
+    name: 'auditRetention',
+    periodMs: PERIOD_MS,
+    firstMs: FIRST_MS,
+    runOnce: async (signal) => {
+      const dropped = await audit.dropBefore(parts.clock.now() - retentionMs, signal);
+      if (dropped > 0) parts.log.info({ weeks: dropped }, 'old weeks of the audit trail dropped');
+      return dropped;
+    },
+  });
