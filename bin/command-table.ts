@@ -78,6 +78,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'have a running server log more or less for a while (administrators)',
     load: async () => (await import('./commands/log-level.ts')).logLevel,
   },
+  audit: {
+    summary: 'print who asked for what as JSON lines (administrators)',
+    load: async () => (await import('./commands/audit.ts')).audit,
+  },
   access: {
     summary: "import curated datasets, or list the mails that 'up' keeps as files",
     load: async () => (await import('./commands/access.ts')).access,

@@ -132,6 +132,14 @@ export class AdminClient {
     return (await this.#call('POST', LOG_LEVEL + query, signal)) as LevelChange;
   }
 
+  /** JSON lines, as they come; a stream that breaks off rejects. */
+  async *audit(filter: Readonly<Record<string, string>>, signal: AbortSignal): AsyncGenerator<string> {
+    const { server, adminToken } = this.#options;
+    const headers = { 'admin-token': adminToken, accept: 'application/x-ndjson' };
+    const response = await callApi({ server, path: `/admin/audit?${new URLSearchParams(filter)}`, headers }, signal);
+    if (response.body) yield* response.body.pipeThrough(new TextDecoderStream('utf-8', { fatal: true }));
+  }
+
   async #call(method: string, path: string, signal: AbortSignal): Promise<unknown> {
     const { server, adminToken } = this.#options;
     const headers = { 'admin-token': adminToken };

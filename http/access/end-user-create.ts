@@ -98,6 +98,7 @@ async function create(
   if (person !== undefined)
     return makeRequest(options, context, { userId: person, datasetId: dataset.datasetId }, terms);
   if (!('email' in invitee)) throw faults.refusal();
+  context.concerns({ dataset: dataset.datasetId });
   const invitation = { kind: 'end-user', email: invitee.email, datasetId: dataset.datasetId, terms } as const;
   if (!(await options.invitations.invite(invitation, cause, signal))) throw writtenToday();
   await context.json(200, { created: false });
@@ -109,6 +110,7 @@ async function makeRequest(
   key: Parameters<EndUsers['create']>[0],
   terms: Parameters<EndUsers['create']>[1],
 ): Promise<void> {
+  context.concerns({ dataset: key.datasetId, records: { user: key.userId } });
   const cause = { user: context.userId, at: new Date(options.clock.now()) };
   if (!(await options.endUsers.create(key, terms, cause, context.signal)))
     throw conflict(`user ${key.userId} has a request for dataset ${key.datasetId} already`);

@@ -103,6 +103,7 @@ async function create(
   if (submission === 'full') throw queueIsFull(limits);
   if (submission === 'share-full') throw shareIsFull(limits, context);
   if (submission === 'queued') context.log.info({ report: id, query: queryId }, 'report queued');
+  context.concerns({ records: { id } });
   await context.json(200, { reportJobID: id });
 }
 

@@ -50,6 +50,7 @@ t.test('every command that answers prints JSON, one document or one per line, an
     prune: [['--wait', ...data]],
     reload: [data],
     'log-level': [['info', ...data]],
+    audit: [['export', ...data]],
     access: [
       ['import', join(ROOT, 'config', 'samples', 'access-studies.yaml'), ...data],
       ['mail', ...data],

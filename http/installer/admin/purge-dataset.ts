@@ -66,6 +66,7 @@ export function purgeDatasetRoute(options: PurgeDatasetOptions): Route {
     },
     handler: async (context) => {
       const at = purgedAddress(await read(context.request));
+      context.concerns({ dataset: at.dataset, records: { owner: at.owner } });
       await purge(options, at, context);
       context.log.warn({ ...at }, 'dataset purged by an administrator');
       context.empty(204);

@@ -108,6 +108,7 @@ export class UploadIntake {
 }
 
 /** The 202 to an accepted upload. */
-export async function answerAccepted(context: RequestContext, { dataset }: DatasetAddress): Promise<void> {
+export async function answerAccepted(context: RequestContext, { dataset, owner }: DatasetAddress): Promise<void> {
+  context.concerns({ dataset, records: { owner } });
   await context.json(202, { datasetId: dataset }, { location: `${context.publicUrl}/datasets/${dataset}` });
 }

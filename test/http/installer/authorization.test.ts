@@ -129,6 +129,7 @@ const TABLE: Readonly<Record<string, Rule>> = {
   reportFailedImports: ADMINS,
   reportFailedInstalls: ADMINS,
   reportObjects: ADMINS,
+  readAudit: ADMINS,
   uploadForUser: ADMINS,
   reportJobs: ADMINS,
   // There is no such job.
