@@ -117,6 +117,45 @@ export const CALLERS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'audit',
+    promise:
+      'Changes, downloads, reads by administrators, and refusals leave a row in the audit trail, and no row has a secret.',
+    heldBy: [
+      {
+        file: 'test/http/audited-routes.test.ts',
+        test: '…: each route leaves one row for each answer that is to be recorded, and no secret',
+      },
+      {
+        file: 'test/attack/audit.test.ts',
+        test: 'guesses, downloads, changes and reads of administrators are in the trail, without a secret, for good',
+      },
+    ],
+  },
+  {
+    id: 'audit-first',
+    promise: 'A change is answered once its row is in the audit table, or in the log when the table does not take it.',
+    heldBy: [
+      {
+        file: 'test/http/request-audit.test.ts',
+        test: 'the answer to a change waits for its row, and comes without it when the table is away',
+      },
+      {
+        file: 'test/http/audit-trail.test.ts',
+        test: 'while the table is away rows go to the log, are counted, and hold nobody up',
+      },
+    ],
+  },
+  {
+    id: 'audit-append-only',
+    promise: 'The database refuses to change or delete rows of the audit trail.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/audit.test.ts',
+        test: 'update, delete and truncate are refused by the database, to the owner and to a superuser',
+      },
+    ],
+  },
+  {
     id: 'constant-time',
     promise: 'We compare secrets from callers in constant time.',
     heldBy: [
