@@ -62,13 +62,7 @@ export class PostgresAuditLog implements AuditLog {
     signal.throwIfAborted();
     const values = new SqlParameters();
     const isNewestFirst = order === 'newest-first';
-    const conditions = conditionsOf(filter, values);
-    if (after) {
-      const at = values.add(new Date(after.at), 'timestamptz');
-      const side = isNewestFirst ? '<' : '>';
-      // The first half is what leaves out the weeks that were read.
-      conditions.push(`at ${side}= ${at} and (at, number) ${side} (${at}, ${values.add(after.number, 'bigint')})`);
-    }
+    const conditions = [...boundsOf(filter, isNewestFirst, after, values), ...conditionsOf(filter, values)];
     const direction = isNewestFirst ? 'desc' : 'asc';
     const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
     const rows = await this.#db.query<EntryRow>(
@@ -100,10 +94,34 @@ const weekOf = (at: number): number => Math.floor((at - SOME_MONDAY) / WEEK_MS);
 
 const placeOf = ({ at, number }: AuditEntry): AuditPlace => ({ at, number });
 
-function conditionsOf({ from, to, actor, dataset, route, outcome }: AuditFilter, values: SqlParameters): string[] {
+/**
+ * One bound at each end: of two at the end where a page begins, the server may begin at the farther one, and would skip all
+ * that was read before.
+ */
+function boundsOf(
+  { from, to }: AuditFilter,
+  isNewestFirst: boolean,
+  after: AuditPlace | undefined,
+  values: SqlParameters,
+): string[] {
+  const start = isNewestFirst ? to : from;
+  const isBehind = after && (start === undefined || (isNewestFirst ? after.at < start : after.at >= start));
+  const bounds: string[] = [];
+  if (from !== undefined && (isNewestFirst || !isBehind)) bounds.push(`at >= ${time(from, values)}`);
+  if (to !== undefined && !(isNewestFirst && isBehind)) bounds.push(`at < ${time(to, values)}`);
+  if (isBehind) {
+    const at = time(after.at, values);
+    const side = isNewestFirst ? '<' : '>';
+    // The first half is what leaves out the weeks that were read.
+    bounds.push(`at ${side}= ${at} and (at, number) ${side} (${at}, ${values.add(after.number, 'bigint')})`);
+  }
+  return bounds;
+}
+
+const time = (ms: number, values: SqlParameters): string => values.add(new Date(ms), 'timestamptz');
+
+function conditionsOf({ actor, dataset, route, outcome }: AuditFilter, values: SqlParameters): string[] {
   return [
-    ...(from === undefined ? [] : [`at >= ${values.add(new Date(from), 'timestamptz')}`]),
-    ...(to === undefined ? [] : [`at < ${values.add(new Date(to), 'timestamptz')}`]),
     ...(actor === undefined ? [] : [`actor = ${values.add(actor, 'text')}`]),
     ...(dataset === undefined ? [] : [`dataset = ${values.add(dataset, 'text')}`]),
     ...(route === undefined ? [] : [`route = ${values.add(route, 'text')}`]),

@@ -7,7 +7,13 @@ import { cacheDatabase } from '../../support/cache-database.ts';
 import { plansOf, recordStatements } from '../../support/statement-plans.ts';
 
 const db = await cacheDatabase(t);
+/** Not seen by the recording below. */
+const unrecorded = { query: db.query.bind(db) };
+const statements = recordStatements(db);
 const log = new PostgresAuditLog(db);
+type Statement = (typeof statements)[number];
+/** The shortest of them is printed. */
+const TIMES = 5;
 const signal = new AbortController().signal;
 /** Of a year; all but one of them have one row. */
 const WEEKS = 53;
@@ -43,28 +49,34 @@ t.test(
     const late = { at: day + 60_000, number: 0 };
     for (const [name, filter] of Object.entries(filters))
       for (const [where, after] of Object.entries({ first: undefined, middle, late })) {
-        const statements = recordStatements(db);
         const options = { limit: 100, order: 'newest-first' as const, ...(after ? { after } : {}) };
-        await log.page(filter, options, signal);
-        const begun = performance.now();
-        const page = await log.page(filter, options, signal);
-        const took = performance.now() - begun;
-        const [statement] = statements;
-        t.ok(statement);
-        if (!statement) return;
-        const [plan = ''] = await plansOf(db, [statement]);
+        let rows = 0;
+        let tookMs = Number.POSITIVE_INFINITY;
+        for (let time = 0; time < TIMES; time++) {
+          const begun = performance.now();
+          rows = (await log.page(filter, options, signal)).entries.length;
+          tookMs = Math.min(tookMs, performance.now() - begun);
+        }
+        const statement = statements.at(-1);
+        if (!statement) throw new Error('no statement');
+        const [plan = ''] = await plansOf(unrecorded, [statement]);
         t.notMatch(plan, /Seq Scan on audit_20261123/, `${name}, ${where}: the large week is read by an index`);
-        const read = await rowsRead(statement);
-        t.ok(read <= options.limit + WEEKS, `${name}, ${where}: ${read} rows were read for ${page.entries.length}`);
-        t.comment(`${name}, ${where} page: ${page.entries.length} rows in ${took.toFixed(1)} ms, ${read} rows read`);
+        const read = await readFor(statement);
+        t.ok(read.rows <= options.limit + WEEKS, `${name}, ${where}: ${read.rows} rows were read for ${rows}`);
+        // What an index skips is in no count of rows. A row of a caller or dataset lies in a block of its own.
+        const most = 2 * options.limit + 10 * WEEKS;
+        t.ok(read.blocks <= most, `${name}, ${where}: ${read.blocks} blocks were read, at most ${most}`);
+        t.comment(
+          `${name}, ${where} page: ${rows} rows in ${tookMs.toFixed(1)} ms, of ${read.rows} in ${read.blocks} blocks`,
+        );
       }
   },
 );
 
-/** Rows that its scans took from tables and indexes. */
-async function rowsRead({ text, values }: { text: string; values: readonly unknown[] }): Promise<number> {
-  const [row] = await db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-    `explain (analyze, timing off, format json) ${text}`,
+/** Rows that its scans took from tables and indexes, and the blocks where they lie. */
+async function readFor({ text, values }: Statement): Promise<{ readonly rows: number; readonly blocks: number }> {
+  const [row] = await unrecorded.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    `explain (analyze, buffers, timing off, format json) ${text}`,
     values,
   );
   const count = (node: PlanNode): number => {
@@ -74,10 +86,12 @@ async function rowsRead({ text, values }: { text: string; values: readonly unkno
   };
   const plan = row?.['QUERY PLAN'][0]?.Plan;
   if (!plan) throw new Error('no plan');
-  return count(plan);
+  return { rows: count(plan), blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'] };
 }
 
 interface PlanNode {
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
   readonly 'Node Type': string;
   readonly 'Actual Rows': number;
   readonly 'Actual Loops': number;
