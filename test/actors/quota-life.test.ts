@@ -40,7 +40,13 @@ const seed = Number(process.env.LONGSHORE_SEED ?? 20_260_304);
 const never = new AbortController().signal;
 const random = new SeededRandom(seed, 'quota life');
 
-const remote = new RemoteHttp({ allow: [LOOPBACK], ports: [80, 443], maxRedirects: 5, connectMs: 10_000, idleMs: 60_000 });
+const remote = new RemoteHttp({
+  allow: [LOOPBACK],
+  ports: [80, 443],
+  maxRedirects: 5,
+  connectMs: 10_000,
+  idleMs: 60_000,
+});
 t.teardown(() => remote[Symbol.asyncDispose]());
 const site = await PostgresSite.open(t, t.testdir(), { quotaBytes: QUOTA, remote });
 const server = await remoteServer(t, (request, response) => {
