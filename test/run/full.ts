@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { FULL_RUN_FILE, type FullRun, joined, redSteps } from './last-full-run.ts';
+import { FULL_RUN_FILE, type FullRun, joined, ofToday, redSteps } from './last-full-run.ts';
 import { SLOW_SUITES } from './slow-suites.ts';
 import { runStep, type Step, type StepResult, summary } from './steps.ts';
 import { root } from './suites.ts';
@@ -38,7 +38,7 @@ async function main(): Promise<number> {
   }
   const { again } = parseArgs({ options: { again: { type: 'boolean', default: false } } }).values;
   const file = join(root, FULL_RUN_FILE);
-  const before: FullRun | undefined = again ? JSON.parse(await readFile(file, 'utf8')) : undefined;
+  const before: FullRun | undefined = again ? ofToday(JSON.parse(await readFile(file, 'utf8')), STEPS) : undefined;
   const results: StepResult[] = [];
   for (const step of before ? redSteps(before, STEPS) : STEPS) results.push(await runStep(step));
   const { flaky } = summary(results);

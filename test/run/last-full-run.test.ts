@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { fullRunFault, joined, redSteps } from './last-full-run.ts';
+import { fullRunFault, joined, ofToday, redSteps } from './last-full-run.ts';
 
 function file(t: Test, failed: number): string {
   const path = join(t.testdir(), 'last.json');
@@ -44,6 +44,11 @@ t.test('what was red is run again, and the run stays as old as it is', async (t)
   t.match(before, { commit: 'first', passed: 13, failed: 1, seconds: 2 });
   const steps = [{ name: 'unit' }, { name: 'browser' }, { name: 'new' }];
   t.strictSame(redSteps(before, steps), [{ name: 'browser' }, { name: 'new' }]);
+  t.strictSame(
+    Object.keys(ofToday(before, [{ name: 'unit' }]).suites),
+    ['unit'],
+    'a suite that is no more is left out',
+  );
   const after = { commit: 'second', date: 'tuesday', flaky: ['b.test.ts'] };
   t.strictSame(joined(before, { ...after, results: [result('browser', 5, 0)] }), {
     ...{ commit: 'first', date: 'tuesday', seconds: 2, passed: 15, failed: 0, flaky: ['a.test.ts', 'b.test.ts'] },

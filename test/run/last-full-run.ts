@@ -28,6 +28,12 @@ interface SuiteResult {
   readonly commit?: string;
 }
 
+/** The run without suites that are no more. */
+export function ofToday(run: FullRun, steps: readonly { readonly name: string }[]): FullRun {
+  const known = ([name]: readonly [string, SuiteResult]): boolean => steps.some((step) => step.name === name);
+  return { ...run, suites: Object.fromEntries(Object.entries(run.suites).filter(known)) };
+}
+
 /** Those that failed in a run, or that it does not know. */
 export function redSteps<S extends { readonly name: string }>({ suites }: FullRun, steps: readonly S[]): readonly S[] {
   return steps.filter(({ name }) => suites[name]?.failed !== 0);
