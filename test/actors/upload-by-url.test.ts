@@ -213,7 +213,7 @@ t.test('a server that stays away ends in `failed`, after twelve tries', async (t
   await world.finish();
   t.same(world.dataset(at).upload, {
     status: 'failed',
-    message: 'an internal address answered 503 (Service Unavailable)',
+    message: `${server.url('/genes.txt').href} answered 503 (Service Unavailable)`,
   });
   t.equal(server.asked.length, 12);
 });

@@ -267,7 +267,8 @@ t.test('a trimmed revision is the same in a cache that is built anew', async (t)
   world.catalog.datasets.delete(at.dataset);
   world.event('reconciliation', at);
   await world.finish();
-  const { files: listed, ...built } = world.dataset(at);
+  // What is kept is told of when a dataset is entered from the store, and counted as it is written otherwise.
+  const { files: listed, kept: _kept, ...built } = world.dataset(at);
   t.same(built, trimmed);
   const sizes = ({ upload = [], install = [], document = [], property = [] }: typeof files) =>
     [upload, install, document, property].map(({ length }) => length);

@@ -165,7 +165,7 @@ async function readHere(tar: Buffer, lengths: Iterable<number>): Promise<readonl
     const content: Buffer[] = [];
     for (let part = await entries.content(); part; part = await entries.content()) content.push(Buffer.from(part));
     const { name, size, type, pax } = entry;
-    const texts = Object.fromEntries(Object.entries(pax).map(([key, value]) => [key, value.toString()]));
+    const texts = Object.fromEntries(Object.entries(pax).map(([key, value]) => [plainKey(key), value.toString()]));
     found.push({ name: `${name}`, size, type, pax: texts, content: Buffer.concat(content).toString('latin1') });
   }
   return found;
@@ -185,12 +185,15 @@ async function readByTarStream(tar: Buffer): Promise<readonly Found[]> {
       name,
       size: size ?? 0,
       type: isFolder ? 'folder' : typeOf(type),
-      pax: { ...pax },
+      pax: Object.fromEntries(Object.entries(pax ?? {}).map(([key, value]) => [plainKey(key), value])),
       content: content.toString('latin1'),
     });
   }
   return found;
 }
+
+/** Keys of a pax header are ASCII: bytes that are not belong to no key that anybody looks for. */
+const plainKey = (key: string): string => key.replace(/[^ -~]+/g, '?');
 
 function typeOf(type: Header['type']): string {
   if (type === 'file' || type === 'contiguous-file') return 'file';
