@@ -145,7 +145,7 @@ t.test('a lane stops when those that waited have been told of it, too', async (t
     .reserve('1')
     ?.run((until) => new Promise<void>((resolve) => until.addEventListener('abort', () => resolve())));
   const told = Promise.withResolvers<void>();
-  const waiting = lane.reserve('1')?.run(async (until) => {
+  const waiting = lane.reserve('2')?.run(async (until) => {
     await told.promise;
     return until.aborted;
   });

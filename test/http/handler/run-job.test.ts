@@ -147,12 +147,12 @@ t.test('a command that blames the user is 422 with its message', async (t) => {
 t.test('every other end of a command is 500 with the id of the request, and says which command', async (t) => {
   const unknown = `echo '{"error": "unknown", "message": "no reference"}' >&2; exit 2`;
   const cases: readonly (readonly [ReturnType<typeof sh>, string])[] = [
-    [sh('exit 7'), 'command 1 (/bin/sh) ended with exit code 7'],
-    [sh(unknown), 'command 1 (/bin/sh) ended with exit code 2: no reference'],
-    [sh('kill -9 $$'), 'command 1 (/bin/sh) was killed by SIGKILL'],
-    [{ ...sh('sleep 60'), maxDurationMs: 50 }, 'command 1 (/bin/sh) took longer than its 0.05 s'],
+    [sh('exit 7'), 'command 1 (sh) ended with exit code 7'],
+    [sh(unknown), 'command 1 (sh) ended with exit code 2: no reference'],
+    [sh('kill -9 $$'), 'command 1 (sh) was killed by SIGKILL'],
+    [{ ...sh('sleep 60'), maxDurationMs: 50 }, 'command 1 (sh) took longer than its 0.05 s'],
     [{ ...sh(''), command: 'no-such-program' }, 'command 1 (no-such-program) (or its interpreter) does not exist'],
-    [{ ...sh(''), command: '/etc/passwd' }, 'command 1 (/etc/passwd) is not executable'],
+    [{ ...sh(''), command: '/etc/passwd' }, 'command 1 (passwd) is not executable'],
     [sh('true', '<<handler-params.k>>'), "handler parameter 'k' is needed and was not registered"],
     [sh('true', '<<input-files[2]>>'), "there is no input file '2': the upload has 2 at its top level"],
     [sh('true'), 'the commands wrote neither dataset_u42_*.tgz nor a folder output'],
