@@ -119,6 +119,7 @@ export const ENDPOINT_ROWS = {
   'ours/ranges and 304': 'downloads in parts, and nothing anew that the caller has',
   'ours/301': 'a superseded revision leads to the newest',
   'ours/jobs': 'report and retry',
+  'ours/audit': 'rows of the audit trail, newest first',
   'ours/reconcile and prune': 'ordered, and reported',
   'ours/clear-failed': 'failed installs are tried again, and what became of that',
   'ours/purge-dataset': 'removed for good; 204',

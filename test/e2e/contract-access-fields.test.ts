@@ -372,6 +372,7 @@ fields('health', async () => bodyOf(await at.nobody.get('/health')), {
   dependencies: [
     { name: 'access-db', reachable: true, online: 'yes' },
     { name: 'account-db', reachable: true, online: 'yes' },
+    { name: 'disks', reachable: true, online: 'yes' },
   ],
   info: ({ threads, uptime, uptimeMillis }: Body) =>
     isId(threads) && isId(uptimeMillis) && /^(\d+[dhm] )*\d+(\.\d+)?s$/.test(String(uptime)),

@@ -272,6 +272,12 @@ row('errors/conflict', async (t) => {
   await pipe.release();
   await ended(dir, id);
 });
+row('ours/audit', async (t) => {
+  await admin.send('POST', '/admin/rpc/jobs/0/retry');
+  const { status, body } = await admin.get('/admin/audit?limit=1&route=/admin/rpc/jobs/:id/retry');
+  t.equal(status, 200);
+  t.match((body as { results: readonly object[] }).results[0], { method: 'POST' });
+});
 row('ours/jobs', async (t) => {
   await inCache(
     dir,

@@ -229,7 +229,7 @@ row('handler/errors/500', async (t) => {
   t.equal(code, 500);
   t.strictSame(body, {
     status: 'server-error',
-    message: 'command 1 (/bin/sh) ended with exit code 3',
+    message: 'command 1 (sh) ended with exit code 3',
     requestId: headers.get('x-request-id'),
   });
 });

@@ -185,7 +185,7 @@ row('handler/commands/in order', async (t) => {
   t.equal(order, '1\n2\n');
   const told = join(dir, 'told');
   const answer = await job('x', { 'run.sh': 'exit 9', 'then.sh': `echo > '${told}'` });
-  await failed(t, 'x', answer, 'command 1 (/bin/sh) ended with exit code 9');
+  await failed(t, 'x', answer, 'command 1 (sh) ended with exit code 9');
   await t.rejects(rm(told), { code: 'ENOENT' });
 });
 row('handler/commands/environment', async (t) => {
@@ -226,32 +226,27 @@ row('handler/commands/user error', async (t) => {
 });
 row('handler/commands/other error', async (t) => {
   const answer = await job('x', { 'run.sh': `echo '{"error":"unknown","message":"out of memory"}' >&2; exit 4` });
-  await failed(t, 'x', answer, 'command 1 (/bin/sh) ended with exit code 4: out of memory');
+  await failed(t, 'x', answer, 'command 1 (sh) ended with exit code 4: out of memory');
 });
 row('handler/commands/exit code', async (t) => {
   for (const code of [1, 99, 255])
-    await failed(
-      t,
-      'x',
-      await job('x', { 'run.sh': `exit ${code}` }),
-      `command 1 (/bin/sh) ended with exit code ${code}`,
-    );
+    await failed(t, 'x', await job('x', { 'run.sh': `exit ${code}` }), `command 1 (sh) ended with exit code ${code}`);
 });
 row('handler/commands/killed', async (t) =>
-  failed(t, 'x', await job('x', { 'run.sh': 'kill -9 $$' }), 'command 1 (/bin/sh) was killed by SIGKILL'),
+  failed(t, 'x', await job('x', { 'run.sh': 'kill -9 $$' }), 'command 1 (sh) was killed by SIGKILL'),
 );
 row('handler/commands/timed out', async (t) => {
   const answer = await job('x', { 'run.sh': 'true', 'then.sh': 'sleep 600' });
-  await failed(t, 'x', answer, 'command 2 (/bin/sh) took longer than its 2 s');
+  await failed(t, 'x', answer, 'command 2 (sh) took longer than its 2 s');
 });
 row('handler/commands/missing', async (t) => {
   await rename(at.lastProgram, `${at.lastProgram}-away`);
-  await failed(t, 'x', await job('x', COPY), `command 3 (${at.lastProgram}) (or its interpreter) does not exist`);
+  await failed(t, 'x', await job('x', COPY), `command 3 (last) (or its interpreter) does not exist`);
   await rename(`${at.lastProgram}-away`, at.lastProgram);
 });
 row('handler/commands/not executable', async (t) => {
   await chmod(at.lastProgram, 0o644);
-  await failed(t, 'x', await job('x', COPY), `command 3 (${at.lastProgram}) is not executable`);
+  await failed(t, 'x', await job('x', COPY), `command 3 (last) is not executable`);
   await chmod(at.lastProgram, 0o755);
 });
 row('handler/commands/leaves nothing running', async (t) => {
@@ -401,7 +396,8 @@ row('handler/metrics/http', async (t) => {
 
 row('handler/codes/POST 503', async (t) => {
   const pipes = Array.from({ length: 21 }, (_, n) => held(dir, `full-${n}`));
-  for (const n of pipes.keys()) await put(`full-${n}`);
+  // One owner alone would leave half of the places to others.
+  for (const n of pipes.keys()) await put(`full-${n}`, metadata({ owner: 1_000 + n }));
   const upload = async (n: number): Promise<Answer> =>
     post(`full-${n}`, await zipOf({ 'run.sh': `read x < '${pipes[n]?.content}'; ${COPY['run.sh']}` }));
   const taken = Array.from({ length: 20 }, (_, n) => upload(n));

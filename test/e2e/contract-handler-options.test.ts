@@ -28,11 +28,11 @@ const at = await handlerWorld(t, {
 const { client, dir, row } = at;
 const caller = at.as({ authorization: `Bearer ${TOKEN}` });
 const COPY = { 'a.txt': 'a', 'run.sh': 'mkdir output; cp "$1" output/' };
-const put = (id: string) => caller.send('PUT', pathOf(id), metadata());
+const put = (id: string, changes: object = {}) => caller.send('PUT', pathOf(id), metadata(changes));
 const post = async (id: string, files: Files) =>
   caller.call('POST', pathOf(id), { headers: { 'content-type': 'application/zip' }, body: await zipOf(files) });
-const job = async (id: string, files: Files) => {
-  await put(id);
+const job = async (id: string, files: Files, changes: object = {}) => {
+  await put(id, changes);
   return post(id, files);
 };
 
@@ -216,7 +216,7 @@ row('handler/template/input file out of range', async (t) => {
 row('handler/errors/503', async (t) => {
   const pipes = ['running', 'waiting'].map((id) => held(dir, id));
   const taken = pipes.map(({ content }, n) =>
-    job(`place-${n}`, { ...COPY, 'run.sh': `read x < '${content}'; ${COPY['run.sh']}` }),
+    job(`place-${n}`, { ...COPY, 'run.sh': `read x < '${content}'; ${COPY['run.sh']}` }, { owner: 1_000 + n }),
   );
   const states = () =>
     Promise.all(

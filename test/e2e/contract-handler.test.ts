@@ -211,7 +211,7 @@ row('handler/status/size', async (t) => {
 row('handler/status/extra properties', async (t) => {
   t.notOk('message' in (await status('done')));
   await job('without', { 'run.sh': 'exit 7' });
-  t.equal((await status('without')).message, 'command 1 (/bin/sh) ended with exit code 7');
+  t.equal((await status('without')).message, 'command 1 (sh) ended with exit code 7');
 });
 
 row('handler/endpoints/GET /api', async (t) => {
