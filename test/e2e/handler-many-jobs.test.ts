@@ -53,7 +53,7 @@ async function job(n: number): Promise<void> {
   const registered = await fetch(url(n), {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ projects: ['AlphaDB'], owner: 42, name: `Job ${n}` }),
+    body: JSON.stringify({ projects: ['AlphaDB'], owner: 100 + n, name: `Job ${n}` }),
   });
   if (registered.status !== 204) throw new Error(`PUT ${n}: ${registered.status}`);
   const response = await fetch(url(n), {

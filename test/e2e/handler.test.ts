@@ -23,11 +23,11 @@ class Handler {
     return fetch(this.#base + path);
   }
 
-  async put(id: string): Promise<void> {
+  async put(id: string, owner = METADATA.owner): Promise<void> {
     const response = await fetch(`${this.#base}/job/${id}`, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(METADATA),
+      body: JSON.stringify({ ...METADATA, owner }),
     });
     if (response.status !== 204) throw new Error(`PUT ${id}: ${response.status} ${await response.text()}`);
   }
@@ -169,9 +169,10 @@ t.test('20 jobs are taken and 4 run, the 21st is told to come again', async (t) 
   const { app, handler } = await start(t, dir, base);
   await block(dir);
   const names = Array.from({ length: 21 }, (_, n) => `job-${n}`);
-  for (const name of names) {
+  for (const [n, name] of names.entries()) {
     execFileSync('mkfifo', [join(dir, `fifo-${name}`)]);
-    await handler.put(name);
+    // One owner alone would leave half of the places to others.
+    await handler.put(name, 100 + n);
   }
   const taken = names.slice(0, 20);
   const answers = new Map<string, Promise<Response>>();
