@@ -1,5 +1,5 @@
 // The words of the mails of the dataset access service. Everything that people wrote is escaped in HTML; in plain text
-// it stands as it is.
+// it stands as it is. What the requester wrote is said to be theirs, and cut.
 
 import mustache from 'mustache';
 import type { MailDraft, ToldRequest } from '../../engine/model/access-mail.ts';
@@ -75,6 +75,8 @@ const TEXT = `{{lead}}
 {{#rows}}
 {{label}}: {{value}}
 {{/rows}}
+
+{{note}}
 {{/hasRows}}
 {{#link}}
 
@@ -98,6 +100,7 @@ const HTML = `<!doctype html>
 <tr><th style="text-align: left; vertical-align: top">{{label}}</th><td style="white-space: pre-wrap">{{value}}</td></tr>
 {{/rows}}
 </table>
+<p>{{note}}</p>
 {{/hasRows}}
 {{#link}}
 <p><a href="{{link}}">{{link}}</a></p>
@@ -107,6 +110,18 @@ const HTML = `<!doctype html>
 {{/support}}
 </body></html>
 `;
+
+const NOTE =
+  'Name, organization, purpose, research questions and plans are the words of the requester. Nobody has checked them.';
+
+/** Code points of what somebody wrote; the rest is read where requests are made. */
+const LONGEST_TEXT = 2_000;
+const LONGEST_NAME = 200;
+
+function cut(text: string, most: number): string {
+  const points = [...text.slice(0, 2 * most + 2)];
+  return points.length <= most ? text : `${points.slice(0, most).join('')} [...]`;
+}
 
 const plain = (template: string, view: object): string =>
   mustache.render(template, view, undefined, { escape: (value: unknown) => String(value) });
@@ -126,6 +141,7 @@ export function mailWords(
     lead: plain(lead, words),
     own: filled(own?.(dataset) ?? '', dataset),
     hasRows: rows.length > 0,
+    note: NOTE,
     rows,
     link: linkTo(link, site),
     support: site.supportEmail ?? '',
@@ -148,7 +164,7 @@ const filled = (text: string, { datasetId, daysForApproval }: CuratedDataset): s
 
 function nameOf(person: Profile | undefined, { userId }: ToldRequest): string {
   const name = [person?.firstName, person?.lastName].filter(Boolean).join(' ');
-  return name === '' ? `User ${userId}` : name;
+  return name === '' ? `User ${userId}` : cut(name.replaceAll(/[\s\p{Cc}]+/gu, ' '), LONGEST_NAME);
 }
 
 interface Row {
@@ -174,5 +190,5 @@ function rowsOf(
     ['Analysis plan', request.analysisPlan],
     ['Dissemination plan', request.disseminationPlan],
   ];
-  return rows.filter(([, value]) => value !== '').map(([label, value]) => ({ label, value }));
+  return rows.filter(([, value]) => value !== '').map(([label, value]) => ({ label, value: cut(value, LONGEST_TEXT) }));
 }

@@ -22,6 +22,19 @@ export type MailDraft =
   | { readonly template: RegisterTemplate; readonly datasetId: CuratedId; readonly email: string }
   | { readonly template: RequestTemplate; readonly datasetId: CuratedId; readonly request: ToldRequest };
 
+/** Of mails that users bring about by editing their own requests. */
+export const EDIT_MAIL_BOUNDS = {
+  /** Between two mails about one request to the same people. */
+  periodMs: 3_600_000,
+  /** Mails in 24 hours: of one author, about one dataset (to its managers), and in all (to the support). */
+  perAuthor: 40,
+  perDataset: 200,
+  perService: 1_000,
+} as const;
+
+export const isEditMail = (mail: MailDraft): mail is Extract<MailDraft, { readonly request: object }> =>
+  mail.template === 'edit-managers' || mail.template === 'edit-requester';
+
 /** About a request as it is now. */
 export function requestMail(template: RequestTemplate, request: AccessRequest): MailDraft {
   const { userId, purpose, researchQuestion, analysisPlan, disseminationPlan, priorAuth, denialReason, startDate } =

@@ -1,11 +1,12 @@
 // Mails to be sent, as rows. A claim moves the time of the next try past the end of this one, so that the mail of a
 // process that dies is tried again by any other.
 
-import type { MailDraft } from '../../model/access-mail.ts';
+import { isEditMail, type MailDraft } from '../../model/access-mail.ts';
 import type { CuratedId } from '../../model/access-request.ts';
 import type { Outbox, QueuedMail } from '../../ports/outbox.ts';
 import type { Sql } from '../postgres.ts';
 import { storableText } from '../storable-text.ts';
+import { queueEditMail } from './bounded-mails.ts';
 
 /** As JSON has it: no dates. */
 type StoredDraft =
@@ -21,10 +22,12 @@ interface MailRow {
 
 /** In the transaction of the change that the mails tell of. */
 export async function queueMails(sql: Sql, mails: readonly MailDraft[], due: Date): Promise<void> {
-  if (mails.length === 0) return;
+  for (const mail of mails) if (isEditMail(mail)) await queueEditMail(sql, mail, due);
+  const others = mails.filter((mail) => !isEditMail(mail));
+  if (others.length === 0) return;
   await sql.query(
     'insert into outbox (draft, due) select d::jsonb, $2 from unnest($1::text[]) with ordinality u (d, n) order by n',
-    [mails.map((mail) => JSON.stringify(mail)), due],
+    [others.map((mail) => JSON.stringify(mail)), due],
   );
 }
 

@@ -48,6 +48,8 @@ t.test('each mail has its subject, its link and the table of the request', async
       ...['Date of request: 2026-01-02', 'Name: Uwe <b>Doe</b>', 'Email: u@lab.example', 'Organization: Lab'],
       ...[`Purpose: ${EVIL}`, 'Agreement no.: 12-3', 'Research questions: Why?', 'Analysis plan: Look'],
       '',
+      'Name, organization, purpose, research questions and plans are the words of the requester. Nobody has checked them.',
+      '',
       'https://site.example/apply',
       '',
       'Questions: support@site.example',
@@ -62,6 +64,21 @@ t.test('each mail has its subject, its link and the table of the request', async
     t.equal(words.subject, `Fever & <more>: ${word} Account`);
     t.match(words.text, 'https://site.example/sign-up');
   }
+});
+
+t.test('what somebody wrote is cut, between characters', (t) => {
+  const long = { ...request, purpose: '🧬'.repeat(2_001), analysisPlan: '🧬'.repeat(2_000) };
+  const names = { ...person, firstName: 'A\nB', lastName: 'x'.repeat(500) };
+  const { text } = mailWords(
+    { template: 'edit-managers', datasetId: study.datasetId, request: long },
+    study,
+    names,
+    site,
+  );
+  t.match(text, `Purpose: ${'🧬'.repeat(2_000)} [...]\n`);
+  t.match(text, `Analysis plan: ${'🧬'.repeat(2_000)}\n`);
+  t.match(text, `A B ${'x'.repeat(196)} [...] has changed a request`);
+  t.end();
 });
 
 t.test("the dataset's own texts are filled in and shown to whom they are for", async (t) => {

@@ -158,7 +158,7 @@ t.test('the mail of a process that died while it sent comes again with the same 
 t.test('two processes send each mail once', async (t) => {
   const { app, taken, run, patch } = await setup(t);
   await enters(app, 40, 'private', {});
-  for (let i = 0; i < 5; i++) await patch('40', '/purpose', `Other ${i}`);
+  for (let i = 0; i < 10; i++) await patch('2', '/approvalStatus', i % 2 ? 'denied' : 'approved');
   await Promise.all([run(), run(), run()]);
   t.equal(taken.length, 10);
   t.equal(new Set(taken.map(({ messageId }) => messageId)).size, 10);
@@ -200,4 +200,48 @@ t.test('a change that is refused queues nothing, one that is made queues its mai
   t.match((await app.call('40', 'GET', '/dataset-end-users/40-private')).body, { approvalStatus: 'requested' });
   await patch('2', '/approvalStatus', 'approved');
   t.equal((await rows()).length, 1);
+});
+
+t.test(
+  'a hundred and fifty edits of one request are two mails to each, the second an hour later with the newest text',
+  async (t) => {
+    const { app, taken, run, patch, rows } = await setup(t);
+    await enters(app, 40, 'private', {});
+    t.equal((await patch('40', '/purpose', 'first')).status, 204);
+    t.equal(await run(), 2);
+    for (let n = 1; n <= 150; n++) t.equal((await patch('40', '/purpose', `edit ${n}`)).status, 204);
+    t.equal((await rows()).length, 2);
+    t.equal(await run(), 0, 'not before an hour has passed');
+    await app.clock.advance(3_600_000);
+    t.equal(await run(), 2);
+    t.strictSame(
+      taken.map(({ text }) => /Purpose: (.*)/.exec(text)?.[1]),
+      ['first', 'first', 'edit 150', 'edit 150'],
+    );
+    await app.clock.advance(3_600_000);
+    await patch('40', '/purpose', 'rested');
+    t.equal(await run(), 2, 'at once again');
+  },
+);
+
+t.test('what is beyond the mails of an author in a day is not sent, and a row says so', async (t) => {
+  const { app, run, patch, rows } = await setup(t);
+  await enters(app, 40, 'private', {});
+  let sent = 0;
+  for (let hour = 0; hour < 23; hour++) {
+    await patch('40', '/purpose', `hour ${hour}`);
+    sent += await run();
+    await app.clock.advance(3_600_000);
+  }
+  t.equal(sent, 40);
+  const failure = 'not sent: edits of user 40 have brought about 40 mails in 24 hours, which is the most';
+  t.match(await rows(), [
+    { tries: 0, dead: true, failure },
+    { tries: 0, dead: true, failure },
+  ]);
+  await app.clock.advance(3_600_000);
+  await patch('40', '/purpose', 'tomorrow');
+  t.equal(await run(), 2, 'the next day');
+  await patch('2', '/approvalStatus', 'approved');
+  t.equal(await run(), 1, 'decisions are always told');
 });

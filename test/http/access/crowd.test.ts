@@ -132,12 +132,16 @@ t.test('no update is lost, the history tells each, and every mail of it arrives 
   const faults = entries.flatMap((entry, i) => faultsOf(entry, accepted).map((fault) => `entry ${i}: ${fault}`));
   t.strictSame(faults, []);
 
-  for (let i = 0; i < 10_000 && (await app.mails()).length > 0; i++) await app.clock.advance(1_000);
+  for (let i = 0; i < 1_000 && (await app.mails()).length > 0; i++) await app.clock.advance(10_000);
   t.strictSame(await app.mails(), [], 'nothing waits');
   const ids = server.mails.map(({ content }) => readMail(content).head('message-id') ?? '');
   t.equal(new Set(ids).size, ids.length, 'no mail came twice');
   const sent = ids.flatMap((id) => drafts.get(id) ?? []);
-  t.strictSame(await disagreements(app.db, sent), [], 'a mail for each change that is told, and for no other');
+  t.strictSame(
+    await disagreements(app.db, sent),
+    [],
+    'a mail for each decision and for the newest edit, and for no other change',
+  );
   for (const { options } of daemons) t.ok((await retries(options)) > 0, 'each process found the server away');
   t.comment(`${entries.length} changes, ${ids.length} mails`);
 });

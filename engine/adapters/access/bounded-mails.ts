@@ -1,0 +1,70 @@
+// The mails that users bring about by editing their own requests. Somebody who edits all day long would fill the mailboxes of
+// others, so these mails are bounded:
+//   waits      one about the same record that is not on its way yet tells the newest state; no other is queued
+//   at once    the first about a record for an hour
+//   later      the next one is due an hour after the last
+//   not sent   more than the bounds of a day: kept as one that was given up, which says why; one for each record
+// Decisions and invitations are made by people who work here, and are told each.
+
+import { EDIT_MAIL_BOUNDS, type MailDraft } from '../../model/access-mail.ts';
+import type { Sql } from '../postgres.ts';
+
+type EditMail = Extract<MailDraft, { readonly request: object }>;
+
+/** What becomes of a mail. */
+interface Slot {
+  readonly about: string;
+  readonly due: Date;
+  /** Why it is not sent. */
+  readonly refusal: string | undefined;
+}
+
+const DAY = "interval '24 hours'";
+
+const TELL_NEWEST = `
+update outbox set draft = $2::jsonb where about = $1 and tries = 0 and not dead returning mail_id`;
+
+const TELL_NEWEST_UNSENT = `
+update outbox set draft = $2::jsonb, failure = $3 where about = $1 and tries = 0 and dead returning mail_id`;
+
+const NEXT_DUE = `
+insert into mail_tally as t (kind, key, at, mails) values ('record', $1, $2, 1)
+on conflict (kind, key) do update set mails = t.mails + 1, at = greatest(excluded.at, t.at + $3 * interval '1 millisecond')
+returning at`;
+
+const COUNT = `
+insert into mail_tally as t (kind, key, at, mails) values ($1, $2, $3, 1)
+on conflict (kind, key) do update set
+  mails = case when t.at <= excluded.at - ${DAY} then 1 else t.mails + 1 end,
+  at = case when t.at <= excluded.at - ${DAY} then excluded.at else t.at end
+returning mails`;
+
+const INSERT = 'insert into outbox (draft, due, about, dead, failure) values ($1::jsonb, $2, $3, $4, $5)';
+
+/** In the transaction of the edit, which has locked the request: two edits of one request take turns. */
+export async function queueEditMail(sql: Sql, mail: EditMail, now: Date): Promise<void> {
+  const about = JSON.stringify([mail.template, mail.datasetId, mail.request.userId]);
+  const draft = JSON.stringify(mail);
+  if ((await sql.query(TELL_NEWEST, [about, draft])).length > 0) return;
+  const { due, refusal } = await slotFor(sql, mail, about, now);
+  if (refusal !== undefined && (await sql.query(TELL_NEWEST_UNSENT, [about, draft, refusal])).length > 0) return;
+  await sql.query(INSERT, [draft, due, about, refusal !== undefined, refusal ?? null]);
+}
+
+async function slotFor(sql: Sql, { datasetId, request }: EditMail, about: string, now: Date): Promise<Slot> {
+  const [next] = await sql.query<{ at: Date }>(NEXT_DUE, [about, now, EDIT_MAIL_BOUNDS.periodMs]);
+  const { perAuthor, perDataset, perService } = EDIT_MAIL_BOUNDS;
+  let refusal: string | undefined;
+  // In one order everywhere, so that no two wait for each other in turn.
+  for (const [kind, key, most, whose] of [
+    ['author', request.userId, perAuthor, `edits of user ${request.userId}`],
+    ['dataset', datasetId, perDataset, `edits of requests for dataset ${datasetId}`],
+    ['service', '', perService, 'edits of requests'],
+  ] as const) {
+    const [tally] = await sql.query<{ mails: number }>(COUNT, [kind, key, now]);
+    if (tally && tally.mails > most)
+      refusal ??= `not sent: ${whose} have brought about ${most} mails in 24 hours, which is the most`;
+    if (refusal !== undefined) break;
+  }
+  return { about, due: next?.at ?? now, refusal };
+}
