@@ -72,6 +72,7 @@ export function installerFrontEnd(
           autoAcceptShares: restService.autoAcceptShares,
           retentionMs: daemons.pruner.retentionWindowMs,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
+          waitingPerUser: containerCore.http.limits.waitingPerUser,
           buildInfo: { name: 'longshore', version: VERSION, node: process.version },
           reconciler: () => {
             const { fullRunIntervalMs, slimRunIntervalMs } = actors.intervals.current.reconciler;

@@ -96,6 +96,11 @@ const limits = filled('Bounds of every listener.', {
     maximum: 100,
     default: 4,
   }),
+  waitingPerUser: integer('Uploads, imports and installs of one user that wait; further uploads are answered 429.', {
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 1_000,
+  }),
   maxUnsentSize: integer(
     'Bytes of answers, per listener, that clients have not taken yet. Beyond them the slowest clients are cut off.',
     { minimum: 1_048_576, maximum: 4_294_967_296, default: 33_554_432 },

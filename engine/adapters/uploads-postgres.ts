@@ -182,7 +182,18 @@ export class PostgresUploads implements Uploads {
     );
     return row?.bytes ?? 0;
   }
+
+  async waiting(owner: UserId, most: number, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ jobs: number }>(WAITING, [owner, most]);
+    return row?.jobs ?? 0;
+  }
 }
+
+/** What is dead waits for a person, and holds back nobody. */
+const WAITING = `
+  select count(*)::int as jobs from (
+    select from job where lane in ('upload', 'import', 'install') and owner = $1::numeric and run_at < 'infinity' limit $2) j`;
 
 const BEGIN = `
   with used as (

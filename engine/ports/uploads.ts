@@ -82,4 +82,6 @@ export interface Uploads {
   orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
   /** Bytes that count against the owner's quota: what is kept of their datasets, and reservations. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;
+  /** Jobs of the owner's uploads, imports and installs that wait, run or are tried again; counted up to `most`. */
+  waiting(owner: UserId, most: number, signal: AbortSignal): Promise<number>;
 }

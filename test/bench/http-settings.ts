@@ -21,6 +21,7 @@ export const HTTP_DEFAULTS: HttpConfiguration = {
     minTransferRate: 1024,
     handshakeTimeoutMs: 10 * SECOND,
     uploadsPerUser: 4,
+    waitingPerUser: 1_000,
     headerTimeoutMs: 10 * SECOND,
     idleTimeoutMs: 60 * SECOND,
     keepAliveTimeoutMs: 5 * SECOND,

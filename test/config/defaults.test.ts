@@ -92,6 +92,7 @@ const DEFAULTS = {
         minTransferRate: 1024,
         handshakeTimeoutMs: 10 * SECOND,
         uploadsPerUser: 4,
+        waitingPerUser: 1_000,
         headerTimeoutMs: 10 * SECOND,
         idleTimeoutMs: MINUTE,
         keepAliveTimeoutMs: 5 * SECOND,

@@ -184,6 +184,14 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 650);
   });
 
+  fact('what waits of an owner is counted, up to as many as are asked for', async (t, { uploads, accepted }) => {
+    const [owner, other] = [newUser(), newUser()];
+    const waiting = (of: UserId, most: number) => uploads.waiting(of, most, signal);
+    t.equal(await waiting(owner, 9), 0);
+    for (let n = 0; n < 3; n++) await accepted({}, newAddress(owner));
+    t.strictSame([await waiting(owner, 9), await waiting(owner, 2), await waiting(other, 9)], [3, 2, 0]);
+  });
+
   fact('a URL may become as large as the quota leaves room for', async (t, { uploads, begin, accept }) => {
     const owner = newUser();
     const [at, other] = [newAddress(owner), newAddress(owner)];

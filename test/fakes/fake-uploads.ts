@@ -156,6 +156,12 @@ export class FakeUploads implements Uploads {
     return this.#used(owner);
   };
 
+  waiting: Uploads['waiting'] = async (owner, most, signal) => {
+    signal.throwIfAborted();
+    const accepted = [...this.#uploads.values()].filter((one) => one.owner === owner && one.state === 'accepted');
+    return Math.min(most, accepted.length);
+  };
+
   #put(upload: FakeUpload): void {
     this.#uploads.set(upload.dataset, upload);
     if (upload.state === 'receiving') this.#catalog.receiving.add(upload.dataset);

@@ -57,6 +57,32 @@ export const CONTAINMENT: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'user-alone',
+    promise: 'Whatever one user has waiting, the job of another user is the next to begin, in every queue.',
+    heldBy: [
+      {
+        file: 'test/actors/jobs/fair-share.test.ts',
+        test: '…: with … workers, the one job of another user is the next to begin',
+      },
+      {
+        file: 'test/actors/report/report-source.test.ts',
+        test: 'of … places with … waiting in memory, the next is for whoever has none, however many jobs wait',
+      },
+      {
+        file: 'test/http/handler/places.test.ts',
+        test: 'whatever an owner has waiting, the job of another is the next to run',
+      },
+      {
+        file: 'test/http/handler/places.test.ts',
+        test: 'uploads that drip hold a share of the places, and others are served',
+      },
+      {
+        file: 'test/attack/one-user-floods.test.ts',
+        test: 'one user has a hundred uploads waiting: those of another are installed before most of them',
+      },
+    ],
+  },
+  {
     id: 'plugin-alone',
     promise: 'A slow or silent plugin leaves workers to the other plugins.',
     heldBy: [

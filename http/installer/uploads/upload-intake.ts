@@ -3,18 +3,22 @@
 // away included, leaves nothing behind.
 
 import { typeKey } from '../../../engine/model/data-types.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import type { RemoteFiles } from '../../../engine/ports/remote-files.ts';
 import type { UploadSource } from '../../../engine/ports/uploads.ts';
 import type { RequestContext } from '../../context.ts';
-import { tooLarge } from '../../errors.ts';
+import { tooLarge, tooMany } from '../../errors.ts';
 import { MULTIPART_LIMITS, readMultipart } from '../../multipart.ts';
 import { checkFiles } from '../checks/file-rules.ts';
 import { type JudgeDetails, type UploadForm, UploadFormReader } from './upload-form.ts';
 import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';
 import { UploadSlots } from './upload-slots.ts';
 import { checkUrl, probeUpload } from './upload-url.ts';
+
+/** How long somebody should wait whose jobs wait. */
+const RETRY_SECONDS = 60;
 
 export interface IntakeSettings {
   /** Bytes of one upload request. */
@@ -23,6 +27,8 @@ export interface IntakeSettings {
   readonly userMaxStorageBytes: number;
   /** Uploads of one user under way at once. */
   readonly uploadsPerUser: number;
+  /** Jobs of one user that may wait when another upload is taken in. */
+  readonly waitingPerUser: number;
 }
 
 export interface IntakeOptions extends UploadPorts {
@@ -58,6 +64,7 @@ export class UploadIntake {
   async take<Details>(context: RequestContext, order: UploadOrder<Details>): Promise<void> {
     const { dataset, owner } = order.address;
     using _slot = this.#slots.take(owner);
+    await this.#demandRoom(owner, context.signal);
     const session = this.#openSession(context, order.address);
     let received: ReceivedUpload;
     try {
@@ -68,6 +75,17 @@ export class UploadIntake {
       throw error;
     }
     context.log.info({ dataset, owner, type: typeKey(received.metadata.type) }, 'upload accepted');
+  }
+
+  /** Before the body is read. Uploads that come in at the same time are as many more, at most. */
+  async #demandRoom(owner: UserId, signal: AbortSignal): Promise<void> {
+    const { settings, uploads } = this.#options;
+    const most = settings.waitingPerUser;
+    if ((await uploads.waiting(owner, most, signal)) < most) return;
+    throw tooMany(
+      `${most} of your uploads, imports and installs wait, which is the most allowed at once`,
+      RETRY_SECONDS,
+    );
   }
 
   #openSession(context: RequestContext, address: DatasetAddress): UploadSession {

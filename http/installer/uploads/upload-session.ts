@@ -29,7 +29,7 @@ import { ByteMeter } from './byte-meter.ts';
 export interface UploadPorts {
   /** Counts nothing: what comes is counted by its reservation. */
   readonly store: Pick<ObjectStore, 'put' | 'remove'>;
-  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon' | 'usage'>;
+  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon' | 'usage' | 'waiting'>;
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
   readonly clock: Clock;
   readonly log: Logger;

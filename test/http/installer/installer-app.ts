@@ -37,6 +37,7 @@ const settings: InstallerSettings = {
   maxUploadBytes: 2 * MIB,
   userMaxStorageBytes: 4 * MIB,
   uploadsPerUser: 2,
+  waitingPerUser: 1_000,
   autoAcceptShares: false,
   retentionMs: 30 * 86_400_000,
   installTargets: INSTALL_TARGETS,
@@ -92,6 +93,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     grow: (...args) => postgres.grow(...args),
     accept: (...args) => postgres.accept(...args),
     usage: (...args) => postgres.usage(...args),
+    waiting: (...args) => postgres.waiting(...args),
     giveUp: (...args) => postgres.giveUp(...args),
     abandon: async (...args) => {
       await postgres.abandon(...args);

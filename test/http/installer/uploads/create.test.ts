@@ -146,3 +146,28 @@ t.test('property files are kept where the type uses them, and required of a publ
   t.equal(app.store.text(`${user}/${datasetId}/datasetProperties/p.tsv`), 'id\n');
   t.strictSame((await app.queries.files(datasetId, signal)).properties, [{ name: 'p.tsv', size: 3 }]);
 });
+
+t.test(
+  'while too many jobs of a user wait, further uploads are 429 with Retry-After, and those of others are taken',
+  async (t) => {
+    const app = await installerApp(t, db, { settings: { waitingPerUser: 2 } });
+    const [user, other] = [newUser(), newUser()];
+    const wait = (lane: string, state: string, runAt: string) =>
+      db.query(
+        `insert into job (lane, dataset_id, rank, owner, event_id, source, state, run_at, failure)
+       values ($1, $2, 1, $3::numeric, 1, 'api', $4, $5::timestamptz, case $4 when 'dead' then 'defect' end)`,
+        [lane, `${user}-${lane}-${state}`, user, state, runAt],
+      );
+    await wait('upload', 'queued', 'now');
+    await wait('install', 'dead', 'infinity');
+    t.equal((await post(app, user, detailsPart(soundDetails()), FILE)).status, 202, 'what is dead does not count');
+    await wait('import', 'delayed', 'tomorrow');
+    const refused = await post(app, user, detailsPart(soundDetails()), FILE);
+    t.match(refused, {
+      status: 429,
+      body: { status: 'bad-request', message: /^2 of your uploads, imports and installs wait/ },
+    });
+    t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/);
+    t.equal((await post(app, other, detailsPart(soundDetails()), FILE)).status, 202);
+  },
+);

@@ -45,6 +45,7 @@ function setup(options: Options = {}) {
         giveUp: (...args) => uploads.giveUp(...args),
         abandon: (...args) => uploads.abandon(...args),
         usage: (...args) => uploads.usage(...args),
+        waiting: (...args) => uploads.waiting(...args),
         ...own,
       },
       eventLog: { nextEventId: async () => 42 },
