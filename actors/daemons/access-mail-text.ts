@@ -116,7 +116,7 @@ const NOTE =
 
 /** Code points of what somebody wrote; the rest is read where requests are made. */
 const LONGEST_TEXT = 2_000;
-const LONGEST_NAME = 200;
+const LONGEST_NAME = 500;
 
 function cut(text: string, most: number): string {
   const points = [...text.slice(0, 2 * most + 2)];
@@ -164,7 +164,7 @@ const filled = (text: string, { datasetId, daysForApproval }: CuratedDataset): s
 
 function nameOf(person: Profile | undefined, { userId }: ToldRequest): string {
   const name = [person?.firstName, person?.lastName].filter(Boolean).join(' ');
-  return name === '' ? `User ${userId}` : cut(name.replaceAll(/[\s\p{Cc}]+/gu, ' '), LONGEST_NAME);
+  return name === '' ? `User ${userId}` : cut(name, LONGEST_NAME);
 }
 
 interface Row {

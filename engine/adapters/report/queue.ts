@@ -48,7 +48,7 @@ const LOCK_CLAIMS = `select pg_advisory_xact_lock(hashtextextended('report claim
 /**
  * Goes from tenant to tenant in the index, users first, and looks at the first jobs of each: what one has waiting costs the
  * others nothing. With more tenants than are looked at, the oldest jobs of all are seen besides. 100,000 jobs of one tenant and
- * one of another: 0.4 ms (test/engine/adapters/report-plans.test.ts has the plan).
+ * one of another: 19 pages when the first is withheld, 82 when not (test/engine/adapters/report-plans.test.ts).
  */
 const CLAIM = `
 with recursive waiting (tenant, n) as (
