@@ -41,6 +41,7 @@ function always(): readonly Step[] {
   return [
     { name: 'types', run: 'npm run --silent check:types', check: true },
     { name: 'style', run: 'npm run --silent check:style', check: true },
+    { name: 'audit', run: 'node test/run/audit.ts', check: true },
     // They call what the product is made of, and so break with it.
     { name: 'benchmarks', run: 'npm run --silent check:bench', check: true },
     // Tests of archives and of tables compare with these programs, and skip what is missing.
