@@ -3,6 +3,7 @@
 
 import { rejected } from '../failure.ts';
 import { isDesktopJunk } from '../model/desktop-junk.ts';
+import { hiddenCharacter, visible } from '../model/hidden-characters.ts';
 
 const MAX_PATH_BYTES = 1024;
 const MAX_SEGMENT_BYTES = 255;
@@ -26,8 +27,8 @@ export function checkEntryPath(raw: string): PathCheck {
   if (!raw.isWellFormed()) return { fault: 'has half of a surrogate pair in its name' };
   // Before the rules: the icon of a folder of macOS has a control character in its name.
   const isJunk = isDesktopJunk(raw);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-  if (!isJunk && /[\u0001-\u001f\u007f-\u009f]/.test(raw)) return { fault: 'has a control character in its name' };
+  const hidden = isJunk ? undefined : hiddenCharacter(raw);
+  if (hidden) return { fault: `has ${hidden.kind} in its name: ${hidden.code} at position ${hidden.position}` };
   if (raw.includes('\\')) return { fault: 'has a backslash in its name' };
   if (raw.startsWith('/')) return { fault: 'has an absolute path' };
   if (/^[A-Za-z]:/.test(raw)) return { fault: 'has a drive letter in its path' };
@@ -53,7 +54,7 @@ export const withSlashes = (raw: string): string => raw.replaceAll('\\', '/');
 /** An entry's name for a message: control characters made visible, cut when long. */
 export function quoteEntry(raw: string): string {
   const shown = JSON.stringify(raw.length > 200 ? `${raw.slice(0, 200)}…` : raw).slice(1, -1);
-  return `'${shown.replaceAll('\\"', '"')}'`;
+  return `'${visible(shown.replaceAll('\\"', '"'))}'`;
 }
 
 /**

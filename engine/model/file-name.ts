@@ -1,18 +1,22 @@
 // A file name given by a user is a label, never a path (design, Ids and object layout).
 
+import { hiddenCharacter, hiddenWords } from './hidden-characters.ts';
+
 const MAX_BYTES = 255;
 
 /**
  * The name as we store it (NFC), or what is wrong with it: no separators, no control characters, not `.` or `..`,
  * 1..255 bytes of UTF-8.
+ * @param stored of a file that may have been kept before names were as strict as now
  */
-export function checkFileName(raw: string): { readonly name: string } | { readonly fault: string } {
+export function checkFileName(raw: string, stored = false): { readonly name: string } | { readonly fault: string } {
   const name = raw.normalize('NFC');
   if (name === '') return { fault: 'is empty' };
   if (name === '.' || name === '..') return { fault: `must not be '${name}'` };
   if (/[/\\]/.test(name)) return { fault: 'must not hold / or \\' };
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return { fault: 'must not hold control characters' };
+  const hidden = hiddenCharacter(name);
+  if (hidden && (!stored || hidden.kind === 'a control character'))
+    return { fault: `must not hold ${hiddenWords(hidden)}` };
   if (!name.isWellFormed()) return { fault: 'must not hold half of a surrogate pair' };
   if (Buffer.byteLength(name) > MAX_BYTES) return { fault: `is longer than ${MAX_BYTES} bytes` };
   return { name };

@@ -5,7 +5,7 @@ import type { Static, TObject, TProperties } from 'typebox';
 import { readJson } from '../body.ts';
 import { badRequest } from '../errors.ts';
 import { describeValue } from '../input/describe.ts';
-import { Faults, type FieldPath } from '../input/faults.ts';
+import { Faults } from '../input/faults.ts';
 import { compileSchema } from '../input/json-schema.ts';
 
 const MAX_BODY_BYTES = 512 * 1024;
@@ -26,15 +26,8 @@ export function objectReader<Properties extends TProperties>(
     const body = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null));
     const faults = new Faults();
     check(body, faults);
-    for (const [name, value] of Object.entries(body)) if (typeof value === 'string') checkText(value, faults, [name]);
     return { body: body as Partial<Static<TObject<Properties>>>, faults };
   };
-}
-
-/** Text that no database can keep is a fault. */
-export function checkText(value: string, faults: Pick<Faults, 'add'>, path: FieldPath): void {
-  if (value.includes('\u0000')) faults.add(path, 'holds the character U+0000, which cannot be stored');
-  if (!value.isWellFormed()) faults.add(path, 'holds half of a surrogate pair, which is no character');
 }
 
 export interface PatchItem {

@@ -3,6 +3,7 @@
 
 import { mayBecome, NO_END, REQUEST_STATUSES, type RequestTerms } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
+import { characterFault } from '../input/characters.ts';
 import { describeValue, quote } from '../input/describe.ts';
 import { parseDate } from './dates.ts';
 import { MAX_TEXT } from './schema.ts';
@@ -34,8 +35,7 @@ const setText =
   (value, terms) => {
     if (typeof value !== 'string') return `is ${describeValue(value)}; text is required`;
     if ([...value].length > MAX_TEXT) return `has ${[...value].length} characters; at most ${MAX_TEXT} are allowed`;
-    if (value.includes('\u0000') || !value.isWellFormed()) return 'holds a character that cannot be stored';
-    return { ...terms, [field]: value };
+    return characterFault(value, true) ?? { ...terms, [field]: value };
   };
 
 const ownText = (field: TextField): PathRule => ({ operations: REPLACE, roles: BOTH, set: setText(field) });

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../../engine/model/handler-job.ts';
+import { hiddenCharacter, hiddenWords } from '../../engine/model/hidden-characters.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import { mediaType, parseJsonText, readBytes } from '../body.ts';
@@ -125,7 +126,11 @@ function textOf(key: string, value: unknown, faults: Faults): string | undefined
   if (typeof value !== 'string') faults.add(key, 'must be text');
   else if (value.includes('\0')) faults.add(key, 'must not hold the character NUL');
   else if (!value.isWellFormed()) faults.add(key, 'holds half of a surrogate pair, which is no character');
-  else return value;
+  else {
+    const hidden = hiddenCharacter(value, key !== 'name');
+    if (!hidden) return value;
+    faults.add(key, `must not hold ${hiddenWords(hidden)}`);
+  }
   return undefined;
 }
 

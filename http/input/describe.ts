@@ -1,5 +1,7 @@
 // Words for messages: what a schema allows, and what a value is.
 
+import { visible } from '../../engine/model/hidden-characters.ts';
+
 const MAX_SHOWN = 60;
 
 /** What the schema allows, as a noun phrase: 'text of 3 to 256 characters', 'one of 'pmid', 'doi''. */
@@ -46,7 +48,7 @@ export function describeValue(value: unknown): string {
 export function quote(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   const characters = [...value];
-  return `'${characters.length > MAX_SHOWN ? `${characters.slice(0, MAX_SHOWN).join('')}...` : value}'`;
+  return `'${visible(characters.length > MAX_SHOWN ? `${characters.slice(0, MAX_SHOWN).join('')}...` : value)}'`;
 }
 
 /** '1 item', '2 items'. */

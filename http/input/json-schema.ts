@@ -3,6 +3,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { checkCharacters } from './characters.ts';
 import { counted, describeSchema, describeValue, quote } from './describe.ts';
 import type { Faults, FieldPath } from './faults.ts';
 import { firstRepeat } from './repeats.ts';
@@ -30,6 +31,7 @@ export function compileSchema(schema: object): SchemaCheck {
   return (value, faults) => {
     check ??= compileWith(new Ajv2020(OWN), schema);
     check(value, faults);
+    checkCharacters(value, faults);
   };
 }
 

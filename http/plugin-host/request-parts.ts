@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { checkFileName, fileNameKey } from '../../engine/model/file-name.ts';
+import { visible } from '../../engine/model/hidden-characters.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import { readBytes } from '../body.ts';
 import { badRequest, HttpError } from '../errors.ts';
@@ -69,7 +70,7 @@ export async function readParts<const Name extends string>(
 function propertiesName(part: MultipartPart, taken: Set<string>): string {
   const check = checkFileName(part.fileName ?? '');
   if ('fault' in check)
-    throw badRequest(`the file name '${part.fileName ?? ''}' of part '${part.name}' ${check.fault}`);
+    throw badRequest(`the file name '${visible(part.fileName ?? '')}' of part '${part.name}' ${check.fault}`);
   const key = fileNameKey(check.name);
   if (taken.has(key)) throw badRequest(`part '${part.name}': two files are named '${check.name}'`);
   taken.add(key);

@@ -4,7 +4,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { UserMetaChange } from '../../engine/model/report-job.ts';
-import { checkText } from '../access/bodies.ts';
 import { readJson } from '../body.ts';
 import { badRequest } from '../errors.ts';
 import { describeValue } from '../input/describe.ts';
@@ -28,8 +27,6 @@ export function bodyReader(schema: TSchema): (request: IncomingMessage) => Promi
     const body = await readObject(request);
     const faults = new Faults();
     check(withoutNulls(body), faults);
-    for (const [name, text] of Object.entries(metaOf(body.userMeta)))
-      if (typeof text === 'string') checkText(text, faults, ['userMeta', name]);
     return { body, faults };
   };
 }

@@ -46,6 +46,24 @@ export const INPUT: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'names-as-seen',
+    promise: 'No name or text of a user holds a control character or one that changes the direction of text.',
+    heldBy: [
+      {
+        file: 'test/attack/hidden-characters.test.ts',
+        test: 'no name with hidden characters gets in, and the answer says which and where',
+      },
+      {
+        file: 'test/http/input/characters.test.ts',
+        test: 'a hidden character is named with its code and place, wherever the text stands',
+      },
+      {
+        file: 'test/engine/model/hidden-characters.test.ts',
+        test: 'every control character and every one that turns text is found, with its code and place',
+      },
+    ],
+  },
+  {
     id: 'archive-work',
     promise:
       'What an archive costs to unpack is bounded in entries, bytes of names and time; a refusal says bound and number.',

@@ -42,7 +42,7 @@ export const MAX_FILES = 1_000;
 
 /** The name as it is stored, or undefined when no file can have it. */
 export function storedName(given: string): string | undefined {
-  const checked = checkFileName(given);
+  const checked = checkFileName(given, true);
   return 'name' in checked ? checked.name : undefined;
 }
 

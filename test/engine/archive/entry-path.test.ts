@@ -45,7 +45,7 @@ t.test('paths that are refused, and why', async (t) => {
     '\\\\server\\share': 'has a backslash in its name',
     'a\0b': 'has a NUL character in its name',
     'a\ud800b': 'has half of a surrogate pair in its name',
-    'a\nb': 'has a control character in its name',
+    'a\nb': 'has a line break in its name: U+000A at position 2',
     [`${'a/'.repeat(512)}b`]: 'has a name longer than 1024 bytes',
     [`${'a/'.repeat(64)}b`]: 'lies more than 64 folders deep',
     ['ä'.repeat(128)]: 'has a file or folder name longer than 255 bytes',

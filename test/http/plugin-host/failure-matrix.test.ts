@@ -205,7 +205,7 @@ const ROWS: readonly Row[] = [
       [
         'an output name with a line end',
         ': >"$2/a\nb"',
-        "an output file of the import script has a control character in its name: 'a\\nb'",
+        "an output file of the import script has a line break in its name: U+000A at position 2: 'a\\nb'",
       ],
     ] as const
   ).map(
