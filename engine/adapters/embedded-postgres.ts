@@ -2,7 +2,7 @@
 //
 // States:  absent --initdb--> stopped --start--> running --stop--> stopped
 //          running --supervisor killed--> orphan --next start--> stopped
-// As root it runs as nobody, because postgres refuses root.
+// As root it runs as an account of its own, else as nobody, because postgres refuses root (postgres-account.ts).
 
 import { spawn } from 'node:child_process';
 import {
@@ -21,9 +21,9 @@ import { join } from 'node:path';
 import { Failure, messageOf } from '../failure.ts';
 import type { Logger } from '../log.ts';
 import type { Clock } from '../time.ts';
-import { asUser, findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { type Account, giveTree, MAKE_ACCOUNT, NOBODY, ownAccount } from './postgres-account.ts';
+import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
-const NOBODY = 65534;
 /**
  * The data directory by a name that needs no rights on its parents: the first open file after the three of every program.
  * Not the working directory: PostgreSQL before 16 leaves that at its start, and cannot come back without those rights.
@@ -63,7 +63,7 @@ export async function startEmbeddedPostgres(
   log: Logger,
   signal: AbortSignal,
 ): Promise<EmbeddedPostgres> {
-  const uid = process.getuid?.() === 0 ? NOBODY : undefined;
+  const account = process.getuid?.() === 0 ? await accountOf(log) : undefined;
   const data = join(options.dir, 'postgres');
   await mkdir(data, { recursive: true, mode: 0o700 });
   await stopOrphan(data, clock, log, signal);
@@ -71,11 +71,18 @@ export async function startEmbeddedPostgres(
     binDir: options.binDir,
     path: options.path,
     major: await majorOf(data),
-    copyTo: uid === undefined ? [join(options.dir, 'pg')] : [join(options.dir, 'pg'), '/var/lib/longshore/pg'],
-    uid,
+    copyTo: account === undefined ? [join(options.dir, 'pg')] : [join(options.dir, 'pg'), '/var/lib/longshore/pg'],
+    account,
   });
-  if (!(await exists(join(data, 'PG_VERSION')))) await initialise(binaries, options, data, uid, signal);
-  return launch(binaries, options, data, uid, clock, log, signal);
+  if (!(await exists(join(data, 'PG_VERSION')))) await initialise(binaries, options, data, account, signal);
+  else if (account) await giveTree(data, account);
+  return launch(binaries, options, data, account, clock, log, signal);
+}
+
+async function accountOf(log: Logger): Promise<Account> {
+  const own = await ownAccount();
+  if (!own) log.warn({ make: MAKE_ACCOUNT }, 'embedded PostgreSQL runs as nobody, an account of other daemons as well');
+  return own ?? NOBODY;
 }
 
 /** Version of the server that made the data; undefined when there is none yet. */
@@ -88,7 +95,7 @@ async function initialise(
   binaries: PostgresBinaries,
   options: EmbeddedPostgresOptions,
   data: string,
-  uid: number | undefined,
+  account: Account | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   // A set-up that was cut off leaves files without PG_VERSION or a half-made cluster: start over.
@@ -100,10 +107,7 @@ async function initialise(
   const handle = await open(passwordFile, 'r');
   const folder = await openFolder(data);
   try {
-    if (uid !== undefined) {
-      await chown(data, uid, uid);
-      await chown(passwordFile, uid, uid);
-    }
+    if (account) for (const path of [data, passwordFile]) await chown(path, account.uid, account.gid);
     const args = ['-D', HERE, '-U', 'postgres', '--auth=scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8'];
     if (options.unsafeFast) args.push('--no-sync');
     const child = spawn(binaries.initdb, [...args, '--pwfile=/dev/stdin'], {
@@ -111,7 +115,7 @@ async function initialise(
       env: cleanEnvironment(),
       stdio: [handle.fd, 'pipe', 'pipe', folder.fd],
       signal,
-      ...(uid === undefined ? {} : asUser(uid)),
+      ...account,
     });
     options.begun?.();
     const said: Buffer[] = [];
@@ -139,7 +143,7 @@ async function launch(
   binaries: PostgresBinaries,
   options: EmbeddedPostgresOptions,
   data: string,
-  uid: number | undefined,
+  account: Account | undefined,
   clock: Clock,
   log: Logger,
   signal: AbortSignal,
@@ -163,7 +167,7 @@ async function launch(
     // Its own group: a Ctrl-C on the terminal must not end the database before its clients.
     detached: true,
     stdio: ['ignore', logFile.fd, logFile.fd, folder.fd],
-    ...(uid === undefined ? {} : asUser(uid)),
+    ...account,
   });
   await logFile.close();
   await folder.close();

@@ -8,6 +8,7 @@ import { access, readdir } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure, messageOf } from '../failure.ts';
+import type { Account } from './postgres-account.ts';
 import { copyPrograms, linkLibraries, packagedPostgres } from './postgres-package.ts';
 
 const run = promisify(execFile);
@@ -29,7 +30,7 @@ export interface BinarySearch {
   /** Where a copy of the package's may be put, in order of preference. */
   readonly copyTo: readonly string[];
   /** User the programs will run as; undefined = this process's. */
-  readonly uid: number | undefined;
+  readonly account: Account | undefined;
   /** The folder of the npm package, and of Debian's versions; tests give others. */
   readonly packaged?: string | undefined;
   readonly debian?: string;
@@ -54,8 +55,6 @@ export async function findPostgresBinaries(search: BinarySearch): Promise<Postgr
     `install ${wanted} (Debian: apt-get install ${debian}), or put its programs on PATH, or name their directory with --postgres-bin DIR`,
   );
 }
-
-export const asUser = (uid: number): { uid: number; gid: number } => ({ uid, gid: uid });
 
 async function fromPackage(
   native: string,
@@ -95,7 +94,7 @@ async function fromSystem(search: BinarySearch, tried: string[]): Promise<Postgr
 
 async function usable(binDir: string, search: BinarySearch, tried: string[]): Promise<PostgresBinaries | undefined> {
   const found = { initdb: join(binDir, 'initdb'), postgres: join(binDir, 'postgres') };
-  const options = { timeout: 10_000, cwd: '/', ...(search.uid === undefined ? {} : asUser(search.uid)) };
+  const options = { timeout: 10_000, cwd: '/', ...search.account };
   try {
     await run(found.initdb, ['--version'], options);
     const { stdout } = await run(found.postgres, ['--version'], options);

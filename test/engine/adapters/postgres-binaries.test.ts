@@ -17,7 +17,7 @@ async function programs(dir: string, version: string, first = ''): Promise<strin
   return dir;
 }
 
-const NOWHERE = { copyTo: [], uid: undefined, packaged: undefined, debian: '/nonexistent' };
+const NOWHERE = { copyTo: [], account: undefined, packaged: undefined, debian: '/nonexistent' };
 const inDir = (dir: string) => ({ initdb: join(dir, 'initdb'), postgres: join(dir, 'postgres') });
 
 t.test('programs are taken of the package, else of the path, else of the newest of Debian', async (t) => {
