@@ -15,8 +15,7 @@ export function checkFileName(raw: string, stored = false): { readonly name: str
   if (name === '.' || name === '..') return { fault: `must not be '${name}'` };
   if (/[/\\]/.test(name)) return { fault: 'must not hold / or \\' };
   const hidden = hiddenCharacter(name);
-  if (hidden && (!stored || hidden.kind === 'a control character'))
-    return { fault: `must not hold ${hiddenWords(hidden)}` };
+  if (hidden && !(stored && /^\P{Cc}*$/u.test(name))) return { fault: `must not hold ${hiddenWords(hidden)}` };
   if (!name.isWellFormed()) return { fault: 'must not hold half of a surrogate pair' };
   if (Buffer.byteLength(name) > MAX_BYTES) return { fault: `is longer than ${MAX_BYTES} bytes` };
   return { name };

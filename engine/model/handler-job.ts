@@ -8,6 +8,7 @@
 // A job that has ended, or that waits for its upload, gives way to a new registration under its id. A running one whose
 // process died is failed by the next process that looks.
 
+import { hiddenCharacter } from './hidden-characters.ts';
 import type { UserId } from './ids.ts';
 
 export const HANDLER_STATUS = {
@@ -53,10 +54,10 @@ export interface JobRegistration {
 
 const MAX_ID_CHARACTERS = 128;
 
-/** 1 to 128 characters without control characters; undefined for anything else. Never a path: jobs have internal ids. */
+/** 1 to 128 characters that can be seen; undefined for anything else. Never a path: jobs have internal ids. */
 export function parseJobId(text: string): string | undefined {
   const length = [...text].length;
-  return length >= 1 && length <= MAX_ID_CHARACTERS && !/\p{Cc}/u.test(text) ? text : undefined;
+  return length >= 1 && length <= MAX_ID_CHARACTERS && !hiddenCharacter(text) ? text : undefined;
 }
 
 /** Prefix of everything that the object store keeps for a job. */

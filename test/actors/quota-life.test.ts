@@ -81,6 +81,7 @@ async function serve(): Promise<string> {
       maxUploadBytes: 40_000,
       userMaxStorageBytes: QUOTA,
       uploadsPerUser: 8,
+      waitingPerUser: 1_000_000,
       autoAcceptShares: false,
       retentionMs: 30 * 86_400_000,
       installTargets: INSTALL_TARGETS,

@@ -49,7 +49,7 @@ t.test('up has the service, whether or not there is a formatter', async (t) => {
   const { dependencies } = await healthOf({ base });
   t.strictSame(
     dependencies.map(({ name }) => name),
-    ['report-db', 'query-jobs', 'blast_formatter', 'object-store'],
+    ['report-db', 'query-jobs', 'blast_formatter', 'object-store', 'disks'],
   );
   const headers = { authorization: `Bearer ${await app.token('7')}`, 'content-type': 'application/json' };
   t.equal((await fetch(`${base}/jobs`)).status, 401);

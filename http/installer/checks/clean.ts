@@ -1,5 +1,5 @@
-// Clean-up of a JSON body before it is validated: text is trimmed, blank text and nulls count as absent. Text that no
-// database can store (U+0000, half surrogates) is a fault. Written without trust in depth: bodies come from anybody.
+// Clean-up of a JSON body before it is validated: text is trimmed, blank text and nulls count as absent. Written without
+// trust in depth: bodies come from anybody.
 
 import type { FaultSink, FieldPath } from '../../input/faults.ts';
 
@@ -9,7 +9,7 @@ const MAX_DEPTH = 16;
 /** A cleaned copy; undefined when nothing is left of the value. Lists keep the order of what remains. */
 export function clean(value: unknown, faults: Pick<FaultSink, 'add'>, path: FieldPath = []): unknown {
   if (value === null || value === undefined) return undefined;
-  if (typeof value === 'string') return cleanText(value, faults, path);
+  if (typeof value === 'string') return value.trim() || undefined;
   if (typeof value !== 'object') return value;
   if (path.length >= MAX_DEPTH) {
     faults.add(path, `is nested deeper than ${MAX_DEPTH} levels`);
@@ -23,11 +23,4 @@ export function clean(value: unknown, faults: Pick<FaultSink, 'add'>, path: Fiel
       .map(([key, item]) => [key, clean(item, faults, [...path, key])] as const)
       .filter(([, item]) => item !== undefined),
   );
-}
-
-function cleanText(value: string, faults: Pick<FaultSink, 'add'>, path: FieldPath): string | undefined {
-  if (value.includes('\u0000')) faults.add(path, 'holds the character U+0000, which cannot be stored');
-  if (!value.isWellFormed()) faults.add(path, 'holds half of a surrogate pair, which is no character');
-  const text = value.trim();
-  return text === '' ? undefined : text;
 }

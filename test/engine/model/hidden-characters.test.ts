@@ -40,6 +40,7 @@ t.test('no name of a file has such characters, and messages show where they are'
     fault: 'must not hold the character U+0007 at position 2, a control character',
   });
   t.strictSame(checkFileName('a\u202e', true), { name: 'a\u202e' }, 'what is kept already can be had');
+  t.ok('fault' in checkFileName('a\n', true));
   t.strictSame(checkEntryPath('x/gene\u2067.txt'), {
     fault: 'has a character that changes the direction of text in its name: U+2067 at position 7',
   });

@@ -99,7 +99,14 @@ t.test('faults across fields stand where the caller wrote the value', async (t) 
       { datasetCharacteristics: { years: value({ start: 2000, end: 1999 }) } },
       { 'datasetCharacteristics.years.value.end': ['is 1999, before the start 2000; it must not be earlier'] },
     ],
-    [{ name: value('a\u0000b') }, { 'name.value': ['holds the character U+0000, which cannot be stored'] }],
+    [
+      { name: value('a\u0000b') },
+      {
+        'name.value': [
+          'holds the character U+0000 at position 2, a control character; one line of text without such is required',
+        ],
+      },
+    ],
   ] as const)
     t.strictSame(patched(plain(), body), faults);
 });
