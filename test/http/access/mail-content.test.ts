@@ -21,7 +21,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   filling: "$$DATASET_ID$$ $$DAYS_FOR_APPROVAL$$ $& $1 $` $'",
   encoded: '=?utf-8?B?PHNjcmlwdD4=?= =3Cscript=3E =\r\n&#60;script&#62; %3Cscript%3E',
   boundary: '\r\n--b\r\nContent-Type: text/html\r\n\r\n<script>1</script>\r\n--b--\r\n',
-  unicode: 'Zoë \u202Eevil\u202C 漢字 \u{1F9EC} \u0085Bcc: evil@evil.example\u2028<b>\u2029</b>',
+  unicode: 'Zoë evil 漢字 \u{1F9EC} \u0085Bcc: evil@evil.example\u2028<b>\u2029</b>',
   long: `${'a'.repeat(3_000)}<b>${'é'.repeat(3_000)}`,
 };
 
@@ -109,15 +109,17 @@ t.test(
     const [person, manager] = ['uwe@lab.example', 'u2@site.example'];
     for (const [kind, hostile] of Object.entries(HOSTILE)) {
       const said = (field: string): string => `${field} ${hostile} ${field}`;
+      // Names come from the identity provider, not through the checks of bodies.
+      const named = (field: string): string => `${said(field)} \u202Eevil\u202C`;
       // So long after the last edit its mails are due at once, and the author has some left for the day.
       await app.clock.advance(2 * EDIT_MAIL_BOUNDS.periodMs);
       await patch('40', ...TEXT_FIELDS.map((field) => replace(`/${field}`, said(field))));
       await decide(said('reason'));
       // After the calls: each of them says who the person is.
-      await is({ firstName: said('first'), lastName: said('last'), affiliation: said('lab'), email: person });
+      await is({ firstName: named('first'), lastName: named('last'), affiliation: named('lab'), email: person });
       const rows: Record<string, string> = {
-        ...{ 'Date of request': '2026-01-01', Name: `${said('first')} ${said('last')}`, Email: person },
-        ...{ Organization: said('lab'), Purpose: said('purpose'), Agreement: said('priorAuth') },
+        ...{ 'Date of request': '2026-01-01', Name: `${named('first')} ${named('last')}`, Email: person },
+        ...{ Organization: named('lab'), Purpose: said('purpose'), Agreement: said('priorAuth') },
         ...{ 'Research questions': said('researchQuestion'), 'Analysis plan': said('analysisPlan') },
         'Dissemination plan': said('disseminationPlan'),
       };

@@ -202,10 +202,11 @@ t.test('the values of a job reach the command as one argument each', async (t) =
   const app = await handlerApp(t, {
     commands: [sh('mkdir output; printf "%s\\n" "$@" > output/args', all, '<<input-files>>')],
   });
-  const name = '<<cwd>> $(touch x) "q" \'s\'\nline';
-  const body = metadata({ name, origin: 'galaxy', projects: ['AlphaDB', 'BetaDB'], handlerParams: { n: 1.5 } });
+  const name = '<<cwd>> $(touch x) "q" \'s\'';
+  const summary = 'two\nlines';
+  const body = metadata({ name, summary, origin: 'galaxy', projects: ['AlphaDB', 'BetaDB'], handlerParams: { n: 1.5 } });
   const { 'datafiles/args': args } = await untar(await bytesOf(await app.job('args', await zipOf(FILES), body)));
-  t.equal(args, `${name}||42|AlphaDB,BetaDB|galaxy|1.5|<<nothing>>\na dir\nb.txt\n`);
+  t.equal(args, `${name}|${summary}|42|AlphaDB,BetaDB|galaxy|1.5|<<nothing>>\na dir\nb.txt\n`);
 });
 
 t.test('a job whose client goes away runs to its end, and its result is fetched later', async (t) => {
