@@ -7,7 +7,7 @@ import type { DatasetId, UserId } from '../model/ids.ts';
 
 /** Members of others may follow, ASCII text or whole numbers, as long as they take the place of none of ours. */
 const PLAIN =
-  /^\{"eventID":(0|[1-9]\d{0,14}),"userID":([1-9]\d{0,17}),"datasetID":"([a-zA-Z0-9_-]{1,64})","source":"([a-z-]+)"(?:,"(?!(?:eventID|userID|datasetID|source)")[A-Za-z]\w*":(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14}))*\}$/;
+  /^\{"eventID":(0|[1-9]\d{0,14}),"userID":([1-9]\d{0,17}),"datasetID":"([a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63})","source":"([a-z-]+)"(?:,"(?!(?:eventID|userID|datasetID|source)")[A-Za-z]\w*":(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14}))*\}$/;
 const SOURCES: ReadonlyMap<string, EventSource> = new Map(EVENT_SOURCES.map((source) => [source, source]));
 
 /** Undefined when it is spelled in another way. */

@@ -205,7 +205,7 @@ const BEGIN = `
     where used.bytes + $3::bigint <= $4::bigint
       and not exists (select from dataset d where d.dataset_id = $1::text)
       and not exists (select from upload o where o.state = 'receiving' and o.owner_id = $2::numeric
-        and o.dataset_id <> $1::text and regexp_replace(o.dataset_id, '_[0-9]+$', '') = $6::text)
+        and o.dataset_id <> $1::text and regexp_replace(o.dataset_id, '[_.][0-9]+$', '') = $6::text)
     on conflict (dataset_id) do nothing returning dataset_id)
   select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`;
 

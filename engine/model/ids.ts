@@ -3,14 +3,18 @@
 declare const brand: unique symbol;
 export type Branded<Name extends string> = string & { readonly [brand]: Name };
 
-/** 16 characters of `[0-9A-Za-z]`, time-ordered; a revision is `{root}_{n}`, n from 1 (contract 1, VdiId). */
+/**
+ * 16 characters of `[0-9A-Za-z]`, time-ordered; a revision is `{root}_{n}`, n from 1 (contract 1, VdiId). Buckets that another
+ * installer wrote have ids of up to 64 letters, digits, `_`, `-`, and dots: its revisions are `{root}.{n}`.
+ */
 export type DatasetId = Branded<'DatasetId'>;
 /** A positive integer in decimal, kept as text because it may exceed 2^53 (contract 1, UserId). */
 export type UserId = Branded<'UserId'>;
 /** One of the configured install targets, 5..32 characters (contract 1, InstallTargetID). */
 export type TargetId = Branded<'TargetId'>;
 
-const DATASET_ID = /^[a-zA-Z0-9_-]{1,64}$/;
+/** Never `.` or `..`: ids are parts of paths. */
+const DATASET_ID = /^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$/;
 const USER_ID = /^[1-9][0-9]{0,18}$/;
 /** Upper bound of a UserId as the contract prints it. */
 const USER_ID_MAX = 9223372036854776000n;
@@ -57,13 +61,13 @@ export function newDatasetId(nowMs: number, random: (bytes: Uint8Array<ArrayBuff
 
 /** The dataset that a revision belongs to; a dataset that is no revision is its own root. */
 export function rootOf(id: DatasetId): DatasetId {
-  const match = /^(.+)_[0-9]+$/.exec(id);
+  const match = /^(.+)[_.][0-9]+$/.exec(id);
   return (match?.[1] ?? id) as DatasetId;
 }
 
 /** 0 for an original, n for its n-th revision. */
 export function revisionNumber(id: DatasetId): number {
-  const match = /_([0-9]+)$/.exec(id);
+  const match = /[_.]([0-9]+)$/.exec(id);
   return match ? Number(match[1]) : 0;
 }
 

@@ -19,7 +19,7 @@ const object = (properties: object, required: readonly string[], description?: s
 
 const ids = {
   'event-id': { type: 'integer', minimum: 0, description: 'Follows the event through all logs; default 0' },
-  'vdi-id': { ...text, pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Dataset' },
+  'vdi-id': { ...text, pattern: '^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$', description: 'Dataset' },
 };
 const target = { 'install-target': { ...text, description: 'A configured target that takes the type' } };
 const meta = { type: 'object', description: 'Metadata of the dataset, as they are stored' };

@@ -55,7 +55,40 @@ export const EXISTING_SITES: readonly PromiseRow[] = [
       },
     ],
   },
-  // Place of `shared-data-schema`, the row about targets that share one data database and schema: added with its test.
+  {
+    id: 'shared-data-schema',
+    promise:
+      'Targets with one data schema have the rows of a dataset once while any of them has it, and none afterwards.',
+    heldBy: [
+      {
+        file: 'test/e2e/shared-data.test.ts',
+        test: '… targets: rows are there once while any target has the dataset, and none afterwards',
+      },
+      {
+        file: 'test/e2e/shared-data.test.ts',
+        test: 'three kills in a row, and one in the middle of what follows: rows are there once, and none afterwards',
+      },
+      { file: 'test/e2e/shared-data.test.ts', test: 'three kills of a deletion in a row leave nothing' },
+      {
+        file: 'test/actors/shared-data-postgres.test.ts',
+        test: 'three processes install, install again and delete datasets on both targets: no row is written twice',
+      },
+    ],
+  },
+  {
+    id: 'ids-of-others',
+    promise: 'Ids that another installer gave stay, dots included, and such a dataset can be opened and installed.',
+    heldBy: [
+      {
+        file: 'test/stack/migrating.test.ts',
+        test: 'the datasets of the bucket are installed on the site, from what was imported before',
+      },
+      {
+        file: 'test/engine/model/ids.test.ts',
+        test: 'a dataset id has letters, digits, _, - and dots, and does not begin with a dot',
+      },
+    ],
+  },
   {
     id: 'datasets-of-the-bucket',
     promise: 'The datasets of an existing bucket are installed without a new import, beside the old installation.',

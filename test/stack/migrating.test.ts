@@ -25,8 +25,8 @@ import {
   OLDER,
   OWNER,
   oldInstallation,
-  RENAMED,
   REVISED,
+  REVISION,
 } from './old-installation.ts';
 
 const PAGE = 'docs/migrating.md';
@@ -48,6 +48,7 @@ const env = {
   ...environment,
   LONGSHORE_ADMIN_TOKEN: 'a'.repeat(40),
   LONGSHORE_ISSUER: 'accounts of the site',
+  LONGSHORE_AUDIENCE: 'front ends of the site',
   LONGSHORE_PUBLIC_KEY_FILE: join(dir, 'key.pub.pem'),
   LONGSHORE_PORT: String(port),
   LONGSHORE_ACCESS_PORT: String(accessPort),
@@ -109,6 +110,7 @@ const token = (user: string): Promise<string> =>
   issueToken({
     privateKeyPem: keys.privateKeyPem,
     issuer: env.LONGSHORE_ISSUER,
+    audience: env.LONGSHORE_AUDIENCE,
     subject: user,
     lifetimeSeconds: 3_600,
     claims: { given_name: 'A', family_name: 'Person', email: `user${user}@example.org` },
@@ -123,7 +125,7 @@ t.test('the commands set up schemas of our own beside those of the old installat
   for (const line of [
     /: ok, 1 enabled install target, 1 plugin$/m,
     /^cache database: applied 1,/m,
-    /^target AlphaDB: applied 1$/m,
+    /^target AlphaDB: applied 1\b/m,
   ])
     t.match(said, line);
   t.strictSame(await site.rows(), before);
@@ -164,7 +166,6 @@ t.test('foreign keys that lead to an old control schema are found, and made to l
   t.strictSame(await site.rows(), before);
 });
 
-await bucket.rename();
 const plugin = await running(t, ['plugin', '--config', config, '--id', 'genelist'], { env });
 
 t.test('everything is reached before the start', async (t) => {
@@ -172,7 +173,7 @@ t.test('everything is reached before the start', async (t) => {
 });
 
 t.test('the datasets of the bucket are installed on the site, from what was imported before', async (t) => {
-  const live = [OLD, OLDER, RENAMED];
+  const live = [OLD, OLDER, REVISION];
   const etags = await bucket.etags(live);
   const service = await running(t, ['serve', '--config', config], { env });
   for (const id of live) {
@@ -182,15 +183,15 @@ t.test('the datasets of the bucket are installed on the site, from what was impo
   t.strictSame(await bucket.etags(live), etags, 'no import was made again');
   t.strictSame((await readdir(join(files, 'longshore', 'AlphaDB'))).sort(), [...live].sort());
   await site.query(sql('create view'));
-  await becomes(t, [`${OLDER} 8`, `${OLD} 8`, `${OLD} 9`, `${RENAMED} 8`], () =>
+  await becomes(t, [`${OLDER} 8`, `${OLD} 8`, `${OLD} 9`, `${REVISION} 8`], () =>
     lines('select user_dataset_id, user_id from alpha_site.availableuserdatasets order by 1, 2'),
   );
 
   const owner = await installer(OWNER);
   const moved = await owner.get('dataset', `/datasets/${REVISED}`);
-  t.strictSame([moved.status, moved.location], [301, `${installerUrl}/dataset-service/datasets/${RENAMED}`]);
+  t.strictSame([moved.status, moved.location], [301, `${installerUrl}/dataset-service/datasets/${REVISION}`]);
   const statusOf = async (id: string) => (await owner.get('dataset', `/datasets/${id}`)).status;
-  t.strictSame([await statusOf(DELETED), await statusOf(RENAMED)], [410, 200]);
+  t.strictSame([await statusOf(DELETED), await statusOf(REVISION)], [410, 200]);
   await becomes(t, 'invalid', async () => {
     const { body } = await owner.get('dataset', `/datasets/${INVALID}`);
     return (body as { status: { import: { status: string } } }).status.import.status;

@@ -4,7 +4,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
 import { zipOf } from '../fixtures/zip-of.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -20,9 +19,7 @@ export const OLDER = '0123456789abcdef0123456789abcdef';
 export const DELETED = 'dE3dE6gH9jK2m';
 export const INVALID = 'iN3dE6gH9jK2m';
 export const REVISED = 'rE3dE6gH9jK2m';
-const REVISION = `${REVISED}.1`;
-/** The revision, once it has an id without a dot. */
-export const RENAMED = `${REVISED}_1`;
+export const REVISION = `${REVISED}.1`;
 
 const EXCHANGE = 'changes-of-the-bucket';
 const ROUTING_KEY = 'changes';
@@ -177,18 +174,6 @@ export class OldBucket {
       'import-ready.zip': await zipOf([{ name: 'genes.txt', text: 'no <gene>\n' }]),
     });
     await this.#client.removeObject(this.#name, `${OWNER}/${INVALID}/install-ready.zip`);
-  }
-
-  /** Gives the revision an id without a dot. */
-  async rename(): Promise<void> {
-    const from = `${OWNER}/${REVISION}/`;
-    const listed = (await this.#client.listObjectsV2(this.#name, from, true).toArray()) as { name: string }[];
-    for (const { name } of listed) {
-      const body = await buffer(await this.#client.getObject(this.#name, name));
-      const renamed = name.endsWith('/vdi-meta.json') ? body.toString().replaceAll(REVISION, RENAMED) : body;
-      await this.#client.putObject(this.#name, `${OWNER}/${RENAMED}/${name.slice(from.length)}`, renamed);
-      await this.#client.removeObject(this.#name, name);
-    }
   }
 
   /** Of what the import of these datasets made. */

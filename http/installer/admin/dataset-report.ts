@@ -34,7 +34,7 @@ export function datasetReportRoute({ reports, queries, dataTypes }: DatasetRepor
     handler: async (context) => {
       const text = context.param('id');
       const id = parseDatasetId(text);
-      if (!id) throw badRequest(`${quote(text)} is no dataset id: at most 64 letters, digits, '-' and '_' are`);
+      if (!id) throw badRequest(`${quote(text)} is no dataset id: at most 64 letters, digits, '-', '_' and dots are`);
       const dataset = await reports.find(id, context.signal);
       if (!dataset) throw notFound(`there is no dataset '${id}'`);
       const files = await queries.files(id, context.signal);

@@ -16,7 +16,7 @@ export const PurgeBody = Type.Object({ userId: UserIdOutput, datasetId: VdiId },
 export const PurgeInput = Type.Object(
   {
     userId: Type.Unsafe<UserId>({ type: 'string', pattern: '^[1-9][0-9]{0,18}$' }),
-    datasetId: Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' }),
+    datasetId: Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$' }),
   },
   CLOSED,
 );

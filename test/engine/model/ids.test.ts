@@ -27,6 +27,9 @@ t.test('a revision knows its root and its number', async (t) => {
   t.equal(revisionNumber(third), 3);
   t.equal(revisionNumber(root), 0);
   t.equal(parseDatasetId(third), third);
+  const ofOthers = parseDatasetId(`${root}.2`);
+  t.ok(ofOthers, 'as another installer names it');
+  t.strictSame(ofOthers && [rootOf(ofOthers), revisionNumber(ofOthers)], [root, 2]);
 });
 
 t.test('a user id is a whole number from 1 to 9223372036854776000', async (t) => {
@@ -36,6 +39,6 @@ t.test('a user id is a whole number from 1 to 9223372036854776000', async (t) =>
   for (const bad of ['0', '-1', '01', '1.5', 'x', '', ...beyond]) t.equal(parseUserId(bad), undefined, bad);
 });
 
-t.test('a dataset id holds letters, digits, underscore and hyphen only', async (t) => {
-  for (const bad of ['', '..', 'a/b', 'a.b', 'a b', 'x'.repeat(65)]) t.equal(parseDatasetId(bad), undefined);
+t.test('a dataset id has letters, digits, _, - and dots, and does not begin with a dot', async (t) => {
+  for (const bad of ['', '.', '..', '.a', 'a/b', 'a b', 'a\n', 'x'.repeat(65)]) t.equal(parseDatasetId(bad), undefined);
 });

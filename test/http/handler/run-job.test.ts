@@ -204,7 +204,13 @@ t.test('the values of a job reach the command as one argument each', async (t) =
   });
   const name = '<<cwd>> $(touch x) "q" \'s\'';
   const summary = 'two\nlines';
-  const body = metadata({ name, summary, origin: 'galaxy', projects: ['AlphaDB', 'BetaDB'], handlerParams: { n: 1.5 } });
+  const body = metadata({
+    name,
+    summary,
+    origin: 'galaxy',
+    projects: ['AlphaDB', 'BetaDB'],
+    handlerParams: { n: 1.5 },
+  });
   const { 'datafiles/args': args } = await untar(await bytesOf(await app.job('args', await zipOf(FILES), body)));
   t.equal(args, `${name}|${summary}|42|AlphaDB,BetaDB|galaxy|1.5|<<nothing>>\na dir\nb.txt\n`);
 });
