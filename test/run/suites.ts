@@ -16,8 +16,13 @@ export interface Suite {
 
 const CONTRACT = 'test/e2e/contract-';
 const MEMORY = 'test/e2e/memory';
-/** Adapters and front ends on what they are made for: a real PostgreSQL, processes, files. */
+/** Adapters, front ends, commands and plugin samples on what they are made for: a real PostgreSQL, processes, files. */
 const INTEGRATION = [
+  'actors/daemons/',
+  'actors/quota-life',
+  'actors/shared-data-postgres',
+  'bin/',
+  'config/samples/',
   'engine/adapters/',
   'http/access/',
   'http/handler/',
