@@ -150,7 +150,10 @@ t.test('a plugin that never answers keeps nobody else waiting, and its datasets 
   t.equal(await givingUp.stop(), 0);
   await hangFor(SHORT, LONG);
   const service = await running(t, ['serve', '--config', file]);
-  const message = `plugin server stuck at http://127.0.0.1:${plugin.port}/import: time-out, no answer within ${DEADLINE_MS} ms`;
+  const saying = (at: string): string => `plugin server stuck at ${at}: time-out, no answer within ${DEADLINE_MS} ms`;
+  // Operators are told the address, users are not.
+  const message = saying(`http://127.0.0.1:${plugin.port}/import`);
+  const told = saying('an internal address');
   const given = (sql: string): Promise<readonly object[]> => seeds.db.query(sql);
   const JOBS = `select type, state, tries, failure, message, count(*) from job where lane = 'import' group by 1, 2, 3, 4, 5`;
   t.strictSame(await given(JOBS), [
@@ -164,11 +167,11 @@ t.test('a plugin that never answers keeps nobody else waiting, and its datasets 
   ];
   t.strictSame(await given(IMPORTS), [
     ...complete,
-    { type: 'stuck', status: 'failed', messages: [message], count: COUNTS.stuck },
+    { type: 'stuck', status: 'failed', messages: [told], count: COUNTS.stuck },
   ]);
   const token = (await longshore(['token', '--config', file, '--user', OWNER])).stdout.trim();
   t.match(await new Api(url, token).json(`/datasets/${hung[0]}`), {
-    status: { import: { status: 'failed', messages: [message] } },
+    status: { import: { status: 'failed', messages: [told] } },
   });
 
   plugin.answers = true;
