@@ -6,7 +6,7 @@ import { membersOf, schemaWords, type WordedSchema } from './schema-words.ts';
 
 /** What the page may do: show itself. */
 export const PAGE_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; style-src 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const STYLE = `
   :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #57606a; --line: #d8dee4; --link: #0b5c8a }

@@ -1,4 +1,5 @@
-// Headers of every answer that tell browsers what not to do with it. A route may set a policy of its own instead.
+// Headers of every answer that tell browsers what not to do with it. No answer needs anything from elsewhere, so the policy
+// lets it load nothing. A route may set a policy of its own instead.
 
 import { constantHeader, type HeaderLine } from './header-line.ts';
 
@@ -15,10 +16,16 @@ export function standingHeaders({ tls, framedBy }: StandingSettings): readonly H
   return [
     constantHeader('x-content-type-options', 'nosniff'),
     constantHeader('referrer-policy', 'no-referrer'),
-    constantHeader('content-security-policy', frameAncestors(framedBy)),
+    constantHeader('content-security-policy', policy(framedBy)),
     ...(tls ? [constantHeader('strict-transport-security', `max-age=${YEAR_SECONDS}`)] : []),
   ];
 }
+
+/** `object-src` follows from `default-src`; checks of sites look for the word. */
+const policy = (framedBy: false | readonly string[]): string =>
+  ["default-src 'none'", "object-src 'none'", "base-uri 'none'", "form-action 'none'", frameAncestors(framedBy)].join(
+    '; ',
+  );
 
 const frameAncestors = (origins: false | readonly string[]): string =>
   `frame-ancestors ${origins === false ? "'none'" : origins.join(' ')}`;

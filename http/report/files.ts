@@ -1,6 +1,7 @@
 // The files of a complete job, and what the formatter said. They are made of what strangers named their sequences, so no
 // browser may run anything that is in them.
 
+import type { ServerResponse } from 'node:http';
 import { create as contentDisposition } from 'content-disposition';
 import { mediaTypeOf } from '../../engine/model/report/command-line.ts';
 import { type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
@@ -20,7 +21,6 @@ export interface FilesParts extends LookupParts {
 
 const ABSENT = 'There is no such job';
 const NOT_COMPLETE = 'The job is not complete, or has expired';
-const INERT = 'sandbox';
 
 const download: Readonly<Record<string, RouteParameter>> = {
   download: {
@@ -115,7 +115,7 @@ async function sendFile(context: RequestContext, parts: FilesParts): Promise<voi
   const file = await jobs.file(id, fileName, signal);
   if (!file) throw notFound(absent);
   const attachment = query.download === true;
-  if (!attachment) response.setHeader('content-security-policy', INERT);
+  if (!attachment) makeInert(response);
   await sendObject(context, store, {
     key: reportFileKey(id, attempt, file.name),
     contentType: mediaTypeOf(configuration.formatType, file.name) ?? 'application/octet-stream',
@@ -131,7 +131,12 @@ async function sendStderr(context: RequestContext, parts: FilesParts): Promise<v
   const text = await parts.jobs.stderr(id, signal);
   if (text === undefined) throw forbidden(`report job ${id} is ${status}; only one that has ended tells what was said`);
   if (query.download === true) response.setHeader('content-disposition', contentDisposition(`${id}-stderr.txt`));
-  else response.setHeader('content-security-policy', INERT);
+  else makeInert(response);
   response.setHeader('cache-control', 'private, no-cache');
   context.text(200, 'text/plain; charset=utf-8', text);
+}
+
+/** On top of what every answer says. */
+function makeInert(response: ServerResponse): void {
+  response.setHeader('content-security-policy', `sandbox; ${response.getHeader('content-security-policy')}`);
 }

@@ -3,6 +3,7 @@ import { Agent, fetch } from 'undici';
 import { LOCALHOST_CERT, LOCALHOST_KEY } from '../fixtures/certificate.ts';
 import { type AppOptions, httpApp, raw, route } from './http-app.ts';
 
+const LOADS_NOTHING = "default-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'";
 const NAMES = ['x-content-type-options', 'referrer-policy', 'content-security-policy', 'strict-transport-security'];
 const ROUTES = [
   route('/json', 'open', async (context) => context.json(200, 1)),
@@ -29,17 +30,17 @@ async function sent(t: Parameters<typeof httpApp>[0], options: AppOptions) {
 
 t.test('every answer says what browsers may not do with it', async (t) => {
   const { app, said } = await sent(t, {});
-  t.same([...said], ["nosniff, no-referrer, frame-ancestors 'none', "]);
+  t.same([...said], [`nosniff, no-referrer, ${LOADS_NOTHING}; frame-ancestors 'none', `]);
   const refused = await raw(app.port, 'no request\r\n\r\n');
   t.match(refused, /^HTTP\/1\.1 400 .*nosniff.*no-referrer.*frame-ancestors 'none'/s);
 });
 
 t.test('pages of listed origins may show answers in a frame', async (t) => {
   const { said } = await sent(t, { cors: ['https://a.example', 'https://b.example'] });
-  t.same([...said], ['nosniff, no-referrer, frame-ancestors https://a.example https://b.example, ']);
+  t.same([...said], [`nosniff, no-referrer, ${LOADS_NOTHING}; frame-ancestors https://a.example https://b.example, `]);
 });
 
 t.test('a listener of TLS tells browsers to come back over TLS alone', async (t) => {
   const { said } = await sent(t, { tls: { cert: LOCALHOST_CERT, key: LOCALHOST_KEY } });
-  t.same([...said], ["nosniff, no-referrer, frame-ancestors 'none', max-age=31536000"]);
+  t.same([...said], [`nosniff, no-referrer, ${LOADS_NOTHING}; frame-ancestors 'none', max-age=31536000`]);
 });

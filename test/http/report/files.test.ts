@@ -12,6 +12,9 @@ async function complete(app: ReportApp, files: Readonly<Record<string, string>>,
   return { id, get };
 }
 
+const STANDING = "default-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const INERT = `sandbox; ${STANDING}`;
+
 t.test('the files of every format type are listed and served in their media types', async (t) => {
   const app = await reportApp(t);
   for (const { name, file, mediaType, several } of FORMAT_TYPES) {
@@ -31,7 +34,7 @@ t.test('the files of every format type are listed and served in their media type
         },
         {
           ...{ status: 200, text: files[one], type: one === 'report.zip' ? 'application/zip' : mediaType },
-          ...{ length: String(files[one]?.length), sniff: 'nosniff', disposition: null, policy: 'sandbox' },
+          ...{ length: String(files[one]?.length), sniff: 'nosniff', disposition: null, policy: INERT },
           cache: 'private, no-cache',
         },
         `${name} ${one}`,
@@ -46,7 +49,7 @@ t.test('a download is an attachment under its name', async (t) => {
   for (const name of ['report.txt', 'report.zip']) {
     const { headers, text } = await get(`files/${name}?download=true`);
     t.equal(headers.get('content-disposition'), `attachment; filename=${name}`);
-    t.equal(headers.get('content-security-policy'), "frame-ancestors 'none'");
+    t.equal(headers.get('content-security-policy'), STANDING);
     t.ok(text);
     t.equal((await get(`files/${name}?download=false`)).headers.get('content-disposition'), null);
   }
@@ -55,7 +58,7 @@ t.test('a download is an attachment under its name', async (t) => {
     `attachment; filename=${id}-stderr.txt`,
   );
   const shown = (await get('stderr')).headers;
-  t.strictSame([shown.get('content-disposition'), shown.get('content-security-policy')], [null, 'sandbox']);
+  t.strictSame([shown.get('content-disposition'), shown.get('content-security-policy')], [null, INERT]);
   for (const path of ['files/report.txt', 'stderr'])
     for (const odd of ['download=maybe', 'download=', 'inline=true', 'download=true&download=true'])
       t.match(await get(`${path}?${odd}`), { status: 400, body: { status: 'bad-request' } }, odd);
