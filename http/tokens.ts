@@ -1,7 +1,7 @@
 // Bearer tokens: JWTs with asymmetric signatures, verified against one public key or the issuer's key set.
 
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from 'jose';
 import { Failure, messageOf, rejected } from '../engine/failure.ts';
 import { parseUserId } from '../engine/model/ids.ts';
 import { decodeDocument } from '../engine/model/utf8.ts';
@@ -56,14 +56,16 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: C
     const nowMs = clock.now();
     const remembered = known.find(token, nowMs);
     if (remembered) return remembered;
-    let claims: JWTPayload;
+    let verified: JWTVerifyResult;
     try {
-      claims = (await jwtVerify(token, source.key, { ...options, currentDate: new Date(nowMs) })).payload;
+      verified = await jwtVerify(token, source.key, { ...options, currentDate: new Date(nowMs) });
     } catch (error) {
       // Anything but a verdict on the token: its issuer's keys are away, or there is a bug.
       if (error instanceof Failure || !(error instanceof errors.JOSEError)) throw error;
       throw unauthorized(refusal(error));
     }
+    const { payload: claims, protectedHeader } = verified;
+    demandAccessType(protectedHeader.typ);
     const caller = callerOf(claims, token, settings.operators);
     known.keep(token, caller, nowMs, (claims.exp ?? 0) * 1_000 + settings.clockToleranceMs);
     return caller;
@@ -96,6 +98,13 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): s
   }
   const found = asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType;
   throw rejected(`the public key of the token issuer is of type '${found}': RSA, P-256, P-384, P-521 or Ed25519`);
+}
+
+/** An issuer signs more than access tokens with one key: logout tokens, events, proofs of possession. Those say what they are. */
+function demandAccessType(typ: string | undefined): void {
+  if (typ === undefined || /^(?:jwt|(?:application\/)?at\+jwt)$/i.test(typ)) return;
+  const shown = JSON.stringify(typ).slice(0, MAX_SHOWN);
+  throw unauthorized(`the bearer token's header 'typ' is ${shown}; JWT or at+jwt is needed, or no such header`);
 }
 
 function refusal(error: Error): string {

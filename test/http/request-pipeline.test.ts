@@ -91,6 +91,13 @@ t.test('unknown paths, methods, versions and parameters are named', async (t) =>
   t.match(await raw(app.port, 'GET /list/%00 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 400 /);
 });
 
+t.test('TRACE gives nothing of a request back', async (t) => {
+  const app = await httpApp(t, [route('/x', 'open', async (context) => context.json(200, 1))]);
+  const answer = await raw(app.port, 'TRACE /x HTTP/1.1\r\nhost: x\r\nauth-key: hidden\r\nconnection: close\r\n\r\n');
+  t.match(answer, /^HTTP\/1\.1 405 /);
+  t.notMatch(answer, /hidden/);
+});
+
 t.test('a request that names no version is one of the assumed version, and named none', async (t) => {
   const tells = route('/x', 'open', async (context) => context.json(200, [context.version, context.versionNamed]));
   for (const assumedApiVersion of API_VERSIONS) {

@@ -114,6 +114,18 @@ t.test('a token that is not good is 401 with the reason', async (t) => {
   t.match(await verify(await sign({ ...CLAIMS, exp: NOW - 3 })), { kind: 'user' }, 'within the tolerance');
 });
 
+t.test('a token of the issuer that is made for another purpose is refused', async (t) => {
+  const typed = (typ: string) => sign(CLAIMS, 'ES256', pair.privateKeyPem, { typ });
+  for (const typ of ['JWT', 'jwt', 'at+jwt', 'application/at+jwt'])
+    t.match(await verify(await typed(typ)), { userId: '42' }, typ);
+  for (const typ of ['logout+jwt', 'secevent+jwt', 'dpop+jwt', 'ID', ''])
+    t.equal(
+      await refusal(await typed(typ)),
+      `401 the bearer token's header 'typ' is "${typ}"; JWT or at+jwt is needed, or no such header`,
+    );
+  t.match(await refusal(await typed('x'.repeat(5_000))), /^.{0,180}$/, 'a long one is cut');
+});
+
 t.test('every kind of public key does for its own algorithms only', async (t) => {
   const pem = (type: 'rsa' | 'ed25519' | 'ec', options: object) =>
     generateKeyPairSync(type as 'rsa', {
@@ -141,10 +153,11 @@ t.test('every kind of public key does for its own algorithms only', async (t) =>
 });
 
 async function issuerWithKeys(t: Test) {
-  const state = { keys: [] as JWK[], status: 200, fetches: 0, padding: 0 };
+  const state = { keys: [] as JWK[], status: 200, fetches: 0, padding: 0, location: '' };
   const server = createServer((_request, response) => {
     state.fetches++;
     response.statusCode = state.status;
+    if (state.location !== '') response.setHeader('location', state.location);
     response.end(JSON.stringify({ keys: state.keys, padding: 'x'.repeat(state.padding) }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -186,6 +199,17 @@ t.test('an issuer that does not answer is no fault of the token, and is left alo
   await own.advance(5_000);
   state.status = 200;
   t.match(await byUrl(token), { userId: '42' });
+});
+
+t.test('a key set that is said to be elsewhere is not fetched from there', async (t) => {
+  const [asked, elsewhere] = [await issuerWithKeys(t), await issuerWithKeys(t)];
+  Object.assign(asked.state, { status: 302, location: elsewhere.url });
+  const token = await elsewhere.signer('one');
+  await t.rejects(tokenVerifier(settings, { jwksUrl: asked.url }, clock)(token), {
+    kind: 'transient',
+    message: /status 302/,
+  });
+  t.strictSame([asked.state.fetches, elsewhere.state.fetches], [1, 0]);
 });
 
 t.test('a key set without end is given up', async (t) => {
