@@ -33,3 +33,11 @@ export function preflightHeaders(methods: readonly string[]): readonly (readonly
     ['access-control-max-age', PREFLIGHT_SECONDS],
   ];
 }
+
+/**
+ * Whether a page of another origin sent this. A browser asks before it sends a token or JSON, but not before a plain form:
+ * what needs no token must not be had by a page that somebody on the machine happens to look at. Programs send no `Origin`.
+ * @param own address under which we were called
+ */
+export const isForeign = (settings: CorsSettings, origin: string | undefined, own: string): boolean =>
+  origin !== undefined && !(settings || []).includes(origin) && origin !== URL.parse(own)?.origin;

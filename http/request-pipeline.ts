@@ -12,16 +12,16 @@ import { AnswerHead } from './answer-head.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
 import { ANSWERED, RequestContext } from './context.ts';
-import { type CorsSettings, corsHeaders, preflightHeaders } from './cors.ts';
+import { type CorsSettings, corsHeaders, isForeign, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
-import { badRequest, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
+import { badRequest, forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
 import type { HeldResponse } from './held-response.ts';
 import { HttpDate } from './http-date.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { refuseOddHeads } from './odd-heads.ts';
-import type { UrlSettings } from './public-url.ts';
+import { publicUrl, type UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
 import { RequestAudit, type RequestAuditOptions } from './request-audit.ts';
 import { RequestIds } from './request-ids.ts';
@@ -166,6 +166,7 @@ export class RequestPipeline {
     head.add(VERSIONS[version]);
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
+    if (route.access === 'open' && route.method !== 'GET') this.#refuseForeign(request);
     if (route.access === 'open') return this.#call(exchange, found, version, parameters, ANONYMOUS);
     const known = (caller: Caller): void => {
       exchange.caller = caller;
@@ -178,6 +179,13 @@ export class RequestPipeline {
         );
       return this.#call(exchange, found, version, parameters, caller);
     });
+  }
+
+  #refuseForeign(request: IncomingMessage): void {
+    const { cors, url } = this.#options;
+    const { origin } = request.headers;
+    if (isForeign(cors, origin, publicUrl(request, url)))
+      throw forbidden(`header Origin '${origin}': pages of this service and of http.enableCors may send this`);
   }
 
   #call(

@@ -127,6 +127,20 @@ t.test('a browser of a listed origin may call, another may not', async (t) => {
   t.equal((await fetch(`${app.url}/nowhere`, { method: 'OPTIONS' })).status, 404);
 });
 
+t.test('a page of another origin cannot send what needs no token', async (t) => {
+  let calls = 0;
+  const counts = route('/x', 'open', async (context) => context.json(200, ++calls), { method: 'POST' });
+  const app = await httpApp(t, [counts], { cors: ['https://site.example'] });
+  const status = async (headers: Record<string, string>): Promise<number> =>
+    (await fetch(`${app.url}/x`, { method: 'POST', headers })).status;
+  for (const origin of ['https://evil.example', 'null', 'https://site.example.evil', `https://127.0.0.1:${app.port}`])
+    t.equal(await status({ origin }), 403, origin);
+  t.equal(calls, 0);
+  for (const origin of ['https://site.example', new URL(app.url).origin])
+    t.equal(await status({ origin }), 200, origin);
+  t.equal(await status({}), 200, 'a program');
+});
+
 t.test('while draining only the operators are answered', async (t) => {
   const app = await httpApp(t, [route('/x', 'open', async (context) => context.json(200, 1))]);
   app.setReady(false);

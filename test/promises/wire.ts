@@ -97,6 +97,16 @@ export const WIRE: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'foreign-pages',
+    promise: 'Pages of other origins cannot send what needs no token, such as jobs and plugin calls without one.',
+    heldBy: [
+      {
+        file: 'test/http/request-pipeline.test.ts',
+        test: 'a page of another origin cannot send what needs no token',
+      },
+    ],
+  },
+  {
     id: 'proxy-trusted',
     promise: 'Proxy headers count only with trustProxy, and an invalid Host never becomes part of an address.',
     heldBy: [
