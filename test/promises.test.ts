@@ -1,20 +1,19 @@
 // Every promise of the product has a test, the test is there, and the page shows both. That the test fails when the promise
 // is broken is for whoever writes the row to see.
 
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import t from 'tap';
 import { KINDS, PROMISES, type PromiseRow, rowsOf } from './promises.ts';
 import { isOf, SUITES } from './run/suites.ts';
+import { holdingFaults, testSource } from './support/holding-tests.ts';
 import { linesOfPage, tableLines } from './support/promises-page.ts';
-import { FILLED_IN, testNames } from './support/test-names.ts';
+import { testNames } from './support/test-names.ts';
 
 const root = join(import.meta.dirname, '..');
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 
 const rows = KINDS.flatMap(rowsOf);
-/** Words of a name that are its own, so that it can be told from others. */
-const LEAST_OWN = 10;
 const MOST_WORDS = 25;
 
 /** What is wrong with one row by itself. */
@@ -24,23 +23,13 @@ function faultsOf({ id, promise, heldBy }: PromiseRow, read: (file: string) => s
   if (!/^\S.*[^.]\.$/.test(promise) || /[.!?] [A-Z]/.test(promise)) faults.push('its promise is not one sentence');
   if (promise.split(' ').length > MOST_WORDS) faults.push(`its promise has more than ${MOST_WORDS} words`);
   if (heldBy.length === 0) faults.push('no test holds it');
-  for (const { file, test } of heldBy) {
-    const source = read(file);
-    if (source === undefined) faults.push(`there is no file ${file}`);
-    else if (!testNames(source).includes(test)) faults.push(`${file} has no test '${test}'`);
-    if (test.replaceAll(FILLED_IN, '').replaceAll(/[^\p{L}]/gu, '').length < LEAST_OWN)
-      faults.push(`'${test}' has hardly a word of its own`);
-  }
-  const named = heldBy.map(({ file, test }) => `${file} ${test}`);
-  if (new Set(named).size < named.length) faults.push('it names a test twice');
+  faults.push(...holdingFaults(heldBy, read));
   return faults.map((fault) => `${id}: ${fault}`);
 }
 
 t.test('every promise is one short sentence, and every test that holds it is there', async (t) => {
-  const read = (file: string): string | undefined =>
-    /^test\/.*\.ts$/.test(file) && existsSync(join(root, file)) ? textOf(file) : undefined;
   t.strictSame(
-    rows.flatMap((row) => faultsOf(row, read)),
+    rows.flatMap((row) => faultsOf(row, testSource)),
     [],
   );
   t.ok(rows.length > 100);

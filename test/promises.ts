@@ -21,14 +21,9 @@ import { SHUTDOWN } from './promises/shutdown.ts';
 import { UPKEEP } from './promises/upkeep.ts';
 import { VISIBILITY } from './promises/visibility.ts';
 import { WIRE } from './promises/wire.ts';
+import type { HoldingTest } from './support/holding-tests.ts';
 
-/** A test that fails when the promise is broken. */
-export interface HoldingTest {
-  /** From the root of the project: a test file, or a conformance suite that test files run. */
-  readonly file: string;
-  /** As the file has it. Where the name is a template, `…` stands for each value that is filled in. */
-  readonly test: string;
-}
+export type { HoldingTest };
 
 /** A row is added when the product keeps the promise, not before. */
 export interface PromiseRow {

@@ -20,6 +20,15 @@ function setup(t: Test, level: LogThreshold) {
   return { log, written };
 }
 
+t.test('the time of a line is UTC and says so', async (t) => {
+  const file = join(t.testdir(), 'log');
+  const before = Date.now();
+  createLogger({ level: new LogThreshold('info'), to: { file } }).error('now');
+  const { time } = JSON.parse(readFileSync(file, 'utf8')) as { time: string };
+  t.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  t.ok(before <= Date.parse(time) && Date.parse(time) <= Date.now());
+});
+
 t.test('a level that changes holds for children that were made before', async (t) => {
   const threshold = new LogThreshold('info');
   const { log, written } = setup(t, threshold);
