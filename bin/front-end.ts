@@ -99,6 +99,7 @@ export async function frontEnd(
         url: { isProxy, basePath },
         room: parts.room,
         tls: tls !== undefined,
+        subDomains: http.tls?.includeSubDomains,
         assumedApiVersion,
         clock,
         log: log.child({ actor: name }),

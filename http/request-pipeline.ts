@@ -43,6 +43,8 @@ export interface PipelineOptions {
   readonly room?: DiskRoom | undefined;
   /** The listener speaks TLS. */
   readonly tls: boolean;
+  /** With TLS: names below ours have it as well. */
+  readonly subDomains?: boolean | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: HttpMetrics;
@@ -84,7 +86,7 @@ export class RequestPipeline {
     this.#router = new Router(this.routes, options.url.basePath);
     this.#query = new QueryReader();
     this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
-    this.standing = standingHeaders({ tls: options.tls, framedBy: options.cors });
+    this.standing = standingHeaders({ tls: options.tls, subDomains: options.subDomains, framedBy: options.cors });
   }
 
   /**

@@ -6,18 +6,27 @@ import { constantHeader, type HeaderLine } from './header-line.ts';
 export interface StandingSettings {
   /** We are reached over TLS of our own; behind a proxy this is the proxy's to say. */
   readonly tls: boolean;
+  /** Every name below ours has TLS as well; false when absent. */
+  readonly subDomains?: boolean | undefined;
   /** Origins whose pages may show an answer in a frame; false = none. */
   readonly framedBy: false | readonly string[];
 }
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 
-export function standingHeaders({ tls, framedBy }: StandingSettings): readonly HeaderLine[] {
+export function standingHeaders({ tls, subDomains, framedBy }: StandingSettings): readonly HeaderLine[] {
   return [
     constantHeader('x-content-type-options', 'nosniff'),
     constantHeader('referrer-policy', 'no-referrer'),
     constantHeader('content-security-policy', policy(framedBy)),
-    ...(tls ? [constantHeader('strict-transport-security', `max-age=${YEAR_SECONDS}`)] : []),
+    ...(tls
+      ? [
+          constantHeader(
+            'strict-transport-security',
+            `max-age=${YEAR_SECONDS}${subDomains ? '; includeSubDomains' : ''}`,
+          ),
+        ]
+      : []),
   ];
 }
 

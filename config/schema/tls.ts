@@ -13,5 +13,9 @@ export type TlsOptions = Loaded<typeof tlsOptions>;
 export const listenerTls = section('Serve HTTPS instead of HTTP.', {
   certFile: formed<string>('file', 'PEM file of the certificate chain.'),
   keyFile: formed<string>('file', 'PEM file of the private key.'),
+  includeSubDomains: flag(
+    'Tell browsers to use TLS for a year with every name below ours, too. Only where all of them have it.',
+    false,
+  ),
 });
 export type ListenerTls = Loaded<typeof listenerTls>;

@@ -30,6 +30,7 @@ export interface AppOptions {
   readonly assumedApiVersion?: ApiVersion;
   readonly checks?: readonly HealthCheck[];
   readonly tls?: { readonly cert: string; readonly key: string };
+  readonly subDomains?: boolean;
   /** Of the pipeline: how long an unwanted body is read, what the metrics say. */
   readonly clock?: Clock;
   readonly log?: Logger;
@@ -93,6 +94,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
     cors: options.cors ?? false,
     url: { isProxy, basePath: '/base', ...options.url },
     tls: options.tls !== undefined,
+    subDomains: options.subDomains,
     assumedApiVersion: options.assumedApiVersion,
     clock,
     log,

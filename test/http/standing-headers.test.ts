@@ -44,3 +44,10 @@ t.test('a listener of TLS tells browsers to come back over TLS alone', async (t)
   const { said } = await sent(t, { tls: { cert: LOCALHOST_CERT, key: LOCALHOST_KEY } });
   t.same([...said], [`nosniff, no-referrer, ${LOADS_NOTHING}; frame-ancestors 'none', max-age=31536000`]);
 });
+
+t.test('names below that of a listener are meant too where the configuration says so, and only with TLS', async (t) => {
+  const tls = { cert: LOCALHOST_CERT, key: LOCALHOST_KEY };
+  const { said } = await sent(t, { tls, subDomains: true });
+  t.match([...said], [/max-age=31536000; includeSubDomains$/]);
+  t.notMatch([...(await sent(t, { subDomains: true })).said].join(), /max-age|includeSubDomains/);
+});
