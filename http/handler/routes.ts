@@ -46,6 +46,7 @@ const PACKAGE: RouteResponse = { description: 'The packed result', contentType: 
 const SERVER_ERROR = problem('The job or the service failed', SERVER_ERROR_SCHEMA);
 const COMMON = {
   401: problem('The token of the service is missing or wrong'),
+  403: problem('A page of another origin sent it'),
   429: problem("The owner's jobs have their share of the places; see Retry-After"),
   503: problem(
     'All places are taken, something cannot be reached just now, or the service is stopping; see Retry-After',

@@ -120,6 +120,7 @@ export const IMPORTED: RouteResponse = {
 export const COMMON = {
   400: problem('Not a request of the protocol'),
   401: problem('The token is missing or wrong'),
+  403: problem('A page of another origin sent it'),
   413: problem('A part is too large'),
   415: problem('Another content type'),
   500: problem('The host failed, or a script took too long'),
