@@ -1,6 +1,7 @@
 // What the headers of a multipart part say (RFC 7578), read strictly: what cannot be read would be a part without its name,
-// or with another one, and is a fault. File names come as clients really send them: UTF-8 as it is, percent-encoded as
-// `filename*` (RFC 8187), or as an encoded word (RFC 2047).
+// or with another one, and is a fault. File names come as clients really send them: UTF-8 as it is, with quotes and line ends
+// as `%22`, `%0A` and `%0D` (HTML standard) or behind a backslash, percent-encoded as `filename*` (RFC 8187), or as an
+// encoded word (RFC 2047).
 
 import { foreignNameFault, quoteBytes } from '../engine/model/foreign-name.ts';
 import { decodeUtf8 } from '../engine/model/utf8.ts';
@@ -81,7 +82,15 @@ function textOf(parameters: ReadonlyMap<string, string>, key: string): string | 
   const bytes = Buffer.from(plain, 'latin1');
   const text = decodeUtf8(bytes);
   if (text === undefined) return { fault: `${quoteBytes(bytes)} ${foreignNameFault(bytes)}` };
-  return decodeWord(text) ?? text;
+  return decodeWord(text) ?? decodeFormEscapes(text);
+}
+
+/**
+ * What the HTML standard has forms write for the three characters that would end a quoted text. curl, requests and httpx do
+ * the same. They leave `%` as it is, so that a name which really holds `%22` cannot be told from one with a quote.
+ */
+function decodeFormEscapes(text: string): string {
+  return text.replace(/%(?:22|0A|0D)/gi, (escaped) => decodeURIComponent(escaped));
 }
 
 /** `CHARSET'LANGUAGE'PERCENT-ENCODED`. */

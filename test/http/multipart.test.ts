@@ -8,6 +8,7 @@ import { FormData, fetch } from 'undici';
 import { aborted } from '../../engine/failure.ts';
 import { badRequest, HttpError } from '../../http/errors.ts';
 import { type MultipartPart, readMultipart } from '../../http/multipart.ts';
+import { CLIENT_FORMS, CLIENT_NAMES } from '../fixtures/client-forms.ts';
 import { dial, httpApp, route } from './http-app.ts';
 
 const LIMITS = { parts: 20, fieldBytes: 100 };
@@ -141,6 +142,10 @@ t.test('file names come as they were sent, encoded ones decoded', async (t) => {
     "filename*=UTF-8''na%C3%AFve%20%E6%BC%A2.txt": 'naïve 漢.txt',
     'filename="a\\"b.txt"': 'a"b.txt',
     'filename=bare.txt': 'bare.txt',
+    'filename="a%22b%22%0a%0D%25.txt"': 'a"b"\n\r%25.txt',
+    'filename="x.txt"; filename*=UTF-8\'\'a%2522b%22.txt': 'a%22b".txt',
+    'filename*=UTF-8\'\'a%2522b%22.txt; filename="x.txt"': 'a%22b".txt',
+    'filename="end\\"': 'end\\',
   };
   for (const [parameter, expected] of Object.entries(names)) {
     const body = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="f"; ${parameter}\r\n\r\nx\r\n--${BOUNDARY}--`;
@@ -280,35 +285,8 @@ t.test('text outside of the delimiters is ignored', async (t) => {
 });
 
 t.test('file names in five scripts come alike from every client', async (t) => {
-  const raw = (name: string): string => Buffer.from(name).toString('latin1');
-  const percent = (name: string): string => encodeURIComponent(name);
-  const word = (name: string): string => `=?utf-8?B?${Buffer.from(name).toString('base64')}?=`;
-  const quoted = (name: string): string =>
-    `=?UTF-8?Q?${[...Buffer.from(name)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')}?=`;
-  const clients: Readonly<Record<string, (name: string) => string>> = {
-    'Chromium, Firefox, curl': (name) => `form-data; name="dataFile"; filename="${raw(name)}"`,
-    'Python requests with urllib3 2, httpx, R httr2, OkHttp': (name) =>
-      `form-data; name="dataFile"; filename="${raw(name)}"`,
-    'Python requests with urllib3 1': (name) => `form-data; name="dataFile"; filename*=utf-8''${percent(name)}`,
-    '.NET HttpClient': (name) =>
-      `form-data; name=dataFile; filename="${word(name)}"; filename*=utf-8''${percent(name)}`,
-    '.NET Framework': (name) => `form-data; name=dataFile; filename="${word(name)}"`,
-    'Apache HttpClient 5': (name) =>
-      `form-data; name="dataFile"; filename="${'?'.repeat(name.length)}"; filename*="UTF-8''${percent(name)}"`,
-    'JavaMail, Jersey': (name) => `form-data; filename="${quoted(name)}"; name=dataFile; size=12`,
-    'Python http.client by hand': (name) => `form-data;name="dataFile";filename="${raw(name)}";`,
-  };
-  for (const name of [
-    'Größe März.txt',
-    'данные.csv',
-    '表データ.tsv',
-    '测试.txt',
-    'بيانات.txt',
-    'ข้อมูล.txt',
-    '\ufffd.txt',
-    '🧬.biom',
-  ])
-    for (const [client, disposition] of Object.entries(clients)) {
+  for (const name of CLIENT_NAMES)
+    for (const [client, disposition] of Object.entries(CLIENT_FORMS)) {
       const body = bodyOf(`--${BOUNDARY}\r\nContent-Disposition: ${disposition(name)}\r\n\r\nx\r\n`, END);
       const [part] = await readAll(incoming([body]));
       t.strictSame([part?.name, part?.fileName], ['dataFile', name], `${client}: ${name}`);

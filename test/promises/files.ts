@@ -80,7 +80,11 @@ export const FILES: readonly PromiseRow[] = [
   {
     id: 'same-name-from-every-client',
     promise: 'A file name in any script is stored alike, whichever client sends it.',
-    heldBy: [at(FORMS, 'file names in five scripts come alike from every client')],
+    heldBy: [
+      at(FORMS, 'file names in five scripts come alike from every client'),
+      at('stack/upload-clients.test.ts', 'every client that people use brings a name to the same file, in any script'),
+      at('stack/upload-clients.test.ts', 'a name that we do not take is refused by name, whoever sends it'),
+    ],
   },
   {
     id: 'desktop-junk',

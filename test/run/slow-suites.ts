@@ -112,6 +112,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['config/samples/', 'test/config/samples/foreign/'],
   },
   {
+    name: 'upload clients',
+    run: `${INSTALL} curl chromium default-jdk-headless python3 python3-venv http-clients && ${some('stack', ['upload-clients'])}`,
+    seconds: 100,
+    touchedBy: ['http/multipart', 'http/part-head', 'engine/model/file-name', 'test/stack/clients/'],
+  },
+  {
     name: 'blast runs',
     run: stack('blast-database', 'query-run', 'report-memory', 'report-readme', 'report-run'),
     seconds: 190,

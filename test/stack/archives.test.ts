@@ -197,7 +197,9 @@ const LINK = 'a symbolic link';
 /** What each refusal says, and what the folder must hold for it. */
 const RULES: readonly (readonly [says: RegExp, holds: (tree: Tree) => boolean])[] = [
   [/is a link$/, (tree) => Object.values(tree).includes(LINK)],
-  [/control character/, (tree) => Object.keys(tree).some((path) => /[\n\t]/.test(path))],
+  [/control character|line break/, (tree) => Object.keys(tree).some((path) => /[\n\t]/.test(path))],
+  // zip takes what is named `-` for its own input, and stores a pipe.
+  [/entry '-' is neither a file nor a folder/, (tree) => Object.keys(tree).some((path) => /^-(?:\/|$)/.test(path))],
   [/comes twice|both a file and a folder|collides/, hasTwins],
   [/drive letter/, (tree) => Object.keys(tree).some((path) => path.startsWith('C:'))],
   [/holds no files|is empty/, (tree) => Object.keys(kept(tree)).length === 0],

@@ -1,12 +1,11 @@
 // BIOM tables made at random: the cells that are installed are those that the reference implementation reads.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { type SampleRun, sampleDatabase, sampleRun } from '../config/samples/sample-run.ts';
-import { BIOM_PROGRAM, BIOM_PYTHON } from './biom-format.ts';
+import { BIOM_FORMAT } from './python-packages.ts';
 
 const { LONGSHORE_TEST_SEED: seed = '1' } = process.env;
 const COUNT = '200';
@@ -21,13 +20,13 @@ interface Made {
   readonly hdf5: { readonly bytes: string; readonly cells: Cells } | null;
 }
 
-const skip = existsSync(BIOM_PROGRAM) ? false : `${BIOM_PROGRAM} is missing`;
+const skip = BIOM_FORMAT.installed ? false : `${BIOM_FORMAT.name} is missing`;
 
 t.test('cells of any BIOM table are those that the reference implementation reads', { skip }, async (t) => {
   const db = await sampleDatabase(t);
   const sample = await sampleRun(t, 'biom', db);
   const script = join(import.meta.dirname, 'biom-tables.py');
-  const json = execFileSync(BIOM_PYTHON, [script, seed, COUNT], { encoding: 'utf8', maxBuffer: 1024 ** 3 });
+  const json = execFileSync(BIOM_FORMAT.python, [script, seed, COUNT], { encoding: 'utf8', maxBuffer: 1024 ** 3 });
   const tables = JSON.parse(json) as readonly Made[];
   const cells = async (): Promise<unknown> =>
     sorted(
@@ -59,7 +58,7 @@ async function convertsAsTold(sample: SampleRun, dir: string, base64: string): P
   );
   await writeFile(join(dir, 'two.biom'), bytes);
   const [from, to] = [join(dir, 'two.biom'), join(dir, 'one.biom')];
-  execFileSync(BIOM_PROGRAM, ['convert', '--to-json', '-i', from, '-o', to]);
+  execFileSync(BIOM_FORMAT.program('biom'), ['convert', '--to-json', '-i', from, '-o', to]);
   await sample.import([{ name: 'a.biom', text: await readFile(to) }]);
   await sample.run('install-data', ['foreign', sample.dataDir]);
 }

@@ -1,9 +1,9 @@
-// Installs the servers and programs that tests start, where they are missing: Debian packages, as root, and biom-format of
-// PyPI in a folder of its own.
+// Installs the servers and programs that tests start, where they are missing: Debian packages, as root, and packages of PyPI in
+// folders of their own.
 //   node test/stack/install.ts [PACKAGE ..]     only these
 
 import { installMissing } from '../support/debian-packages.ts';
-import { BIOM_FORMAT, installBiomFormat } from './biom-format.ts';
+import { PYTHON_PACKAGES } from './python-packages.ts';
 
 /** By a file that the package brings. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -24,6 +24,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/fish': 'fish',
   '/usr/bin/tmux': 'tmux',
   '/usr/bin/xmllint': 'libxml2-utils',
+  '/usr/bin/curl': 'curl',
+  '/usr/bin/chromium': 'chromium',
   '/usr/bin/zip': 'zip',
   '/usr/bin/unzip': 'unzip',
   '/usr/bin/7zz': '7zip',
@@ -39,4 +41,4 @@ const PACKAGES: Readonly<Record<string, string>> = {
 const wanted = process.argv.slice(2);
 const chosen = Object.entries(PACKAGES).filter(([, name]) => wanted.length === 0 || wanted.includes(name));
 installMissing(Object.fromEntries(chosen));
-if (wanted.length === 0 || wanted.includes(BIOM_FORMAT)) installBiomFormat();
+for (const packages of PYTHON_PACKAGES) if (wanted.length === 0 || wanted.includes(packages.name)) packages.install();
