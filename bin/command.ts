@@ -4,7 +4,15 @@ import type { Keyboard } from './terminal/keyboard.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** `refusedData` is for the scripts of the sample plugins alone (plugin wire protocol). */
-export const EXIT = { ok: 0, failed: 1, usage: 2, configuration: 3, unreachable: 4, refusedData: 99 } as const;
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  configuration: 3,
+  unreachable: 4,
+  later: 75,
+  refusedData: 99,
+} as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface CommandIo {

@@ -1,6 +1,6 @@
 // One script of a sample plugin as a program: arguments in, lines and an exit code out.
 
-import { messageOf } from '../../engine/failure.ts';
+import { hasNoRoom, messageOf } from '../../engine/failure.ts';
 import { Refusal, type SampleDependency, type SampleIo, type SamplePlugin, shown } from './sample.ts';
 import { SAMPLES, type SampleName } from './samples.ts';
 
@@ -16,8 +16,8 @@ export type ScriptKind = keyof typeof SCRIPT_KINDS;
 
 export const isScriptKind = (text: string): text is ScriptKind => Object.hasOwn(SCRIPT_KINDS, text);
 
-/** Exit codes that the plugin host knows; any other is a script error. */
-export const SCRIPT_EXIT = { ok: 0, failed: 1, refused: 99 } as const;
+/** Exit codes that the plugin host knows; any other is a script error. `later`: the data are fine, and so is the script. */
+export const SCRIPT_EXIT = { ok: 0, failed: 1, later: 75, refused: 99 } as const;
 export type ScriptExit = (typeof SCRIPT_EXIT)[keyof typeof SCRIPT_EXIT];
 
 /** Runs the script. `stdin` is read for the dependencies only; the number of `args` was checked. */
@@ -37,7 +37,8 @@ export async function runSample(
       return SCRIPT_EXIT.refused;
     }
     io.log(`${name} ${kind}: ${messageOf(error)}`);
-    return SCRIPT_EXIT.failed;
+    // Of the folders or of the database. Whoever has to make room is told by the line above.
+    return hasNoRoom(error) ? SCRIPT_EXIT.later : SCRIPT_EXIT.failed;
   }
 }
 

@@ -7,6 +7,8 @@ import { validationDocument } from './wire-documents.ts';
 export type HostReply =
   | { readonly kind: 'zip'; readonly file: string; readonly bytes: number }
   | { readonly kind: 'json'; readonly status: number; readonly body: object }
+  /** Nothing came of it, and it is to be asked for again. */
+  | { readonly kind: 'later'; readonly message: string }
   | { readonly kind: 'empty' };
 
 export const STATUS = { ok: 200, invalid: 418, missingDependency: 420, scriptError: 555, serverError: 500 } as const;
@@ -38,7 +40,8 @@ export const serverError = (message: string): HostReply => ({
 });
 
 /** What a script's end that is neither success nor refusal is answered with. */
-export function scriptFailure(outcome: ScriptError | Extract<ScriptOutcome, { kind: 'failed' }>): HostReply {
+export function scriptFailure(outcome: ScriptError | Extract<ScriptOutcome, { kind: 'failed' | 'later' }>): HostReply {
+  if (outcome.kind === 'later') return outcome;
   if (outcome.kind === 'failed') return serverError(outcome.message);
   const { script, exitCode, message } = outcome;
   return { kind: 'json', status: STATUS.scriptError, body: { script, 'exit-code': exitCode, message } };

@@ -124,8 +124,7 @@ export async function runUninstall(call: InstallCall, scripts: Scripts, signal: 
   const env = call.env(folder.final);
   const args = [call.dataset];
   const outcome = await scripts.run({ kind: 'uninstall', ...call, env, args, cwd: workspace.dir }, signal);
-  const ended = outcome.kind === 'ok' || outcome.kind === 'refused' || outcome.kind === 'error';
-  if (outcome.kind !== 'ok' && ended && (await isClear(call))) {
+  if (outcome.kind !== 'ok' && outcome.kind !== 'failed' && (await isClear(call))) {
     call.log.info('the uninstall script failed where nothing is installed');
     await folder.remove();
     await folder.discard();

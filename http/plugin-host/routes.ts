@@ -47,7 +47,7 @@ export interface PluginRoutesOptions {
   readonly room?: DiskRoom | undefined;
 }
 
-const FULL_RETRY_SECONDS = 30;
+const RETRY_SECONDS = 30;
 
 type Call = (context: RequestContext, workspace: Workspace, signal: AbortSignal) => Promise<HostReply>;
 
@@ -168,6 +168,7 @@ async function serve(
     await using workspace = await host.workspace(context.log);
     const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
     if (reply.kind === 'json' && reply.status !== STATUS.ok) await demandRoom(room);
+    if (reply.kind === 'later') throw unavailable(reply.message, RETRY_SECONDS);
     await send(context, reply);
   } catch (error) {
     throw error instanceof Busy ? unavailable(error.message, error.retryAfterSeconds) : error;
@@ -177,7 +178,7 @@ async function serve(
 /** What fails while a disk is full is the disk's fault, whatever a script says of its data: the caller tries again. */
 async function demandRoom(room: DiskRoom | undefined): Promise<void> {
   const lack = await room?.lack();
-  if (lack !== undefined) throw unavailable(lack, FULL_RETRY_SECONDS);
+  if (lack !== undefined) throw unavailable(lack, RETRY_SECONDS);
 }
 
 /** The caller is told what went wrong here: it is a service of ours, not a user. */
@@ -188,7 +189,7 @@ function failed(context: RequestContext, error: unknown): HostReply {
   return serverError(messageOf(error));
 }
 
-async function send(context: RequestContext, reply: HostReply): Promise<void> {
+async function send(context: RequestContext, reply: Exclude<HostReply, { kind: 'later' }>): Promise<void> {
   switch (reply.kind) {
     case 'empty':
       return context.empty(200);

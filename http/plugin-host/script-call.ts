@@ -9,6 +9,8 @@ import type { ScriptEnvironment } from './script-environment.ts';
 import type { ExitStatus, ScriptKind, ScriptMetrics } from './script-metrics.ts';
 
 const REFUSED = 99;
+/** EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong that is neither the data's nor the script's fault. */
+const LATER = 75;
 
 export interface ScriptCall {
   readonly kind: ScriptKind;
@@ -26,6 +28,8 @@ export type ScriptOutcome =
   /** Exit code 99: the script refuses the data. */
   | { readonly kind: 'refused'; readonly lines: readonly string[] }
   | ScriptError
+  /** Exit code 75: to be run again later. */
+  | { readonly kind: 'later'; readonly message: string }
   /** It was not run to its end. */
   | { readonly kind: 'failed'; readonly message: string; readonly started: boolean };
 
@@ -108,6 +112,7 @@ function outcomeOf(end: ScriptEnd, script: HostedScript, lines: readonly string[
     case 'exited':
       if (end.code === 0) return { kind: 'ok', lines };
       if (end.code === REFUSED) return { kind: 'refused', lines };
+      if (end.code === LATER) return { kind: 'later', message: laterMessage(script) };
       return exitError(script, end.code);
     case 'killed': {
       const number = constants.signals[end.signal as NodeJS.Signals] ?? 0;
@@ -123,6 +128,9 @@ function outcomeOf(end: ScriptEnd, script: HostedScript, lines: readonly string[
       return end satisfies never;
   }
 }
+
+const laterMessage = (script: HostedScript): string =>
+  `script ${script.path} ended with exit code ${LATER}: something that it needs is missing, such as room on a disk; it is run again later`;
 
 const failed = (message: string, started: boolean): ScriptOutcome => ({ kind: 'failed', message, started });
 

@@ -124,6 +124,24 @@ export const FILES: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'full-disk-blames-nobody',
+    promise: 'A script that meets a full disk or database is run again later, and blames neither data nor plugin.',
+    heldBy: [
+      at(
+        'config/samples/full-disk.test.ts',
+        'a script whose disk is full says nothing to the owner and asks to be run later',
+      ),
+      at(
+        'config/samples/full-disk.test.ts',
+        'so does a script whose database is full, and no other failure passes for that',
+      ),
+      at(
+        'http/plugin-host/failure-matrix.test.ts',
+        'each failure of a script has its answer, and leaves nothing behind',
+      ),
+    ],
+  },
+  {
     id: 'no-failure-kept',
     promise: 'A report waits for a database that is away, and no answer of that time is kept.',
     heldBy: [

@@ -66,6 +66,17 @@ const ROWS: readonly Row[] = [
   ),
   ...atEach(failed(1), 'echo "not shown"; exit 1'),
   ...atEach(failed(255), 'exit 255'),
+  ...atEach(
+    (_, script) => ({
+      what: 'a script finds a full disk and asks to be run later',
+      status: 503,
+      json: {
+        status: 'server-error',
+        message: new RegExp(`${script} ended with exit code 75: .*it is run again later$`),
+      },
+    }),
+    'echo "not shown"; echo "No space left on device" >&2; exit 75',
+  ),
   ...atEach(failed(137, 'was killed by SIGKILL'), 'kill -9 $$'),
   ...atEach(failed(143, 'was killed by SIGTERM'), 'kill -TERM $$'),
   ...atEach(
