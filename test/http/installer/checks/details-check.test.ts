@@ -3,6 +3,7 @@ import type { ApiVersion } from '../../../../engine/model/api-version.ts';
 import { targetId } from '../../../../engine/model/ids.ts';
 import { Faults } from '../../../../http/input/faults.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
+import { readPublicationIdentifier } from '../../../../http/installer/checks/publication-identifier.ts';
 import type { CreateDetails } from '../../../../http/installer/schema/details.ts';
 import { InstallTargets } from '../../../../http/installer/service/install-targets.ts';
 import { metadataFromDetails } from '../../../../http/installer/uploads/metadata-from-details.ts';
@@ -135,6 +136,42 @@ t.test('publication identifiers have the form of their type', async (t) => {
     [{ identifier: 'pmid:123', type: 'doi' }, "is 'pmid:123', but the type is 'doi'"],
   ] as const)
     t.strictSame(byKey({ publications: [publication] }), { 'publications[0].identifier': [sentence] });
+});
+
+t.test('a DOI that was copied from an address is stored decoded, and its length counts so', async (t) => {
+  const stored: Readonly<Record<string, string>> = {
+    'https://doi.org/10.1000%2F182': '10.1000/182',
+    'https://doi.org/10.1000%2f182': '10.1000/182',
+    'doi.org/doi%3A10.1000%2F182': '10.1000/182',
+    'http://dx.doi.org/10.1002/(SICI)1%3C1::A%3E3': '10.1002/(SICI)1<1::A>3',
+    'https://doi.org/10.1000/%E8%A1%A8': '10.1000/表',
+    'https://doi.org/10.1000/100%25': '10.1000/100%',
+    '10.1000%2Fx': '10.1000/x',
+    'doi:10.1000%2Fx%28y%29': '10.1000/x(y)',
+    // No addresses: the percent sign is a character of the DOI.
+    '10.1000/x%2Fy': '10.1000/x%2Fy',
+    'doi:10.1000/100%25': '10.1000/100%25',
+    // No encodings, or of what nobody would see.
+    'https://doi.org/10.1000/100%': '10.1000/100%',
+    'https://doi.org/10.1000/%F6': '10.1000/%F6',
+    'https://doi.org/10.1000/a%0Ab': '10.1000/a%0Ab',
+    'https://doi.org/10.1000/a%E2%80%AEb': '10.1000/a%E2%80%AEb',
+    // Of 28 characters, which take up 84.
+    [`https://doi.org/10.1000/${'%C3%A9'.repeat(20)}`]: `10.1000/${'é'.repeat(20)}`,
+  };
+  for (const [given, identifier] of Object.entries(stored)) {
+    t.strictSame(readPublicationIdentifier({ identifier: given, type: 'doi' }), { identifier, type: 'doi' }, given);
+    t.equal(byKey({ publications: [{ identifier: given, type: 'doi' }] }), undefined, given);
+  }
+  t.strictSame(byKey({ publications: [{ identifier: 'https://doi.org/10.1000/a%20b', type: 'doi' }] }), {
+    'publications[0].identifier': ["is 'https://doi.org/10.1000/a%20b'; a DOI looks like '10.1000/182'"],
+  });
+  t.strictSame(
+    byKey({ publications: ['10.1000/x', 'doi:10.1000%2Fx'].map((identifier) => ({ identifier, type: 'doi' })) }),
+    {
+      publications: ['holds the same item at 0 and 1; each item may stand once'],
+    },
+  );
 });
 
 t.test('two publications may not be the same one in other words', async (t) => {
