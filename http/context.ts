@@ -4,12 +4,14 @@ import { type IncomingMessage, type ServerResponse, validateHeaderName, validate
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip, type ZlibOptions } from 'node:zlib';
+import { Items, inTurn, mapped } from '../engine/items.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ApiVersion } from '../engine/model/api-version.ts';
 import type { UserId } from '../engine/model/ids.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import { type Tenant, tenantOfGuests, tenantOfUser } from '../engine/model/tenant.ts';
 import type { Traceparent } from '../engine/model/traceparent.ts';
+import type { Places } from '../engine/places.ts';
 import type { Caller } from './caller.ts';
 import { isKnown, requireMatch, tagOf } from './conditional.ts';
 import { forbidden } from './errors.ts';
@@ -53,6 +55,13 @@ export interface Asked {
   readonly query: Query;
 }
 
+/** Of all answers of a listener. */
+export interface SharedByAnswers {
+  readonly url: UrlSettings;
+  /** For lists that are being made. */
+  readonly lists: Places;
+}
+
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export class RequestContext {
@@ -65,9 +74,9 @@ export class RequestContext {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly #exchange: Exchange;
-  readonly #url: UrlSettings;
+  readonly #shared: SharedByAnswers;
 
-  constructor(exchange: Exchange, url: UrlSettings, { caller, version, versionNamed, params, query }: Asked) {
+  constructor(exchange: Exchange, shared: SharedByAnswers, { caller, version, versionNamed, params, query }: Asked) {
     this.id = exchange.id;
     this.request = exchange.request;
     this.caller = caller;
@@ -76,7 +85,7 @@ export class RequestContext {
     this.params = params;
     this.query = query;
     this.#exchange = exchange;
-    this.#url = url;
+    this.#shared = shared;
   }
 
   /** For those who set headers or write themselves. */
@@ -86,7 +95,7 @@ export class RequestContext {
 
   /** Base URL as the caller sees the service, without trailing slash. */
   get publicUrl(): string {
-    return publicUrl(this.request, this.#url);
+    return publicUrl(this.request, this.#shared.url);
   }
 
   /** Aborts when the client goes away or the server gives the request up. */
@@ -117,7 +126,7 @@ export class RequestContext {
   /** Whose share of a queue counts what is asked for. */
   get tenant(): Tenant {
     if (this.caller.kind === 'user') return tenantOfUser(this.caller.userId);
-    return tenantOfGuests(peerOf(clientAddress(this.request, this.#url.isProxy)));
+    return tenantOfGuests(peerOf(clientAddress(this.request, this.#shared.url.isProxy)));
   }
 
   /** For the row of this request in the audit trail. */
@@ -183,31 +192,43 @@ export class RequestContext {
    * one has none: it goes out item by item with back-pressure, and a failure after its beginning cuts it off.
    */
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
-    const pieces = jsonListText(items);
-    let text = '';
+    const pieces = this.inTurn(jsonListText(items));
+    const first: string[] = [];
+    let length = 0;
     for (let piece = await pieces.next(); !piece.done; piece = await pieces.next()) {
-      text += piece.value;
-      if (text.length <= TAGGED_LIST) continue;
+      first.push(piece.value);
+      length += piece.value.length;
+      if (length <= TAGGED_LIST) continue;
       const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
-      return this.textStream(headers, startingWith({ done: false, value: text }, pieces));
+      return this.textStream(headers, startingWith(first, pieces));
     }
+    const text = first.join('');
     const headers = { etag: tagOf(text) };
     if (this.#isKnown(headers.etag)) return this.empty(304, headers);
     return this.#jsonText(200, text, headers);
   }
 
+  /**
+   * For the text of what is read from a database: a few answers are made at a time, piece by piece. What is read and is not
+   * yet text is in memory several times over, and a piece that nobody takes is in nobody's way.
+   */
+  inTurn(pieces: AsyncIterable<string>): Items<string> {
+    return inTurn(this.#shared.lists, pieces, this.signal);
+  }
+
   /** Answers 200 with text piece by piece, under the same rules. The pieces are iterated to their end or returned. */
   async textStream(headers: Readonly<Record<string, string>>, pieces: AsyncIterable<string>): Promise<void> {
     const iterator = pieces[Symbol.asyncIterator]();
-    const first = await iterator.next();
+    const begin = await piecesBegun(iterator);
     this.#head(200, headers);
     if (!this.wantsBody) {
       await iterator.return?.();
       this.response.end();
       return;
     }
-    // As it is, not as a stream: that would read a piece ahead, and a list has pieces as large as its items.
-    const source = startingWith(first, iterator);
+    // As it is, not as a stream: that would read a piece ahead, and a list has pieces as large as its items. In bytes, of
+    // which the socket needs no copy; of text it keeps one besides the text.
+    const source = mapped(startingWith(begin, iterator), (piece) => Buffer.from(piece));
     if (!this.#acceptsGzip) return pipeline(source, this.response, { signal: this.signal });
     this.response.setHeader('content-encoding', 'gzip');
     return pipeline(source, createGzip(GZIP_OPTIONS), this.response, { signal: this.signal });
@@ -257,11 +278,19 @@ export class RequestContext {
   }
 }
 
-/** The iterator with its first result put back; it is closed when nobody reads on. */
-async function* startingWith(first: IteratorResult<string>, iterator: AsyncIterator<string>): AsyncGenerator<string> {
-  try {
-    for (let item = first; !item.done; item = await iterator.next()) yield item.value;
-  } finally {
-    await iterator.return?.();
-  }
+/** The first piece, if there is one. */
+async function piecesBegun(iterator: AsyncIterator<string>): Promise<string[]> {
+  const first = await iterator.next();
+  return first.done ? [] : [first.value];
+}
+
+/** The iterator with what was read of it put back; it is closed when nobody reads on. */
+function startingWith(first: string[], iterator: AsyncIterator<string>): Items<string> {
+  const read = async (): Promise<string | undefined> => {
+    const piece = first.shift();
+    if (piece !== undefined) return piece;
+    const next = await iterator.next();
+    return next.done ? undefined : next.value;
+  };
+  return new Items(read, () => iterator.return?.());
 }

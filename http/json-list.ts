@@ -1,20 +1,32 @@
 // A JSON array as text, in constant memory.
 
+import { Items } from '../engine/items.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 
 /** Characters gathered before they are handed on: one write for many small items. */
 const PIECE = 64 * 1024;
 
-/** Nothing comes before the first item is there, so that a failure of the first can still be an ordinary error. */
-export async function* jsonListText(items: AsyncIterable<unknown>): AsyncGenerator<string> {
-  let text = '[';
-  let separator = '';
-  for await (const item of items) {
-    text += separator + stringifyJson(item);
-    separator = ',';
-    if (text.length < PIECE) continue;
-    yield text;
-    text = '';
-  }
-  yield `${text}]`;
+/**
+ * Nothing comes before the first item is there, so that a failure of the first can still be an ordinary error.
+ * @param counts called for each item
+ */
+export function jsonListText(items: AsyncIterable<unknown>, counts: () => void = () => {}): Items<string> {
+  const source = items[Symbol.asyncIterator]();
+  let before = '[';
+  let ended = false;
+  const read = async (): Promise<string | undefined> => {
+    let text = '';
+    while (text.length < PIECE && !ended) {
+      const next = await source.next();
+      ended = next.done === true;
+      if (next.done) text += before === '[' ? '[]' : ']';
+      else {
+        counts();
+        text += before + stringifyJson(next.value);
+        before = ',';
+      }
+    }
+    return text === '' ? undefined : text;
+  };
+  return new Items(read, () => source.return?.());
 }

@@ -16,7 +16,7 @@ export interface MapText {
 /** Answers 200. As with any list, a failure in the middle cuts the answer off, so that it cannot be taken for whole. */
 export function jsonMapReport(context: RequestContext, map: MapText): Promise<void> {
   const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
-  return context.textStream(headers, mapText(map));
+  return context.textStream(headers, context.inTurn(mapText(map)));
 }
 
 /** One piece for each batch; nothing comes before the first is there. */

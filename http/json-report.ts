@@ -1,6 +1,7 @@
 // A report of any length as text, in constant memory: a JSON object with one list, and after it what is known only at the
 // list's end.
 
+import { Items } from '../engine/items.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import type { RequestContext } from './context.ts';
 import { jsonListText } from './json-list.ts';
@@ -17,24 +18,27 @@ export interface ReportText {
 /** Answers 200. As with any list, a failure in the middle cuts the answer off, so that it cannot be taken for whole. */
 export function jsonReport(context: RequestContext, report: ReportText): Promise<void> {
   const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
-  return context.textStream(headers, reportText(report));
+  return context.textStream(headers, context.inTurn(reportText(report)));
 }
 
 /** Nothing comes before the first items are there. */
-export async function* reportText({ name, items, rest }: ReportText): AsyncGenerator<string, void, undefined> {
+export function reportText({ name, items, rest }: ReportText): Items<string> {
   let count = 0;
-  const counted = async function* (): AsyncGenerator<unknown, void, undefined> {
-    for await (const item of items) {
-      count++;
-      yield item;
-    }
-  };
+  const list = jsonListText(items, () => count++);
   let head = `{${JSON.stringify(name)}:`;
-  for await (const piece of jsonListText(counted())) {
-    yield head + piece;
-    head = '';
-  }
-  // What follows an object's opening brace, with a comma instead.
-  const tail = rest ? stringifyJson(rest(count)).slice(1) : '}';
-  yield tail === '}' ? tail : `,${tail}`;
+  let ended = false;
+  const read = async (): Promise<string | undefined> => {
+    if (ended) return undefined;
+    const next = await list.next();
+    if (!next.done) {
+      const piece = head === '' ? next.value : head + next.value;
+      head = '';
+      return piece;
+    }
+    ended = true;
+    // What follows an object's opening brace, with a comma instead.
+    const tail = rest ? stringifyJson(rest(count)).slice(1) : '}';
+    return tail === '}' ? tail : `,${tail}`;
+  };
+  return new Items(read, () => list.return());
 }

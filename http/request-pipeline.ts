@@ -5,13 +5,14 @@ import { defect, hasNoRoom, kindOf, messageOf } from '../engine/failure.ts';
 import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../engine/model/api-version.ts';
+import { Places } from '../engine/places.ts';
 import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
 import { AnswerHead } from './answer-head.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
-import { ANSWERED, RequestContext } from './context.ts';
+import { ANSWERED, RequestContext, type SharedByAnswers } from './context.ts';
 import { type CorsSettings, corsHeaders, isForeign, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
 import { badRequest, forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
@@ -51,6 +52,8 @@ export interface PipelineOptions {
   readonly audit: Omit<RequestAuditOptions, 'clock'>;
 }
 
+/** Fewer than a database has connections for us: while lists are read, others still get at it. */
+const LISTS_AT_ONCE = 4;
 const DRAINING_RETRY_SECONDS = 10;
 const FULL_RETRY_SECONDS = 30;
 const VERSION_HEADER = 'api-version';
@@ -70,6 +73,7 @@ export class RequestPipeline {
   readonly #ids = new RequestIds();
   readonly #date = new HttpDate();
   readonly #audit: RequestAudit;
+  readonly #shared: SharedByAnswers;
   readonly #always: ReadonlySet<Route>;
   /** Every route that is served, for tests and documentation. */
   readonly routes: readonly Route[];
@@ -84,6 +88,7 @@ export class RequestPipeline {
     this.routes = [...options.opsRoutes.filter((route) => !own.has(nameOf(route))), ...options.routes];
     this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
     this.#router = new Router(this.routes, options.url.basePath);
+    this.#shared = { url: options.url, lists: new Places(LISTS_AT_ONCE) };
     this.#query = new QueryReader();
     this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
     this.standing = standingHeaders({ tls: options.tls, subDomains: options.subDomains, framedBy: options.cors });
@@ -202,7 +207,7 @@ export class RequestPipeline {
     const query = this.#query.read(route, parameters);
     const versionNamed = exchange.request.headers[VERSION_HEADER] !== undefined;
     const asked = { caller, version, versionNamed, params, query };
-    const context = new RequestContext(exchange, this.#options.url, asked);
+    const context = new RequestContext(exchange, this.#shared, asked);
     const { room } = this.#options;
     if (room && needsRoom(route)) return this.#callWithRoom(room, route, exchange, context);
     const handled = route.handler(context);

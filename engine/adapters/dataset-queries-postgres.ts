@@ -1,5 +1,6 @@
 // What the front ends read from the cache DB.
 
+import { mapped } from '../items.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type {
@@ -78,27 +79,25 @@ export class PostgresDatasetQueries implements DatasetQueries {
     this.#db = db;
   }
 
-  async *list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset> {
+  list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset> {
     const installsOf = installsReader();
-    for await (const row of this.#pages<ListRow & PageRow, ListFilter>(filter, listStatement, signal))
-      yield {
-        ...shownRecord(row, installsOf),
-        fileCount: row.upload_file_count,
-        fileBytes: row.upload_file_bytes,
-        bytes: row.row_bytes ?? 0,
-        shares: row.shares ?? [],
-      };
+    return mapped(this.#pages<ListRow & PageRow, ListFilter>(filter, listStatement, signal), (row) => ({
+      ...shownRecord(row, installsOf),
+      fileCount: row.upload_file_count,
+      fileBytes: row.upload_file_bytes,
+      bytes: row.row_bytes ?? 0,
+      shares: row.shares ?? [],
+    }));
   }
 
-  async *offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset> {
-    for await (const row of this.#pages<OfferRow & PageRow, OfferFilter>(filter, offersStatement, signal))
-      yield {
-        owner: row.owner_id,
-        dataset: row.dataset_id,
-        metadata: storedMetadata(row.dataset_id, row.owner_id, row.metadata),
-        status: row.status,
-        bytes: row.row_bytes ?? 0,
-      };
+  offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset> {
+    return mapped(this.#pages<OfferRow & PageRow, OfferFilter>(filter, offersStatement, signal), (row) => ({
+      owner: row.owner_id,
+      dataset: row.dataset_id,
+      metadata: storedMetadata(row.dataset_id, row.owner_id, row.metadata),
+      status: row.status,
+      bytes: row.row_bytes ?? 0,
+    }));
   }
 
   #pages<Row extends PageEnd & PageRow, Filter extends { readonly limit?: number }>(
@@ -106,12 +105,17 @@ export class PostgresDatasetQueries implements DatasetQueries {
     statement: (filter: Filter, after?: PageEnd) => ListStatement,
     signal: AbortSignal,
   ): AsyncIterable<Row> {
-    const read = (limit: number, after: Row | undefined): Promise<Row[]> => {
-      const { text: rows, values } = statement({ ...filter, limit }, after);
-      const text = boundedPage(rows);
-      return this.#db.query<Row>(text, values, statementName(text));
-    };
-    return rowPages(read, LIST_BATCH, filter.limit ?? Number.POSITIVE_INFINITY, signal);
+    return rowPages<Row, PageEnd>({
+      read: (limit, after) => {
+        const { text: rows, values } = statement({ ...filter, limit }, after);
+        const text = boundedPage(rows);
+        return this.#db.query<Row>(text, values, statementName(text));
+      },
+      placeOf: ({ created_text, dataset_id }) => ({ created_text, dataset_id }),
+      pageSize: LIST_BATCH,
+      limit: filter.limit ?? Number.POSITIVE_INFINITY,
+      signal,
+    });
   }
 
   async view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined> {

@@ -1,6 +1,7 @@
 // What administrators read about all datasets. A page begins where the one before ended, by the index of its order, so
 // that the thousandth page costs what the first does; an offset is skipped in the index alone.
 
+import { type Items, mapped, opened } from '../items.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetRecord } from '../ports/catalog.ts';
 import type {
@@ -49,9 +50,14 @@ interface FailedImportRow extends Place {
   readonly import_messages: string[];
 }
 
-interface StuckRow extends DatasetRow {
+interface StuckPlace {
   readonly stuck_target: string;
+  readonly dataset_id: DatasetId;
 }
+
+interface StuckRow extends DatasetRow, StuckPlace {}
+
+const BEFORE_ALL_STUCK: StuckPlace = { stuck_target: '', dataset_id: '' as DatasetId };
 
 export class PostgresDatasetReports implements DatasetReports {
   readonly #db: Pick<Postgres, 'query'>;
@@ -74,23 +80,30 @@ export class PostgresDatasetReports implements DatasetReports {
     return row?.total ?? 0;
   }
 
-  async *all(
+  all(filter: ReportFilter, page: ReportPage, signal: AbortSignal): AsyncIterable<DatasetRecord> {
+    return mapped(
+      opened(() => this.#all(filter, page, signal)),
+      datasetRecord,
+    );
+  }
+
+  /** Undefined when the page begins behind the last. */
+  async #all(
     { target, includeDeleted }: ReportFilter,
     { limit, offset }: ReportPage,
     signal: AbortSignal,
-  ): AsyncIterable<DatasetRecord> {
+  ): Promise<AsyncIterable<DatasetRow> | undefined> {
     signal.throwIfAborted();
     const spellings = target === undefined ? [] : [await this.#spellings(target)];
     const statements = includeDeleted ? DATASETS_WITH_DELETED : LIVE_DATASETS;
     const { start, page } = target === undefined ? statements.all : statements.ofTarget;
     let from: Place | undefined = BEFORE_ALL;
     if (offset > 0) [from] = await this.#db.query<Place>(start, [offset - 1, ...spellings], statementName(start));
-    if (!from) return;
+    if (!from) return undefined;
     const bounded = boundedPage(page);
-    const rows = pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
+    return pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
       this.#db.query(bounded, [position, dataset_id, count, ...spellings], statementName(bounded)),
     );
-    for await (const row of rows) yield datasetRecord(row);
   }
 
   async find(dataset: DatasetId, signal: AbortSignal): Promise<ReportedDataset | undefined> {
@@ -99,7 +112,7 @@ export class PostgresDatasetReports implements DatasetReports {
     return row && { ...datasetRecord(row), inserted: row.inserted };
   }
 
-  async *failedImports(
+  failedImports(
     { owner, before, after, order }: FailedImportFilter,
     { limit, offset }: ReportPage,
     signal: AbortSignal,
@@ -113,14 +126,13 @@ export class PostgresDatasetReports implements DatasetReports {
       skip = 0;
       return page;
     });
-    for await (const row of rows)
-      yield {
-        owner: row.owner_id,
-        dataset: row.dataset_id,
-        type: { name: row.type_name, version: row.type_version },
-        installTargets: row.targets.sort(),
-        messages: row.import_messages,
-      };
+    return mapped(rows, (row) => ({
+      owner: row.owner_id,
+      dataset: row.dataset_id,
+      type: { name: row.type_name, version: row.type_version },
+      installTargets: row.targets.sort(),
+      messages: row.import_messages,
+    }));
   }
 
   async statuses(signal: AbortSignal): Promise<ReadonlyMap<DatasetStatus, number>> {
@@ -129,16 +141,17 @@ export class PostgresDatasetReports implements DatasetReports {
     return new Map(rows.map(({ status, datasets }) => [status, datasets]));
   }
 
-  async *stuckInstalls(status: StuckStatus, signal: AbortSignal): AsyncIterable<DatasetRecord> {
+  stuckInstalls(status: StuckStatus, signal: AbortSignal): AsyncIterable<DatasetRecord> {
     const text = boundedPage(STUCK_INSTALLS[status]);
-    const first = { stuck_target: '', dataset_id: '' };
-    const rows = pages<StuckRow, Pick<StuckRow, 'stuck_target'> & { readonly dataset_id: string }>(
-      first,
-      undefined,
+    const rows = rowPages<StuckRow, StuckPlace>({
+      read: (count, { stuck_target, dataset_id } = BEFORE_ALL_STUCK) =>
+        this.#db.query(text, [stuck_target, dataset_id, count]),
+      placeOf: ({ stuck_target, dataset_id }) => ({ stuck_target, dataset_id }),
+      pageSize: PAGE,
+      limit: Number.POSITIVE_INFINITY,
       signal,
-      ({ stuck_target, dataset_id }, count) => this.#db.query(text, [stuck_target, dataset_id, count]),
-    );
-    for await (const row of rows) yield datasetRecord(row);
+    });
+    return mapped(rows, datasetRecord);
   }
 
   /** How a target that is asked for in any case is written; empty when no dataset names it. */
@@ -149,10 +162,16 @@ export class PostgresDatasetReports implements DatasetReports {
 }
 
 /** Rows after `from`; each row says where the next page begins. */
-const pages = <Row extends From, From extends object = Place>(
-  from: From,
+const pages = <Row extends Place>(
+  from: Place,
   limit = Number.POSITIVE_INFINITY,
   signal: AbortSignal,
-  read: (after: From, count: number) => Promise<readonly Row[]>,
-): AsyncGenerator<Row, void, undefined> =>
-  rowPages<Row>((count, after) => read(after ?? from, count), PAGE, limit, signal);
+  read: (after: Place, count: number) => Promise<readonly Row[]>,
+): Items<Row> =>
+  rowPages<Row, Place>({
+    read: (count, after) => read(after ?? from, count),
+    placeOf: ({ position, dataset_id }) => ({ position, dataset_id }),
+    pageSize: PAGE,
+    limit,
+    signal,
+  });

@@ -1,12 +1,13 @@
 // A long listing in pages, each read by a short statement that begins where the one before ended: no connection is held
 // between them, however slowly the listing is read. The next page is asked for before the one at hand is read: reader and
 // database work at the same time. So two pages are in memory at most, and a page ends when it has enough bytes, whatever the
-// size of its rows (`boundedPage`). The first page is small; after rows that were large the next one is, too, so that the
-// database reads little in vain, and it is not asked for before it is needed.
+// size of its rows (`boundedPage`). The first page is small. After one that its bytes have filled the next is no longer, so
+// that the database reads little in vain, and it is not asked for before it is needed. No row is kept that was handed out.
 
 import { setImmediate as turn } from 'node:timers/promises';
+import { Items } from '../items.ts';
 
-/** Of a page: rows are added until it has so much. One row may be larger. */
+/** Of a page at most, unless its first row alone is larger: then it has no other. */
 const PAGE_BYTES = 256 * 1024;
 /** The first page is this part of the largest; each that is full is followed by one of twice its length. */
 const FIRST_PART = 8;
@@ -19,49 +20,80 @@ export interface PageRow {
   readonly row_bytes?: number;
 }
 
-/** @param after the last row of the page before */
-export type ReadPage<Row> = (count: number, after: Row | undefined) => Promise<readonly (Row & PageRow)[]>;
+export interface PageReading<Row, Place> {
+  /** @param after where the page before ended; undefined for the first */
+  read(count: number, after: Place | undefined): Promise<readonly (Row & PageRow)[]>;
+  /** What the next page has to know of the last row, and no more: it is kept while the page is read. */
+  placeOf(row: Row): Place;
+  readonly pageSize: number;
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
 
 /** @param statement the rows of a page, in their order */
 export const boundedPage = (statement: string): string => `
   select * from (
     select r.*, pg_column_size(r) as row_bytes, (count(*) over ())::integer as page_rows,
-      coalesce(sum(pg_column_size(r)) over (rows between unbounded preceding and 1 preceding), 0) as bytes_before
+      row_number() over () as page_row,
+      sum(pg_column_size(r)) over (rows between unbounded preceding and current row) as page_bytes
     from (${statement}) r) page
-  where bytes_before < ${PAGE_BYTES}`;
+  where page_bytes <= ${PAGE_BYTES} or page_row = 1`;
 
-export async function* rowPages<Row extends object>(
-  read: ReadPage<Row>,
-  pageSize: number,
-  limit: number,
-  signal: AbortSignal,
-): AsyncGenerator<Row, void, undefined> {
-  let left = limit;
-  let size = Math.ceil(pageSize / FIRST_PART);
-  const ask = (after: Row | undefined): ReturnType<ReadPage<Row>> => {
-    const page = read(Math.min(size, left), after);
+export function rowPages<Row extends object, Place>(reading: PageReading<Row, Place>): Items<Row> {
+  const pages = new RowPages(reading);
+  return new Items(() => pages.next());
+}
+
+class RowPages<Row extends object, Place> {
+  readonly #reading: PageReading<Row, Place>;
+  /** Of the listing, those that no page has brought. */
+  #left: number;
+  #size: number;
+  /** Of the page at hand, the last first. */
+  #rows: Row[] = [];
+  #next: (() => Promise<readonly (Row & PageRow)[]>) | undefined;
+
+  constructor(reading: PageReading<Row, Place>) {
+    this.#reading = reading;
+    this.#left = reading.limit;
+    this.#size = Math.ceil(reading.pageSize / FIRST_PART);
+    if (this.#left > 0) this.#next = () => this.#ask(undefined);
+  }
+
+  async next(): Promise<Row | undefined> {
+    this.#reading.signal.throwIfAborted();
+    while (this.#rows.length === 0 && this.#next) await this.#turnPage(this.#next);
+    return this.#rows.pop();
+  }
+
+  async #turnPage(read: () => Promise<readonly (Row & PageRow)[]>): Promise<void> {
+    const { pageSize, placeOf, signal } = this.#reading;
+    this.#next = undefined;
+    const rows = await read();
+    signal.throwIfAborted();
+    this.#rows = rows.toReversed();
+    const last = rows.at(-1);
+    if (!last) return;
+    const asked = Math.min(this.#size, this.#left);
+    const found = last.page_rows ?? rows.length;
+    const isFull = rows.length < found || rows.reduce((sum, row) => sum + (row.row_bytes ?? 0), 0) >= PAGE_BYTES;
+    this.#size = isFull ? rows.length : Math.min(pageSize, this.#size * 2);
+    this.#left -= rows.length;
+    if (this.#left === 0 || found < asked) return;
+    const place = placeOf(last);
+    if (isFull) this.#next = () => this.#ask(place);
+    else {
+      const page = this.#ask(place);
+      this.#next = () => page;
+      // What is asked for is sent when this turn is over, and a reader may take all rows of the page at hand in one.
+      await turn();
+    }
+  }
+
+  #ask(after: Place | undefined): Promise<readonly (Row & PageRow)[]> {
+    const page = this.#reading.read(Math.min(this.#size, this.#left), after);
     // Whoever reads no further does not hear of its failure.
     page.catch(() => undefined);
     return page;
-  };
-  signal.throwIfAborted();
-  for (let page = left > 0 ? ask(undefined) : undefined; page; ) {
-    const read = await page;
-    const rows: readonly Row[] = read;
-    const last = read.at(-1);
-    const found = last?.page_rows ?? rows.length;
-    const more = last !== undefined && found === Math.min(size, left) && rows.length < left;
-    size = rows.length < found ? rows.length : Math.min(pageSize, size * 2);
-    left -= rows.length;
-    signal.throwIfAborted();
-    const isCut = rows.length < found;
-    page = more && !isCut ? ask(last) : undefined;
-    // What is asked for is sent when this turn is over, and a reader may take all rows of the page at hand in one.
-    if (page) await turn();
-    for (const row of rows) {
-      signal.throwIfAborted();
-      yield row;
-    }
-    if (isCut && left > 0) page = ask(last);
   }
 }

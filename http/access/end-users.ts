@@ -2,6 +2,7 @@
 // person and dataset; only then is looked whether there is such a request.
 
 import { Readable } from 'node:stream';
+import { flattened, type Items, mapped } from '../../engine/items.ts';
 import {
   type AccessRequest,
   APPROVAL_STATUSES,
@@ -147,16 +148,17 @@ async function list(options: EndUsersOptions, context: RequestContext): Promise<
 
 const nothing = (): Listing<AccessRequest> => ({ items: Readable.from([]), total: 0 });
 
-async function* shown(
+function shown(
   { items }: Listing<AccessRequest>,
   accounts: Pick<Accounts, 'find'>,
   signal: AbortSignal,
-): AsyncGenerator<object, void, undefined> {
-  for await (const batch of items) {
+): Items<object> {
+  const batches = mapped(items, async (batch) => {
     const ids = batch.map((item) => item.userId);
     const user = await showUsers(accounts, ids, signal);
-    for (const item of batch) yield showRequest(item, user);
-  }
+    return batch.map((item) => showRequest(item, user));
+  });
+  return flattened(batches);
 }
 
 async function patch(options: EndUsersOptions, context: RequestContext): Promise<void> {

@@ -1,6 +1,7 @@
 // GET /admin/reports/datasets/list-all: every dataset there is, page by page or all at once in constant memory. The list
 // comes first and `meta` after it, so that its count is what was really sent.
 
+import { Items } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { DatasetReports, ReportFilter } from '../../../engine/ports/dataset-reports.ts';
 import type { RequestContext } from '../../context.ts';
@@ -53,19 +54,16 @@ async function report({ reports, dataTypes }: AllDatasetsOptions, context: Reque
   // Heard of below, unless the list fails first.
   counting.catch(() => undefined);
   let total = 0;
-  const items = async function* (): AsyncGenerator<AllDatasetsEntry, void, undefined> {
-    const datasets = reports.all(filter, page, signal)[Symbol.asyncIterator]();
-    try {
-      let next = await datasets.next();
-      // Before anything is sent: its failure is an ordinary error.
-      total = await counting;
-      for (; !next.done; next = await datasets.next()) yield allDatasetsEntry(next.value, dataTypes, versionNamed);
-    } finally {
-      await datasets.return?.();
-    }
+  const datasets = reports.all(filter, page, signal)[Symbol.asyncIterator]();
+  const read = async (): Promise<AllDatasetsEntry | undefined> => {
+    const next = await datasets.next();
+    // Before anything is sent: its failure is an ordinary error.
+    total = await counting;
+    return next.done ? undefined : allDatasetsEntry(next.value, dataTypes, versionNamed);
   };
+  const items = new Items(read, () => datasets.return?.());
   const rest = (count: number): Pick<AllDatasets, 'meta'> => ({ meta: { count, ...meta, total } });
-  await jsonReport(context, { name: 'results', items: items(), rest });
+  await jsonReport(context, { name: 'results', items, rest });
 }
 
 const filterOf = (query: Query): ReportFilter => ({

@@ -63,7 +63,7 @@ async function read({ audit }: AuditOptions, context: RequestContext): Promise<v
   const after = placeOf(query.after);
   if (String(request.headers.accept ?? '').includes(LINES_TYPE)) {
     const headers = { 'content-type': LINES_TYPE, 'cache-control': 'no-store' };
-    return context.textStream(headers, lines(audit, filter, after, signal));
+    return context.textStream(headers, context.inTurn(lines(audit, filter, after, signal)));
   }
   const limit = typeof query.limit === 'number' ? query.limit : DEFAULT_LIMIT;
   const page = await audit.page(filter, { limit, order: 'newest-first', ...(after ? { after } : {}) }, signal);

@@ -1,6 +1,7 @@
 // GET /admin/reports/imports/failed: imports that failed from an error of ours or of a plugin. Those that the user's own
 // data made invalid are not among them.
 
+import { mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
@@ -11,7 +12,7 @@ import { jsonReport } from '../../json-report.ts';
 import type { QueryValue } from '../../query.ts';
 import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { type BrokenImport, BrokenImports } from '../schema/admin-report.ts';
+import { BrokenImports } from '../schema/admin-report.ts';
 import { brokenImport } from '../views/admin-report.ts';
 import { momentOf } from './partial-datetime.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
@@ -59,16 +60,14 @@ async function report({ reports, dataTypes }: FailedImportsOptions, context: Req
     ...(after ? { after: after.moment } : {}),
   };
   const { page, meta } = reportPageOf(query);
-  const items = async function* (): AsyncGenerator<BrokenImport, void, undefined> {
-    for await (const failed of reports.failedImports(filter, page, signal)) yield brokenImport(failed, dataTypes);
-  };
+  const items = mapped(reports.failedImports(filter, page, signal), (failed) => brokenImport(failed, dataTypes));
   const asked = {
     ...(before ? { before: before.text } : {}),
     ...(after ? { after: after.text } : {}),
     ...(owner === undefined ? {} : { user: owner }),
   };
   const rest = (count: number): Pick<BrokenImports, 'meta'> => ({ meta: { count, ...asked, ...meta } });
-  await jsonReport(context, { name: 'results', items: items(), rest });
+  await jsonReport(context, { name: 'results', items, rest });
 }
 
 function userOf(asked: QueryValue | undefined): UserId | undefined {

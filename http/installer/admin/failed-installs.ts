@@ -1,12 +1,15 @@
 // GET /admin/reports/installs/failed: datasets with an install that failed for no fault of the user's, of metadata or data,
 // as the mirror in the cache has it.
 
+import { mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
+import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { DatasetRecord } from '../../../engine/ports/catalog.ts';
 import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
 import { jsonReport } from '../../json-report.ts';
 import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
-import { BrokenInstalls } from '../schema/admin-report.ts';
+import { type BrokenInstall, BrokenInstalls } from '../schema/admin-report.ts';
 import { brokenInstall } from '../views/admin-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
@@ -33,11 +36,10 @@ export function failedInstallsRoute({ reports, dataTypes }: FailedInstallsOption
       const { versionNamed } = context;
       const expanded = context.query.expanded !== false;
       const found = reports.stuckInstalls('failed-installation', context.signal);
-      const items = async function* (): AsyncGenerator<unknown, void, undefined> {
-        for await (const dataset of found)
-          yield expanded ? brokenInstall(dataset, dataTypes, versionNamed) : dataset.dataset;
-      };
-      return jsonReport(context, { name: expanded ? 'details' : 'ids', items: items() });
+      const items = mapped<DatasetRecord, BrokenInstall | DatasetId>(found, (dataset) =>
+        expanded ? brokenInstall(dataset, dataTypes, versionNamed) : dataset.dataset,
+      );
+      return jsonReport(context, { name: expanded ? 'details' : 'ids', items });
     },
   };
 }

@@ -1,5 +1,6 @@
 // GET /datasets/community: every dataset that is not private, newest first, for everybody who is logged in.
 
+import { type Items, mapped } from '../../../engine/items.ts';
 import type { RequestContext } from '../../context.ts';
 import { answer, refusals } from '../../responses.ts';
 import type { Route } from '../../route.ts';
@@ -38,11 +39,11 @@ export function communityRoute(options: CommunityOptions): Route {
   };
 }
 
-async function* community(options: CommunityOptions, context: RequestContext): AsyncGenerator<ListingItem> {
+function community(options: CommunityOptions, context: RequestContext): Items<ListingItem> {
   const { query, userId } = context;
   const target = askedTarget(options.targets, 'install_target', query.install_target);
   const filter = { viewer: userId, ownership: 'community' as const, ...pagingOf(query) };
   // Whom an owner shares with is nothing for this list, not even in the owner's own eyes.
-  for await (const item of listing(options, target === undefined ? filter : { ...filter, target }, context))
-    yield { ...item, shares: [] };
+  const items = listing(options, target === undefined ? filter : { ...filter, target }, context);
+  return mapped(items, (item) => ({ ...item, shares: [] }));
 }

@@ -1,5 +1,6 @@
 // The datasets of a listing, ready to be shown, in constant memory.
 
+import { flattened, type Items, mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { Accounts } from '../../../engine/ports/accounts.ts';
 import type { DatasetQueries, ListFilter } from '../../../engine/ports/dataset-queries.ts';
@@ -16,19 +17,21 @@ export interface ListingSources {
   readonly dataTypes: DataTypes;
 }
 
-export async function* listing(
+export function listing(
   sources: ListingSources,
   filter: ListFilter,
   { caller, signal, versionNamed }: Pick<RequestContext, 'caller' | 'signal' | 'versionNamed'>,
-): AsyncGenerator<ListingItem, void, undefined> {
+): Items<ListingItem> {
   // Most of a listing is of few people: those of one batch are mostly those of the next.
   let profiles: Profiles | undefined;
-  for await (const batch of inBatches(sources.queries.list(filter, signal))) {
+  const items = mapped(inBatches(sources.queries.list(filter, signal)), async (batch) => {
     const people = batch.flatMap((dataset) => peopleOf(dataset, filter.viewer));
-    profiles = await findProfiles(sources.accounts, people, signal, profiles);
+    const known = await findProfiles(sources.accounts, people, signal, profiles);
+    profiles = known;
     const guest = caller.kind === 'guest';
     const { viewer, target } = filter;
-    const view = { viewer, guest, versionNamed, profiles, dataTypes: sources.dataTypes, target };
-    for (const dataset of batch) yield listingItem(dataset, view);
-  }
+    const view = { viewer, guest, versionNamed, profiles: known, dataTypes: sources.dataTypes, target };
+    return batch.map((dataset) => listingItem(dataset, view));
+  });
+  return flattened(items);
 }

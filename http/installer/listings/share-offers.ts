@@ -1,5 +1,6 @@
 // GET /users/self/share-offers: what others offer to the caller, and what the caller answered.
 
+import { flattened, type Items, mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { Accounts } from '../../../engine/ports/accounts.ts';
 import {
@@ -57,24 +58,21 @@ function filterOf({ query, userId }: RequestContext): OfferFilter {
   return { recipient: userId, status: WORDS.find((word) => word === asked) ?? 'open', ...pagingOf(query) };
 }
 
-async function* offers(
+function offers(
   { queries, accounts, dataTypes }: ShareOffersOptions,
   filter: OfferFilter,
   signal: AbortSignal,
-): AsyncGenerator<ShareOffer, void, undefined> {
-  for await (const batch of inBatches(queries.offers(filter, signal))) {
-    const profiles = await findProfiles(
-      accounts,
-      batch.map(({ owner }) => owner),
-      signal,
-    );
-    for (const { dataset, owner, status, metadata } of batch satisfies readonly OfferedDataset[])
-      yield {
-        datasetId: dataset,
-        owner: ownerView(owner, profiles),
-        shareStatus: status,
-        type: typeView(metadata.type, dataTypes),
-        installTargets: [...metadata.installTargets],
-      };
-  }
+): Items<ShareOffer> {
+  const items = mapped(inBatches(queries.offers(filter, signal)), async (batch) => {
+    const owners = batch.map(({ owner }) => owner);
+    const profiles = await findProfiles(accounts, owners, signal);
+    return batch.map(({ dataset, owner, status, metadata }: OfferedDataset) => ({
+      datasetId: dataset,
+      owner: ownerView(owner, profiles),
+      shareStatus: status,
+      type: typeView(metadata.type, dataTypes),
+      installTargets: [...metadata.installTargets],
+    }));
+  });
+  return flattened(items);
 }

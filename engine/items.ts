@@ -1,0 +1,114 @@
+// Items one after the other, as a generator gives them, but without keeping any that was handed out. A generator keeps its
+// variables while its reader waits. A list goes through several of them, so with items of a megabyte and a client that takes
+// nothing, each list held as many copies of one.
+
+import type { Places } from './places.ts';
+
+export class Items<Item extends object | string> implements AsyncIterableIterator<Item, void, undefined> {
+  readonly #read: () => Promise<Item | undefined>;
+  readonly #close: () => unknown;
+  #ended = false;
+
+  /**
+   * @param read undefined at the end
+   * @param close called once, unless `read` came to the end: when nobody reads on, or after a failure
+   */
+  constructor(read: () => Promise<Item | undefined>, close: () => unknown = () => {}) {
+    this.#read = read;
+    this.#close = close;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Item, void>> {
+    if (this.#ended) return { value: undefined, done: true };
+    try {
+      const value = await this.#read();
+      if (value !== undefined) return { value, done: false };
+    } catch (error) {
+      await this.return().catch(() => {});
+      throw error;
+    }
+    this.#ended = true;
+    return { value: undefined, done: true };
+  }
+
+  async return(): Promise<IteratorReturnResult<void>> {
+    if (!this.#ended) {
+      this.#ended = true;
+      await this.#close();
+    }
+    return { value: undefined, done: true };
+  }
+}
+
+export function mapped<From, To extends object | string>(
+  items: AsyncIterable<From>,
+  change: (item: From) => To | Promise<To>,
+): Items<To> {
+  const source = items[Symbol.asyncIterator]();
+  return new Items(
+    async () => {
+      const next = await source.next();
+      return next.done ? undefined : change(next.value);
+    },
+    () => source.return?.(),
+  );
+}
+
+/** Each item is made while one of the places is taken, which is waited for in the order of asking. */
+export function inTurn<Item extends object | string>(
+  places: Places,
+  items: AsyncIterable<Item>,
+  signal: AbortSignal,
+): Items<Item> {
+  const source = items[Symbol.asyncIterator]();
+  return new Items(
+    async () => {
+      const free = await places.take(signal);
+      try {
+        const next = await source.next();
+        return next.done ? undefined : next.value;
+      } finally {
+        free();
+      }
+    },
+    () => source.return?.(),
+  );
+}
+
+/** The items of batches; none of the batches is needed again. */
+export function flattened<Item extends object | string>(batches: AsyncIterable<readonly Item[]>): Items<Item> {
+  const source = batches[Symbol.asyncIterator]();
+  let left: Item[] = [];
+  return new Items(
+    async () => {
+      while (left.length === 0) {
+        const next = await source.next();
+        if (next.done) return undefined;
+        left = next.value.toReversed();
+      }
+      return left.pop();
+    },
+    () => source.return?.(),
+  );
+}
+
+/** For items that can be told only after something else was read. */
+export function opened<Item extends object | string>(
+  open: () => Promise<AsyncIterable<Item> | undefined>,
+): Items<Item> {
+  let source: AsyncIterator<Item> | undefined;
+  let begun = false;
+  return new Items(
+    async () => {
+      if (!begun) source = (await open())?.[Symbol.asyncIterator]();
+      begun = true;
+      const next = await source?.next();
+      return !next || next.done ? undefined : next.value;
+    },
+    () => source?.return?.(),
+  );
+}
