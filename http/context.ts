@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, validateHeaderName, validate
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip, type ZlibOptions } from 'node:zlib';
-import { Items, inTurn, mapped } from '../engine/items.ts';
+import { Items, inTurn } from '../engine/items.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ApiVersion } from '../engine/model/api-version.ts';
 import type { UserId } from '../engine/model/ids.ts';
@@ -23,6 +23,7 @@ import { clientAddress, peerOf } from './peer-address.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
 import type { Concerned } from './request-audit.ts';
+import { sendPieces } from './sending.ts';
 
 /** Characters of a list that are gathered to make a tag of them. */
 const TAGGED_LIST = 256 * 1024;
@@ -226,11 +227,10 @@ export class RequestContext {
       this.response.end();
       return;
     }
-    // As it is, not as a stream: that would read a piece ahead, and a list has pieces as large as its items. In bytes, of
-    // which the socket needs no copy; of text it keeps one besides the text.
-    const source = mapped(startingWith(begin, iterator), (piece) => Buffer.from(piece));
-    if (!this.#acceptsGzip) return pipeline(source, this.response, { signal: this.signal });
+    const source = startingWith(begin, iterator);
+    if (!this.#acceptsGzip) return sendPieces(source, this.response, this.signal);
     this.response.setHeader('content-encoding', 'gzip');
+    // As it is, not as a stream: that would read a piece ahead, and a list has pieces as large as its items.
     return pipeline(source, createGzip(GZIP_OPTIONS), this.response, { signal: this.signal });
   }
 

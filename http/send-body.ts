@@ -4,9 +4,10 @@
 // a fifth longer. Memory that is used again leaves nothing for the collector, which is slow to see what is outside its heap.
 
 import type { ServerResponse } from 'node:http';
-import { finished, pipeline } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { giveBack } from '../engine/give-back.ts';
 import type { DirectBody, OpenObject } from '../engine/ports/object-store.ts';
+import { Sending } from './sending.ts';
 
 /** Of one read and one write: each read is a way to another thread and back. */
 export const PIECE_BYTES = 512 * 1024;
@@ -20,7 +21,7 @@ export async function sendBody(
 ): Promise<void> {
   if (!direct) return pipeline(body, response, { signal });
   try {
-    await new Sending(response, signal).send(direct);
+    await sendDirect(direct, new Sending(response, signal));
   } catch (error) {
     response.destroy();
     throw error;
@@ -29,66 +30,29 @@ export async function sendBody(
   }
 }
 
-class Sending {
-  readonly #response: ServerResponse;
-  /** Rejects when nobody reads on, or with the abort. */
-  readonly #sent: Promise<void>;
-  #broken: { readonly reason: unknown } | undefined;
-  #giveUp: (reason: unknown) => void = () => {};
-
-  constructor(response: ServerResponse, signal: AbortSignal) {
-    this.#response = response;
-    this.#sent = finished(response, { signal });
-    this.#sent.catch((reason) => {
-      this.#broken = { reason };
-      this.#giveUp(reason);
-    });
+async function sendDirect({ bytes, fill }: DirectBody, sending: Sending): Promise<void> {
+  const buffers: Buffer[] = [];
+  const fills: Promise<Buffer>[] = [];
+  let asked = 0;
+  const askFor = (piece: Buffer): void => {
+    const filled = fill(piece, asked).then(() => piece);
+    // Told when its turn comes, unless the answer breaks off before.
+    filled.catch(() => {});
+    fills.push(filled);
+    asked += piece.length;
+  };
+  while (buffers.length < BUFFERS && asked < bytes) {
+    const buffer = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, bytes - asked));
+    buffers.push(buffer);
+    askFor(buffer);
   }
-
-  async send({ bytes, fill }: DirectBody): Promise<void> {
-    const buffers: Buffer[] = [];
-    const fills: Promise<Buffer>[] = [];
-    let asked = 0;
-    const askFor = (piece: Buffer): void => {
-      const filled = fill(piece, asked).then(() => piece);
-      // Told when its turn comes, unless the answer breaks off before.
-      filled.catch(() => {});
-      fills.push(filled);
-      asked += piece.length;
-    };
-    while (buffers.length < BUFFERS && asked < bytes) {
-      const buffer = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, bytes - asked));
-      buffers.push(buffer);
-      askFor(buffer);
-    }
-    for (let next = fills.shift(); next; next = fills.shift()) {
-      const piece = await this.#unlessBroken(next);
-      await this.#write(piece);
-      // Only the last pieces are shorter than their buffer.
-      if (asked < bytes) askFor(piece.subarray(0, bytes - asked));
-    }
-    this.#response.end();
-    await this.#sent;
-    // Not when it broke off: what is being read or written then is still in use.
-    for (const buffer of buffers) giveBack(buffer);
+  for (let next = fills.shift(); next; next = fills.shift()) {
+    const piece = await sending.unlessBroken(next);
+    await sending.write(piece);
+    // Only the last pieces are shorter than their buffer.
+    if (asked < bytes) askFor(piece.subarray(0, bytes - asked));
   }
-
-  /** Resolves when the socket has taken the piece, which is the caller's again. */
-  #write(piece: Buffer): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#response.write(piece, (error) => {
-      if (!error) resolve();
-      // Nobody reads on, which is told like any answer that closed too soon.
-      else this.#response.destroy();
-    });
-    return this.#unlessBroken(promise);
-  }
-
-  #unlessBroken<Value>(promise: Promise<Value>): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      this.#giveUp = reject;
-      if (this.#broken) reject(this.#broken.reason);
-      else promise.then(resolve, reject);
-    });
-  }
+  await sending.end();
+  // Not when it broke off: what is being read or written then is still in use.
+  for (const buffer of buffers) giveBack(buffer);
 }
