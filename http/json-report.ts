@@ -8,6 +8,8 @@ import { jsonListText } from './json-list.ts';
 import { JSON_TYPE } from './json-type.ts';
 
 export interface ReportText {
+  /** Members before the list. */
+  readonly head?: Readonly<Record<string, unknown>>;
   /** The member that holds the list. */
   readonly name: string;
   readonly items: AsyncIterable<unknown>;
@@ -22,10 +24,11 @@ export function jsonReport(context: RequestContext, report: ReportText): Promise
 }
 
 /** Nothing comes before the first items are there. */
-export function reportText({ name, items, rest }: ReportText): Items<string> {
+export function reportText({ head: before = {}, name, items, rest }: ReportText): Items<string> {
   let count = 0;
   const list = jsonListText(items, () => count++);
-  let head = `{${JSON.stringify(name)}:`;
+  const members = stringifyJson(before).slice(0, -1);
+  let head = `${members}${members === '{' ? '' : ','}${JSON.stringify(name)}:`;
   let ended = false;
   const read = async (): Promise<string | undefined> => {
     if (ended) return undefined;

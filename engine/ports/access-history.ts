@@ -15,11 +15,14 @@ export interface HistoryEntry {
   readonly terms: Omit<SettledTerms, 'requestedAt'>;
 }
 
+export interface HistoryPage {
+  /** Entries of the page. */
+  readonly rows: number;
+  /** Batch by batch, to be read once; a batch is bounded in bytes. */
+  readonly items: AsyncIterable<readonly HistoryEntry[]>;
+}
+
 export interface AccessHistory {
   /** Newest first; all of them, or those of datasets that the user manages. */
-  list(
-    of: 'all' | { readonly managedBy: UserId },
-    page: PageRequest,
-    signal: AbortSignal,
-  ): Promise<readonly HistoryEntry[]>;
+  list(of: 'all' | { readonly managedBy: UserId }, page: PageRequest, signal: AbortSignal): Promise<HistoryPage>;
 }

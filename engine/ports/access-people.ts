@@ -22,15 +22,9 @@ export interface PageRequest {
   readonly offset: number;
 }
 
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  /** Of all pages. */
-  readonly total: number;
-}
-
-/** A page that may be long. */
+/** A page of a list. */
 export interface Listing<Item> {
-  /** Batch by batch, to be read once. */
+  /** Batch by batch, to be read once; a batch is bounded in bytes. */
   readonly items: AsyncIterable<readonly Item[]>;
   /** Of all pages. */
   readonly total: number;
@@ -60,7 +54,7 @@ export interface AccessRoles {
 
 export interface AccessStaff {
   /** Ascending by id. */
-  list(page: PageRequest, signal: AbortSignal): Promise<Page<StaffMember>>;
+  list(page: PageRequest, signal: AbortSignal): Promise<Listing<StaffMember>>;
   /** The new id; undefined when the user is staff already. */
   add(user: UserId, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<number | undefined>;
   setOwner(staffId: number, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<StaffChange>;
@@ -69,7 +63,7 @@ export interface AccessStaff {
 
 export interface AccessProviders {
   /** Ascending by id. */
-  list(dataset: CuratedId, page: PageRequest, signal: AbortSignal): Promise<Page<Provider>>;
+  list(dataset: CuratedId, page: PageRequest, signal: AbortSignal): Promise<Listing<Provider>>;
   /** Managers of a dataset, at most 1,000. */
   managers(dataset: CuratedId, signal: AbortSignal): Promise<readonly UserId[]>;
   find(providerId: number, signal: AbortSignal): Promise<Provider | undefined>;

@@ -1,8 +1,6 @@
 // /dataset-end-users: the list, and reading, changing and removing one. Who may is decided by the id alone, which names
 // person and dataset; only then is looked whether there is such a request.
 
-import { Readable } from 'node:stream';
-import { flattened, type Items, mapped } from '../../engine/items.ts';
 import {
   type AccessRequest,
   APPROVAL_STATUSES,
@@ -10,12 +8,10 @@ import {
   formatEndUserId,
   type RequestKey,
 } from '../../engine/model/access-request.ts';
-import type { Listing } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { EndUsers } from '../../engine/ports/end-users.ts';
 import type { RequestContext } from '../context.ts';
 import { badRequest, forbidden, type HttpError, notFound } from '../errors.ts';
-import { jsonReport } from '../json-report.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
@@ -23,7 +19,7 @@ import { askedDataset, askedRequest } from './asked-dataset.ts';
 import { readPatch } from './bodies.ts';
 import { decidePatch } from './end-user-patch.ts';
 import { requestTag, showRequest } from './end-user-view.ts';
-import { pageOf, pageParameters } from './paging.ts';
+import { emptyListing, pageOf, pageParameters, sendPage } from './paging.ts';
 import { showUsers } from './people.ts';
 import { EndUser, EndUserList, PatchItems } from './schema.ts';
 
@@ -137,28 +133,8 @@ async function list(options: EndUsersOptions, context: RequestContext): Promise<
   // Nobody has a row for what was not requested, and none is for a dataset that cannot be.
   const none = status === 'unrequested' || (asked !== '' && !dataset);
   const filter = { ...request, ...(dataset ? { dataset } : {}), ...(none || !status ? {} : { status }) };
-  const page = none ? nothing() : await options.endUsers.list(filter, context.signal);
-  const { offset } = request;
-  await jsonReport(context, {
-    name: 'data',
-    items: shown(page, options.accounts, context.signal),
-    rest: (rows) => ({ rows, offset, total: page.total }),
-  });
-}
-
-const nothing = (): Listing<AccessRequest> => ({ items: Readable.from([]), total: 0 });
-
-function shown(
-  { items }: Listing<AccessRequest>,
-  accounts: Pick<Accounts, 'find'>,
-  signal: AbortSignal,
-): Items<object> {
-  const batches = mapped(items, async (batch) => {
-    const ids = batch.map((item) => item.userId);
-    const user = await showUsers(accounts, ids, signal);
-    return batch.map((item) => showRequest(item, user));
-  });
-  return flattened(batches);
+  const page = none ? emptyListing() : await options.endUsers.list(filter, context.signal);
+  await sendPage(context, page, options.accounts, request.offset, showRequest);
 }
 
 async function patch(options: EndUsersOptions, context: RequestContext): Promise<void> {

@@ -5,6 +5,7 @@ import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { RequestContext } from '../context.ts';
+import { jsonReport } from '../json-report.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type ActorOptions, actorOf } from './actor.ts';
@@ -39,13 +40,24 @@ async function list(options: HistoryOptions, context: RequestContext): Promise<v
   const { userId, signal } = context;
   const { roles } = await actorOf(options, context);
   const page = pageOf(context, DEFAULT_LIMIT);
-  const entries = await options.history.list(roles.isOwner ? 'all' : { managedBy: userId }, page, signal);
-  const ids = entries.flatMap((entry) => (entry.cause === '0' ? [entry.userId] : [entry.userId, entry.cause]));
-  const user = await showUsers(options.accounts, ids, signal);
-  await context.json(200, {
-    meta: { rows: entries.length, offset: page.offset },
-    results: entries.map((entry) => show(entry, user)),
+  const { rows, items } = await options.history.list(roles.isOwner ? 'all' : { managedBy: userId }, page, signal);
+  await jsonReport(context, {
+    head: { meta: { rows, offset: page.offset } },
+    name: 'results',
+    items: shown(items, options.accounts, signal),
   });
+}
+
+async function* shown(
+  batches: AsyncIterable<readonly HistoryEntry[]>,
+  accounts: HistoryOptions['accounts'],
+  signal: AbortSignal,
+): AsyncGenerator<object, void, undefined> {
+  for await (const batch of batches) {
+    const ids = batch.flatMap((entry) => (entry.cause === '0' ? [entry.userId] : [entry.userId, entry.cause]));
+    const user = await showUsers(accounts, ids, signal);
+    for (const entry of batch) yield show(entry, user);
+  }
 }
 
 function show({ cause, action, at, endUserId, userId, datasetId, terms }: HistoryEntry, user: Users): object {

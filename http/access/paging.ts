@@ -1,8 +1,13 @@
 // Pages of lists.
 
-import type { Page, PageRequest } from '../../engine/ports/access-people.ts';
+import { Readable } from 'node:stream';
+import { flattened, mapped } from '../../engine/items.ts';
+import type { UserId } from '../../engine/model/ids.ts';
+import type { Listing, PageRequest } from '../../engine/ports/access-people.ts';
 import type { RequestContext } from '../context.ts';
+import { jsonReport } from '../json-report.ts';
 import type { RouteParameter } from '../route.ts';
+import { type ShownAccounts, type ShowUser, showUsers } from './people.ts';
 
 /** No page is longer, whatever was asked for; `rows` tells. */
 const LONGEST_PAGE = 10_000;
@@ -22,12 +27,23 @@ export function pageOf({ query }: RequestContext, limit: number): PageRequest {
   return { limit: Math.min(Number(query.limit ?? limit), LONGEST_PAGE), offset: Number(query.offset ?? 0) };
 }
 
-export const pageBody = <Item>({ items, total }: Page<Item>, offset: number, show: (item: Item) => object): object => ({
-  data: items.map(show),
-  rows: items.length,
-  offset,
-  total,
-});
+export const emptyListing = (): Listing<never> => ({ items: Readable.from([]), total: 0 });
+
+/** Answers with a page of items that are each about a user, batch by batch. */
+export function sendPage<Item extends { readonly userId: UserId }>(
+  context: RequestContext,
+  { items, total }: Listing<Item>,
+  accounts: ShownAccounts,
+  offset: number,
+  show: (item: Item, user: ShowUser) => object,
+): Promise<void> {
+  const shown = mapped(items, async (batch) => {
+    const ids = batch.map(({ userId }) => userId);
+    const user = await showUsers(accounts, ids, context.signal);
+    return batch.map((item) => show(item, user));
+  });
+  return jsonReport(context, { name: 'data', items: flattened(shown), rest: (rows) => ({ rows, offset, total }) });
+}
 
 /** The number of a row from the path; undefined when it cannot be one. */
 export function rowId(context: RequestContext, name: string): number | undefined {

@@ -11,15 +11,19 @@ export interface ShownUser {
   readonly email: string;
 }
 
+export type ShownAccounts = Pick<Accounts, 'find'>;
+
+export type ShowUser = (id: UserId) => ShownUser;
+
 /** The port's bound. */
 const AT_ONCE = 1_000;
 
 /** A function that shows any of these users. */
 export async function showUsers(
-  accounts: Pick<Accounts, 'find'>,
+  accounts: ShownAccounts,
   ids: readonly UserId[],
   signal: AbortSignal,
-): Promise<(id: UserId) => ShownUser> {
+): Promise<ShowUser> {
   const wanted = [...new Set(ids)];
   const profiles = new Map<UserId, Profile>();
   for (let i = 0; i < wanted.length; i += AT_ONCE)

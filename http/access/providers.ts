@@ -15,8 +15,7 @@ import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from
 import { askedDataset, isAskable } from './asked-dataset.ts';
 import { objectReader, readFlagPatch } from './bodies.ts';
 import { findInvitee, readInvitee } from './invitee.ts';
-import { pageBody, pageOf, pageParameters, rowId } from './paging.ts';
-import { showUsers } from './people.ts';
+import { emptyListing, pageOf, pageParameters, rowId, sendPage } from './paging.ts';
 import { documented, NewProvider, PatchItems, ProviderCreated, ProviderList } from './schema.ts';
 
 export interface ProvidersOptions extends ActorOptions {
@@ -152,13 +151,10 @@ async function list(options: ProvidersOptions, context: RequestContext): Promise
   const { roles } = await actorOf(options, context, dataset);
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
   const request = pageOf(context, DEFAULT_LIMIT);
-  const page = dataset ? await options.providers.list(dataset, request, context.signal) : { items: [], total: 0 };
-  const ids = page.items.map((item) => item.userId);
-  const user = await showUsers(options.accounts, ids, context.signal);
-  const body = pageBody(page, request.offset, ({ providerId, datasetId, userId, isManager }) => ({
-    ...{ providerId, datasetId, user: user(userId), isManager },
+  const page = dataset ? await options.providers.list(dataset, request, context.signal) : emptyListing();
+  await sendPage(context, page, options.accounts, request.offset, (item, user) => ({
+    ...{ providerId: item.providerId, datasetId: item.datasetId, user: user(item.userId), isManager: item.isManager },
   }));
-  await context.json(200, body);
 }
 
 /** The provider of the path, whose dataset the caller governs; to others none exists and each is refused alike. */

@@ -11,8 +11,7 @@ import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
 import { objectReader, readFlagPatch } from './bodies.ts';
-import { pageBody, pageOf, pageParameters, rowId } from './paging.ts';
-import { showUsers } from './people.ts';
+import { pageOf, pageParameters, rowId, sendPage } from './paging.ts';
 import { documented, NewStaff, PatchItems, StaffCreated, StaffList } from './schema.ts';
 
 export interface StaffOptions extends ActorOptions {
@@ -121,12 +120,9 @@ async function list(options: StaffOptions, context: RequestContext): Promise<voi
   demandStaff(await actorOf(options, context));
   const request = pageOf(context, DEFAULT_LIMIT);
   const page = await options.staff.list(request, context.signal);
-  const ids = page.items.map((item) => item.userId);
-  const user = await showUsers(options.accounts, ids, context.signal);
-  await context.json(
-    200,
-    pageBody(page, request.offset, ({ staffId, userId, isOwner }) => ({ staffId, user: user(userId), isOwner })),
-  );
+  await sendPage(context, page, options.accounts, request.offset, ({ staffId, userId, isOwner }, user) => ({
+    ...{ staffId, user: user(userId), isOwner },
+  }));
 }
 
 function answerChange(context: RequestContext, change: StaffChange | undefined | 0): void {

@@ -28,6 +28,15 @@ t.test('a list alone', async (t) => {
   t.equal(await textOf({ name: 'ids', items: listed([]), rest: () => ({}) }), '{"ids":[]}');
 });
 
+t.test('members before the list', async (t) => {
+  const head = { meta: { rows: 1, owner: '9007199254740993' } };
+  t.equal(
+    await textOf({ head, name: 'a', items: listed([1]) }),
+    '{"meta":{"rows":1,"owner":9007199254740993},"a":[1]}',
+  );
+  t.equal(await textOf({ head: {}, name: 'a', items: listed([]) }), '{"a":[]}');
+});
+
 t.test('a long list comes in pieces', async (t) => {
   const items = Array.from({ length: 12_000 }, (_, n) => ({ n, text: 'x'.repeat(20) }));
   const pieces: string[] = [];

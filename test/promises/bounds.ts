@@ -79,6 +79,10 @@ export const BOUNDS: readonly PromiseRow[] = [
         file: 'test/attack/large-lists.test.ts',
         test: '…: readers that take nothing cost a bounded amount of memory',
       },
+      {
+        file: 'test/attack/large-texts.test.ts',
+        test: 'a history of long texts: readers that take nothing cost a bounded amount of memory',
+      },
     ],
   },
   {

@@ -1,12 +1,18 @@
 // The history of access requests, from the images that the triggers keep.
 
 import type { UserId } from '../../model/ids.ts';
-import type { AccessHistory, HistoryEntry } from '../../ports/access-history.ts';
+import type { AccessHistory, HistoryEntry, HistoryPage } from '../../ports/access-history.ts';
 import type { PageRequest } from '../../ports/access-people.ts';
 import type { Sql } from '../postgres.ts';
+import { rowBatches } from '../row-batches.ts';
+import { boundedPage, type PageRow } from '../row-pages.ts';
 import type { RequestRow } from './request-row.ts';
 
-interface HistoryRow extends Omit<RequestRow, 'requested_at' | 'row_version'> {
+/** Rows that are in memory at once: each has up to five long texts. */
+const BATCH = 25;
+
+interface HistoryRow extends Omit<RequestRow, 'requested_at' | 'row_version'>, PageRow {
+  readonly history_id: number;
   readonly cause_user: UserId | '0';
   readonly action: HistoryEntry['action'];
   readonly at: Date;
@@ -28,14 +34,13 @@ const MANAGED = `
     order by h.history_id desc limit $1::bigint + $2::bigint) h
   where p.user_id = $3::numeric and p.is_manager order by h.history_id desc limit $1::bigint offset $2::bigint`;
 
-const rowsOf = (page: string): string => `
-  select cause_user::text as cause_user, action, at, (image ->> 'end_user_id')::bigint as end_user_id,
+/** Of those on the page, from one on. */
+const ROWS = boundedPage(`
+  select history_id, cause_user::text as cause_user, action, at, (image ->> 'end_user_id')::bigint as end_user_id,
     image ->> 'user_id' as user_id, dataset_id, ${IMAGE}, (image ->> 'start_date')::timestamptz as start_date,
     (image ->> 'duration')::bigint as duration, (image ->> 'date_denied')::timestamptz as date_denied
-  from (${page}) page cross join lateral (
-    select h.*, coalesce(h.after, h.before) as image from end_user_history h
-    where h.history_id = page.history_id limit 1) h
-  order by page.history_id desc`;
+  from (select h.*, coalesce(h.after, h.before) as image from end_user_history h where h.history_id = any ($1::bigint[])) h
+  order by history_id desc`);
 
 export class PostgresAccessHistory implements AccessHistory {
   readonly #db: Sql;
@@ -48,13 +53,31 @@ export class PostgresAccessHistory implements AccessHistory {
     of: 'all' | { readonly managedBy: UserId },
     { limit, offset }: PageRequest,
     signal: AbortSignal,
-  ): Promise<readonly HistoryEntry[]> {
+  ): Promise<HistoryPage> {
     signal.throwIfAborted();
     const page = [limit, offset];
     const rows = await (of === 'all'
-      ? this.#db.query<HistoryRow>(rowsOf(ALL), page, 'history-all')
-      : this.#db.query<HistoryRow>(rowsOf(MANAGED), [...page, of.managedBy], 'history-managed'));
-    return rows.map(historyEntry);
+      ? this.#db.query<{ history_id: number }>(ALL, page, 'history-all')
+      : this.#db.query<{ history_id: number }>(MANAGED, [...page, of.managedBy], 'history-managed'));
+    const ids = rows.map(({ history_id }) => history_id);
+    return { rows: ids.length, items: this.#batches(ids, signal) };
+  }
+
+  async *#batches(
+    ids: readonly number[],
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly HistoryEntry[], void, undefined> {
+    const batches = rowBatches<HistoryRow, number>({
+      read: (count, after) => {
+        const begin = after === undefined ? 0 : ids.indexOf(after) + 1;
+        return this.#db.query(ROWS, [ids.slice(begin, begin + count)], 'history-rows');
+      },
+      placeOf: ({ history_id }) => history_id,
+      batchSize: BATCH,
+      limit: ids.length,
+      signal,
+    });
+    for await (const batch of batches) yield batch.map(historyEntry);
   }
 }
 

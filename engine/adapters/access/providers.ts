@@ -2,14 +2,19 @@
 
 import type { CuratedId } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
-import type { AccessProviders, Cause, NewProvider, Page, PageRequest, Provider } from '../../ports/access-people.ts';
+import type { AccessProviders, Cause, Listing, NewProvider, PageRequest, Provider } from '../../ports/access-people.ts';
 import type { Postgres, Sql } from '../postgres.ts';
+import { rowBatches } from '../row-batches.ts';
+import { boundedPage, type PageRow } from '../row-pages.ts';
 import { causing } from './causing.ts';
 
 /** More would make a mail that no server takes. */
 const MAX_MANAGERS = 1_000;
 
-interface ProviderRow {
+/** Rows that are in memory at once. */
+const BATCH = 1_000;
+
+interface ProviderRow extends PageRow {
   readonly provider_id: number;
   readonly user_id: UserId;
   readonly dataset_id: CuratedId;
@@ -18,6 +23,10 @@ interface ProviderRow {
 
 const COLUMNS = 'provider_id, user_id::text as user_id, dataset_id, is_manager';
 
+const LIST = boundedPage(`
+  select ${COLUMNS} from provider where dataset_id = $1 and provider_id > $4::bigint
+  order by provider_id limit $2::bigint offset $3::bigint`);
+
 export class PostgresAccessProviders implements AccessProviders {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
 
@@ -25,20 +34,30 @@ export class PostgresAccessProviders implements AccessProviders {
     this.#db = db;
   }
 
-  async list(dataset: CuratedId, { limit, offset }: PageRequest, signal: AbortSignal): Promise<Page<Provider>> {
+  async list(dataset: CuratedId, page: PageRequest, signal: AbortSignal): Promise<Listing<Provider>> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<ProviderRow>(
-      `select ${COLUMNS} from provider where dataset_id = $1
-       order by provider_id limit $2::bigint offset $3::bigint`,
-      [dataset, limit, offset],
-      'providers',
-    );
     const [count] = await this.#db.query<{ total: number }>(
       'select providers as total from people_count where dataset_id = $1',
       [dataset],
       'providers-total',
     );
-    return { items: rows.map(provider), total: count?.total ?? 0 };
+    return { items: this.#batches(dataset, page, signal), total: count?.total ?? 0 };
+  }
+
+  async *#batches(
+    dataset: CuratedId,
+    { limit, offset }: PageRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Provider[], void, undefined> {
+    const batches = rowBatches<ProviderRow, number>({
+      read: (count, after) =>
+        this.#db.query(LIST, [dataset, count, after === undefined ? offset : 0, after ?? 0], 'providers'),
+      placeOf: ({ provider_id }) => provider_id,
+      batchSize: BATCH,
+      limit,
+      signal,
+    });
+    for await (const batch of batches) yield batch.map(provider);
   }
 
   async managers(dataset: CuratedId, signal: AbortSignal): Promise<readonly UserId[]> {

@@ -1,11 +1,20 @@
 // Staff of the site. Taking ownership away waits for whoever does the same: together they would remove the last owner.
 
 import type { UserId } from '../../model/ids.ts';
-import type { AccessStaff, Cause, Page, PageRequest, StaffChange, StaffMember } from '../../ports/access-people.ts';
+import type { AccessStaff, Cause, Listing, PageRequest, StaffChange, StaffMember } from '../../ports/access-people.ts';
 import type { Postgres, Sql } from '../postgres.ts';
+import { rowBatches } from '../row-batches.ts';
+import { boundedPage, type PageRow } from '../row-pages.ts';
 import { causing } from './causing.ts';
 
-interface StaffRow {
+/** Rows that are in memory at once. */
+const BATCH = 1_000;
+
+const LIST = boundedPage(`
+  select staff_id, user_id::text as user_id, is_owner from staff where staff_id > $3::bigint
+  order by staff_id limit $1::bigint offset $2::bigint`);
+
+interface StaffRow extends PageRow {
   readonly staff_id: number;
   readonly user_id: UserId;
   readonly is_owner: boolean;
@@ -18,18 +27,26 @@ export class PostgresAccessStaff implements AccessStaff {
     this.#db = db;
   }
 
-  async list({ limit, offset }: PageRequest, signal: AbortSignal): Promise<Page<StaffMember>> {
+  async list({ limit, offset }: PageRequest, signal: AbortSignal): Promise<Listing<StaffMember>> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<StaffRow>(
-      `select staff_id, user_id::text as user_id, is_owner from staff
-       order by staff_id limit $1::bigint offset $2::bigint`,
-      [limit, offset],
-      'staff',
-    );
     const [count] = await this.#db.query<{ total: number }>(
       "select staff as total from people_count where dataset_id = ''",
     );
-    return { items: rows.map(staffMember), total: count?.total ?? 0 };
+    return { items: this.#batches({ limit, offset }, signal), total: count?.total ?? 0 };
+  }
+
+  async *#batches(
+    { limit, offset }: PageRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StaffMember[], void, undefined> {
+    const batches = rowBatches<StaffRow, number>({
+      read: (count, after) => this.#db.query(LIST, [count, after === undefined ? offset : 0, after ?? 0], 'staff'),
+      placeOf: ({ staff_id }) => staff_id,
+      batchSize: BATCH,
+      limit,
+      signal,
+    });
+    for await (const batch of batches) yield batch.map(staffMember);
   }
 
   add(user: UserId, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<number | undefined> {
