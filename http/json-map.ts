@@ -1,8 +1,11 @@
 // A JSON object of any length as text, in constant memory: some members, and one that is a map from names to values.
 
+import { Items } from '../engine/items.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import type { RequestContext } from './context.ts';
 import { JSON_TYPE } from './json-type.ts';
+
+type MapBatch = readonly (readonly [name: string, value: unknown])[];
 
 export interface MapText {
   /** What comes before the map. */
@@ -10,13 +13,35 @@ export interface MapText {
   /** The member that is the map. */
   readonly name: string;
   /** Batch by batch; no name twice. */
-  readonly entries: AsyncIterable<readonly (readonly [name: string, value: unknown])[]>;
+  readonly entries: AsyncIterable<MapBatch>;
 }
 
+/** A map of no more batches goes out whole. */
+const FEW_BATCHES = 4;
+
 /** Answers 200. As with any list, a failure in the middle cuts the answer off, so that it cannot be taken for whole. */
-export function jsonMapReport(context: RequestContext, map: MapText): Promise<void> {
+export async function jsonMapReport(context: RequestContext, map: MapText): Promise<void> {
+  const { head, name } = map;
+  const batches = map.entries[Symbol.asyncIterator]();
+  const begun: MapBatch[] = [];
+  while (begun.length <= FEW_BATCHES) {
+    const next = await batches.next();
+    if (next.done) return context.json(200, { ...head, [name]: Object.fromEntries(begun.flat()) });
+    begun.push(next.value);
+  }
   const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
-  return context.textStream(headers, context.inTurn(mapText(map)));
+  return context.textStream(headers, context.inTurn(mapText({ head, name, entries: resumed(begun, batches) })));
+}
+
+/** What was read already, then the rest. */
+export function resumed<Item extends object>(begun: Item[], rest: AsyncIterator<Item>): Items<Item> {
+  const read = async (): Promise<Item | undefined> => {
+    const item = begun.shift();
+    if (item !== undefined) return item;
+    const next = await rest.next();
+    return next.done ? undefined : next.value;
+  };
+  return new Items(read, () => rest.return?.());
 }
 
 /** One piece for each batch; nothing comes before the first is there. */

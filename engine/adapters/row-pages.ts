@@ -30,12 +30,17 @@ export interface PageReading<Row, Place> {
   readonly signal: AbortSignal;
 }
 
-/** @param statement the rows of a page, in their order */
+/**
+ * Rows are measured as text: `pg_column_size` would tell what a value takes where it is packed, a hundredth of it for text
+ * that repeats itself.
+ *
+ * @param statement the rows of a page, in their order
+ */
 export const boundedPage = (statement: string): string => `
   select * from (
-    select r.*, pg_column_size(r) as row_bytes, (count(*) over ())::integer as page_rows,
+    select r.*, octet_length(r::text) as row_bytes, (count(*) over ())::integer as page_rows,
       row_number() over () as page_row,
-      sum(pg_column_size(r)) over (rows between unbounded preceding and current row) as page_bytes
+      sum(octet_length(r::text)) over (rows between unbounded preceding and current row) as page_bytes
     from (${statement}) r) page
   where page_bytes <= ${PAGE_BYTES} or page_row = 1`;
 

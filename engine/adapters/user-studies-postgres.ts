@@ -5,9 +5,13 @@ import type { DatasetId, UserId } from '../model/ids.ts';
 import type { StoredVisibility } from '../model/status.ts';
 import type { UserStudies, UserStudy } from '../ports/user-studies.ts';
 import type { Postgres } from './postgres.ts';
+import { rowBatches } from './row-batches.ts';
+import { boundedPage, type PageRow } from './row-pages.ts';
 
 const MAX_STUDIES = 10_000;
 const MAX_ROOTS = 1_000;
+/** Rows that are in memory at once. */
+const BATCH = 250;
 
 const COLUMNS = `d.dataset_id, d.root_id, d.owner_id::text as owner_id, d.visibility, d.name,
   d.metadata ->> 'summary' as summary`;
@@ -21,7 +25,34 @@ const INSTALLED = `d.state = 'live' and exists (
 const PART = `case when d.owner_id = $1::numeric then 'owner'
   when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient' end as part`;
 
-interface StudyRow {
+/** What `$1` owns or was given. */
+const OWN = (columns: string): string => `
+  select ${columns}, 'owner' as part from dataset d where d.owner_id = $1::numeric and ${INSTALLED}
+  union all
+  select ${columns}, 'recipient' from dataset_share s join dataset d on d.dataset_id = s.dataset_id
+  where ${ACCEPTED} and d.owner_id <> $1::numeric and ${INSTALLED}`;
+
+const OWN_ROOTS = `select root_id from (${OWN('d.root_id, d.created, d.dataset_id')}) own
+  order by created desc, dataset_id limit ${MAX_STUDIES}`;
+
+/** After the one of the time `$3` with the id `$4`. */
+const OWN_BATCH = boundedPage(`
+  select *, created::text as created_text from (${OWN(`${COLUMNS}, d.created`)}) own
+  where $3::timestamptz is null or created < $3::timestamptz or (created = $3::timestamptz and dataset_id > $4)
+  order by created desc, dataset_id limit $2::bigint`);
+
+/** Of the originals `$2` after `$4`. */
+const NEWEST_BATCH = boundedPage(`
+  select ${COLUMNS}, ${PART} from unnest($2::text[]) r (root_id) cross join lateral (
+    select * from dataset n where n.root_id = r.root_id and n.state = 'live' order by n.revision desc limit 1) d
+  where ${INSTALLED} and ($4::text is null or d.root_id > $4)
+  order by d.root_id limit $3::bigint`);
+
+interface OwnRow extends StudyRow {
+  readonly created_text: string;
+}
+
+interface StudyRow extends PageRow {
   readonly dataset_id: DatasetId;
   readonly root_id: DatasetId;
   readonly owner_id: UserId;
@@ -38,33 +69,38 @@ export class PostgresUserStudies implements UserStudies {
     this.#db = db;
   }
 
-  async own(user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]> {
-    signal.throwIfAborted();
-    const rows = await this.#db.query<StudyRow>(
-      `select * from (
-         select ${COLUMNS}, d.created, 'owner' as part from dataset d where d.owner_id = $1::numeric and ${INSTALLED}
-         union all
-         select ${COLUMNS}, d.created, 'recipient' from dataset_share s join dataset d on d.dataset_id = s.dataset_id
-         where ${ACCEPTED} and d.owner_id <> $1::numeric and ${INSTALLED}) own
-       order by created desc, dataset_id limit ${MAX_STUDIES}`,
-      [user],
-      'own-studies',
-    );
-    return rows.map(study);
+  async *own(user: UserId, signal: AbortSignal): AsyncGenerator<readonly UserStudy[], void, undefined> {
+    const batches = rowBatches<OwnRow, readonly [created: string, id: DatasetId]>({
+      read: (count, [created, id] = ['', '' as DatasetId]) =>
+        this.#db.query(OWN_BATCH, [user, count, created || null, id], 'own-studies'),
+      placeOf: ({ created_text, dataset_id }) => [created_text, dataset_id],
+      batchSize: BATCH,
+      limit: MAX_STUDIES,
+      signal,
+    });
+    for await (const batch of batches) yield batch.map(study);
   }
 
-  async newest(roots: readonly DatasetId[], user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]> {
-    if (roots.length > MAX_ROOTS) throw defect(`${roots.length} studies asked for at once; at most ${MAX_ROOTS}`);
-    if (roots.length === 0) return [];
+  async ownRoots(user: UserId, signal: AbortSignal): Promise<readonly DatasetId[]> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<StudyRow>(
-      `select ${COLUMNS}, ${PART} from unnest($2::text[]) r (root_id) cross join lateral (
-         select * from dataset n where n.root_id = r.root_id and n.state = 'live' order by n.revision desc limit 1) d
-       where ${INSTALLED}`,
-      [user, roots],
-      'newest-studies',
-    );
-    return rows.map(study);
+    const rows = await this.#db.query<{ root_id: DatasetId }>(OWN_ROOTS, [user], 'own-roots');
+    return rows.map(({ root_id }) => root_id);
+  }
+
+  async *newest(
+    roots: readonly DatasetId[],
+    user: UserId,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly UserStudy[], void, undefined> {
+    if (roots.length > MAX_ROOTS) throw defect(`${roots.length} studies asked for at once; at most ${MAX_ROOTS}`);
+    const batches = rowBatches<StudyRow, DatasetId>({
+      read: (count, after) => this.#db.query(NEWEST_BATCH, [user, roots, count, after ?? null], 'newest-studies'),
+      placeOf: ({ root_id }) => root_id,
+      batchSize: BATCH,
+      limit: roots.length,
+      signal,
+    });
+    for await (const batch of batches) yield batch.map(study);
   }
 
   async find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined> {

@@ -16,10 +16,15 @@ export interface UserStudy {
 }
 
 export interface UserStudies {
-  /** Owned by the user or shared with the user, newest first; at most 10,000. */
-  own(user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]>;
-  /** The newest revisions of these originals (at most 1,000), whatever the user has to do with them; in no order. */
-  newest(roots: readonly DatasetId[], user: UserId, signal: AbortSignal): Promise<readonly UserStudy[]>;
+  /** Owned by the user or shared with the user, newest first; at most 10,000, in batches of bounded bytes. */
+  own(user: UserId, signal: AbortSignal): AsyncIterable<readonly UserStudy[]>;
+  /** The originals of what {@link own} lists, for those who cannot wait for its end. */
+  ownRoots(user: UserId, signal: AbortSignal): Promise<readonly DatasetId[]>;
+  /**
+   * The newest revisions of these originals (at most 1,000), whatever the user has to do with them; in no order, in batches
+   * of bounded bytes.
+   */
+  newest(roots: readonly DatasetId[], user: UserId, signal: AbortSignal): AsyncIterable<readonly UserStudy[]>;
   /** @param user undefined for somebody who can own nothing and be shared nothing */
   find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined>;
 }

@@ -1,5 +1,6 @@
 // /permissions: what the caller may do with which dataset. No install target is asked.
 
+import { Readable } from 'node:stream';
 import type { ApprovalStatus } from '../../engine/model/access-request.ts';
 import {
   type ActionAuthorization,
@@ -16,7 +17,7 @@ import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts'
 import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { notFound } from '../errors.ts';
-import { jsonMapReport } from '../json-map.ts';
+import { jsonMapReport, resumed } from '../json-map.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { registered } from './actor.ts';
@@ -93,57 +94,66 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
   const { signal } = context;
   const userId = registered(context);
   const which = (context.query.all ?? options.listAll) ? 'all' : 'own';
-  const batches = options.catalogue.parts(userId, which, signal)[Symbol.asyncIterator]();
-  const [studies, first] = await Promise.all([
-    userId === undefined ? [] : options.userStudies.own(userId, signal),
-    batches.next(),
-  ]);
-  const { isStaff, isOwner, parts } = first.done ? NOTHING : first.value;
-  const own = new Set<string>(studies.map((study) => study.root));
+  const partBatches = options.catalogue.parts(userId, which, signal)[Symbol.asyncIterator]();
+  const [own, first] = await Promise.all([ownStudies(options, userId, signal), partBatches.next()]);
+  const { isStaff, isOwner } = first.done ? NOTHING : first.value;
   const asked = new Map<string, Part>();
   const now = options.clock.now();
+  const entries = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
+    for await (const { parts } of resumed(first.done ? [] : [first.value], partBatches)) {
+      // Of their own studies people see more than what they asked for.
+      for (const part of parts) if (own.roots.has(part.dataset.datasetId)) asked.set(part.dataset.datasetId, part);
+      const others = parts.filter((part) => !own.roots.has(part.dataset.datasetId));
+      const curated = others.filter((part) => part.dataset.owner === undefined);
+      yield curated.map((part): NamedEntry => [part.dataset.datasetId, curatedEntry(part, isStaff, now)]);
+      if (userId !== undefined) yield* askedStudies(options, userId, others, now, signal);
+    }
+    for await (const studies of own.batches)
+      yield studies.map((study) => userEntry(options, study, asked.get(study.root), now));
+  };
   const head = { ...(isStaff ? { isStaff } : {}), ...(isOwner ? { isOwner } : {}) };
-  const entriesOf = async (batch: readonly Part[]): Promise<readonly NamedEntry[]> => {
-    // Of their own studies people see more than what they asked for.
-    for (const part of batch) if (own.has(part.dataset.datasetId)) asked.set(part.dataset.datasetId, part);
-    const others = batch.filter((part) => !own.has(part.dataset.datasetId));
-    const curated = others.filter((part) => part.dataset.owner === undefined);
-    return [
-      ...curated.map((part): NamedEntry => [part.dataset.datasetId, curatedEntry(part, isStaff, now)]),
-      ...(userId === undefined ? [] : await askedStudies(options, userId, others, now, signal)),
-    ];
-  };
-  const known = await entriesOf(parts);
-  // Mostly there is no other batch, and the answer goes out in one piece.
-  const next = await batches.next();
-  const ownEntries = () => studies.map((study) => userEntry(options, study, asked.get(study.root), now));
   // Also when it is empty: pages of deployed front ends look into it without asking.
-  if (next.done) return context.json(200, { ...head, perDataset: Object.fromEntries([...known, ...ownEntries()]) });
-  const rest = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
-    yield known;
-    for (let batch: IteratorResult<PartBatch> = next; !batch.done; batch = await batches.next())
-      yield await entriesOf(batch.value.parts);
-    yield ownEntries();
-  };
-  return jsonMapReport(context, { head, name: 'perDataset', entries: rest() });
+  await jsonMapReport(context, { head, name: 'perDataset', entries: entries() });
+}
+
+interface OwnStudies {
+  /** All originals of theirs. */
+  readonly roots: ReadonlySet<string>;
+  readonly batches: AsyncIterable<readonly UserStudy[]>;
+}
+
+/** Mostly there is one batch, which names all. */
+async function ownStudies(
+  { userStudies }: PermissionsOptions,
+  user: UserId | undefined,
+  signal: AbortSignal,
+): Promise<OwnStudies> {
+  if (user === undefined) return { roots: new Set(), batches: Readable.from([]) };
+  const batches = userStudies.own(user, signal)[Symbol.asyncIterator]();
+  const begun: (readonly UserStudy[])[] = [];
+  for (let next = await batches.next(); !next.done && begun.push(next.value) < 2; next = await batches.next());
+  const roots = begun.length < 2 ? begun.flat().map((study) => study.root) : await userStudies.ownRoots(user, signal);
+  return { roots: new Set(roots), batches: resumed(begun, batches) };
 }
 
 /** Users' datasets that somebody asked for, or provides, and may know of. */
-async function askedStudies(
+async function* askedStudies(
   options: PermissionsOptions,
   user: UserId,
   parts: readonly Part[],
   nowMs: number,
   signal: AbortSignal,
-): Promise<readonly NamedEntry[]> {
+): AsyncGenerator<readonly NamedEntry[], void, undefined> {
   const byRoot = new Map<string, Part>(
     parts.filter((part) => part.dataset.owner !== undefined).map((part) => [part.dataset.datasetId, part]),
   );
   const roots = [...byRoot.keys()].map(parseDatasetId).filter((id) => id !== undefined);
-  const studies = await options.userStudies.newest(roots, user, signal);
-  return studies
-    .filter((study) => study.owner === byRoot.get(study.root)?.dataset.owner && readsMetadata(standingOf(study, false)))
-    .map((study) => userEntry(options, study, byRoot.get(study.root), nowMs));
+  for await (const studies of options.userStudies.newest(roots, user, signal))
+    yield studies
+      .filter(
+        (study) => study.owner === byRoot.get(study.root)?.dataset.owner && readsMetadata(standingOf(study, false)),
+      )
+      .map((study) => userEntry(options, study, byRoot.get(study.root), nowMs));
 }
 
 type NamedEntry = readonly [datasetId: string, Entry];

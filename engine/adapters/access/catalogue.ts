@@ -6,6 +6,7 @@ import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessCatalogue, CuratedDataset, ListedCurated, Part, PartBatch } from '../../ports/access-catalogue.ts';
 import { type Postgres, type Sql, sqlState } from '../postgres.ts';
+import { boundedPage, type PageRow } from '../row-pages.ts';
 
 /** Parts that are in memory at once. */
 const PARTS_BATCH = 250;
@@ -82,18 +83,22 @@ const WITH_ROLE = (datasets: string): string => `
   order by part.dataset_id`;
 
 /** After the dataset `$2`. `limit 1` keeps the planner from reading the whole catalogue for a few. */
-const OWN_PARTS = WITH_ROLE(`(
+const OWN_PARTS = boundedPage(
+  WITH_ROLE(`(
     select d.* from (
       select dataset_id from provider where user_id = $1::numeric and dataset_id > $2
       union select dataset_id from end_user where user_id = $1::numeric and dataset_id > $2
       order by dataset_id limit ${PARTS_BATCH}) own
-    cross join lateral (select * from curated_dataset d where d.dataset_id = own.dataset_id limit 1) d)`);
-const ALL_PARTS = WITH_ROLE(`(
+    cross join lateral (select * from curated_dataset d where d.dataset_id = own.dataset_id limit 1) d)`),
+);
+const ALL_PARTS = boundedPage(
+  WITH_ROLE(`(
     select * from curated_dataset d where dataset_id > $2
       and (owner_id is null
         or exists (select from provider p where p.user_id = $1::numeric and p.dataset_id = d.dataset_id)
         or exists (select from end_user e where e.user_id = $1::numeric and e.dataset_id = d.dataset_id))
-    order by dataset_id limit ${PARTS_BATCH})`);
+    order by dataset_id limit ${PARTS_BATCH})`),
+);
 /** The dataset whose `column` is `$2`. Study and dataset ids by a statement each: a choice in one costs more than its reading. */
 const PART_IN = (column: 'study_id' | 'dataset_id'): string => `
   ${PARTS_IN(
@@ -137,13 +142,18 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
     const [text, name] = which === 'own' ? [OWN_PARTS, 'own-parts'] : [ALL_PARTS, 'all-parts'];
     for (let after: string | undefined; ; ) {
       signal.throwIfAborted();
-      const rows = await this.#db.lookUp<RoleColumn & (ListedRow | NoDataset)>(text, [user ?? null, after ?? ''], name);
+      const rows = await this.#db.lookUp<RoleColumn & PageRow & (ListedRow | NoDataset)>(
+        text,
+        [user ?? null, after ?? ''],
+        name,
+      );
       const listed = rows.filter((row) => row.dataset_id !== null);
       const last = listed.at(-1);
       const role = rows[0]?.is_owner ?? null;
       const parts = listed.map((row) => partOf(row, listedOf(row)));
       if (last || after === undefined) yield { isStaff: role !== null, isOwner: role === true, parts };
-      if (!last || rows.length < PARTS_BATCH) return;
+      const found = rows[0]?.page_rows ?? 0;
+      if (!last || (found < PARTS_BATCH && rows.length === found)) return;
       after = last.dataset_id;
     }
   }

@@ -1,0 +1,167 @@
+// Answers that list: which there are in all services, and that none of them brings more than a page of bounded bytes into
+// memory at a time.
+
+import t, { type Test } from 'tap';
+import type { Postgres, Sql } from '../../engine/adapters/postgres.ts';
+import type { Route } from '../../http/route.ts';
+import { cacheDatabase } from '../support/cache-database.ts';
+import { accessApp, never } from './access/access-app.ts';
+import { handlerApp } from './handler/handler-app.ts';
+import { installerApp } from './installer/installer-app.ts';
+import { serveHost } from './plugin-host/host-server.ts';
+import { reportApp } from './report/report-app.ts';
+
+const SERVICES: Readonly<Record<string, (t: Test) => Promise<{ readonly routes: readonly Route[] }>>> = {
+  installer: async (t) => installerApp(t, await cacheDatabase(t)),
+  'handler service': handlerApp,
+  'plugin host': serveHost,
+  'access service': (t) => accessApp(t),
+  'report service': (t) => reportApp(t),
+};
+
+/** How much of a list is in memory. A route that is added here or elsewhere has to say it. */
+const LISTS: Readonly<Record<string, 'pages of bounded bytes' | 'one record' | 'a bounded count' | 'configuration'>> = {
+  listDatasets: 'pages of bounded bytes',
+  listCommunityDatasets: 'pages of bounded bytes',
+  listShareOffers: 'pages of bounded bytes',
+  reportDatasets: 'pages of bounded bytes',
+  reportFailedImports: 'pages of bounded bytes',
+  reportFailedInstalls: 'pages of bounded bytes',
+  readAudit: 'pages of bounded bytes',
+  listStaff: 'pages of bounded bytes',
+  listProviders: 'pages of bounded bytes',
+  listEndUsers: 'pages of bounded bytes',
+  getPermissions: 'pages of bounded bytes',
+  getHistory: 'pages of bounded bytes',
+  listReportJobs: 'pages of bounded bytes',
+  listReportFiles: 'pages of bounded bytes',
+  listBrokenReportJobs: 'pages of bounded bytes',
+  // Has as many files as an archive may have entries.
+  listDatasetFiles: 'one record',
+  getDataset: 'one record',
+  getStoredMetadata: 'one record',
+  reportDataset: 'one record',
+  getReportJob: 'one record',
+  getJobStatus: 'one record',
+  installData: 'one record',
+  installFiles: 'one record',
+  reportJobs: 'a bounded count',
+  getReportStatuses: 'a bounded count',
+  reportReconciliation: 'a bounded count',
+  listPlugins: 'configuration',
+  getServiceMeta: 'configuration',
+  reloadConfiguration: 'configuration',
+  getConfig: 'configuration',
+  getHealth: 'configuration',
+};
+
+t.test('each answer with a list says how much of it is in memory', async (t) => {
+  const known = new Set<string>();
+  for (const [service, app] of Object.entries(SERVICES))
+    await t.test(service, async (t) => {
+      for (const { operationId, responses } of (await app(t)).routes) {
+        if (!hasList((responses[200] as { schema?: object } | undefined)?.schema)) continue;
+        known.add(operationId);
+        t.ok(LISTS[operationId], operationId);
+      }
+    });
+  t.strictSame(
+    Object.keys(LISTS).filter((operation) => !known.has(operation)),
+    [],
+    'there are no others',
+  );
+});
+
+function hasList(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  const { type, additionalProperties, patternProperties } = schema as Record<string, unknown>;
+  if (type === 'array' || typeof additionalProperties === 'object' || patternProperties) return true;
+  return Object.values(schema).some(hasList);
+}
+
+/** A page of 256 KiB and one row more, as JSON. */
+const AT_ONCE = 1024 * 1024;
+
+/** The largest answer to a statement, as JSON, since it was last asked for. */
+function largestResult(...databases: readonly Postgres[]): () => number {
+  let largest = 0;
+  for (const db of databases) {
+    const { query, lookUp } = db;
+    const watched =
+      (run: Sql['query']): Sql['query'] =>
+      async (text, values, name) => {
+        const rows = await run(text, values, name);
+        largest = Math.max(largest, Buffer.byteLength(JSON.stringify(rows)));
+        return rows as never;
+      };
+    db.query = watched(query.bind(db));
+    db.lookUp = watched(lookUp.bind(db) as Sql['query']);
+  }
+  return () => {
+    const bytes = largest;
+    largest = 0;
+    return bytes;
+  };
+}
+
+const ROWS = { requests: 30, studies: 300, people: 12_000 };
+const TEXT = 'repeat(chr(23383), 32768)';
+
+/** Requests, studies and people of a site that is not small, with texts as long as may be. */
+async function fill({ db, cache }: Awaited<ReturnType<typeof accessApp>>): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(`select set_config('longshore.cause_user', '0', true),
+      set_config('longshore.cause_time', '2026-03-01T12:00:00Z', true)`);
+    await sql.query(
+      `insert into end_user (user_id, dataset_id, restriction_level, approval_status, start_date, duration, purpose,
+         research_question, analysis_plan, dissemination_plan, prior_auth, denial_reason, requested_at)
+       select n, 'private', 'private', 'requested', now(), -1, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, '', now()
+       from generate_series(1000, 999 + $1::integer) n`,
+      [ROWS.requests],
+    );
+    await sql.query(
+      'insert into staff (user_id, is_owner) select n, false from generate_series(1000, 999 + $1::integer) n',
+      [ROWS.people],
+    );
+    await sql.query(
+      `insert into provider (user_id, dataset_id, is_manager)
+       select n, 'private', false from generate_series(1000, 999 + $1::integer) n`,
+      [ROWS.people],
+    );
+  }, never);
+  await cache.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
+       name, upload_status, import_status)
+     select 'D' || n, 1, 'D' || n, 0, 'live', 'genelist', '1.0', jsonb_build_object('summary', repeat(chr(23383), 4000)),
+       'private', 'Study', 'success', 'complete'
+     from generate_series(1, $1::integer) n`,
+    [ROWS.studies],
+  );
+  await cache.query(
+    `insert into install_status (dataset_id, target_id, kind, status)
+     select dataset_id, 'AlphaDB', kind, 'complete' from dataset, unnest('{meta,data}'::text[]) kind`,
+  );
+}
+
+t.test('access service: a list is read in statements of bounded bytes, and is whole', async (t) => {
+  const app = await accessApp(t);
+  await fill(app);
+  const largest = largestResult(app.db, app.cache);
+  const lengths: Readonly<Record<string, (body: unknown) => number>> = {
+    '/history': (body) => (body as { results: unknown[] }).results.length,
+    '/dataset-end-users?datasetId=private': (body) => (body as { data: unknown[] }).data.length,
+    '/staff?limit=10000': (body) => (body as { data: unknown[] }).data.length,
+    '/dataset-providers?datasetId=private&limit=10000': (body) => (body as { data: unknown[] }).data.length,
+    '/permissions': (body) => Object.keys((body as { perDataset: object }).perDataset).length,
+  };
+  const wanted = [ROWS.requests, ROWS.requests, 10_000, 10_000, ROWS.studies];
+  for (const [i, [path, lengthOf]] of Object.entries(lengths).entries()) {
+    largest();
+    const { status, body } = await app.call('1', 'GET', path);
+    t.equal(status, 200, path);
+    t.equal(lengthOf(body), wanted[i], `${path} is whole`);
+    t.ok(Buffer.byteLength(JSON.stringify(body)) > AT_ONCE, `${path} is more than may be in memory`);
+    const bytes = largest();
+    t.ok(bytes > 0 && bytes <= AT_ONCE, `${path}: at most ${bytes} bytes at once`);
+  }
+});
