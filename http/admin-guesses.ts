@@ -1,4 +1,4 @@
-// Wrong Admin-Tokens: each is logged, and an address that sends many is not listened to for a while. Of one address, 20 are
+// Wrong Admin-Tokens, and tokens of services without users: each is logged, and an address that sends many is not listened to for a while. Of one address, 20 are
 // looked at, and one more every 6 s. Tokens that come beyond that are answered 429 unread, right ones too: that is what makes
 // guessing slow. The token itself is never logged.
 
@@ -36,6 +36,8 @@ export class AdminGuesses {
   readonly #atOnce: number;
   /** By network, in order of their last guesses. */
   readonly #guessers = new Map<string, Guesser>();
+  /** Networks that callers with the right token came from, the last one last; their wrong ones do not hold off. */
+  readonly #callers = new Set<string>();
 
   constructor(options: AdminGuessesOptions) {
     this.#options = options;
@@ -43,24 +45,36 @@ export class AdminGuesses {
   }
 
   /** Throws 429 when no token of this address is looked at now. */
-  demand(request: IncomingMessage): void {
+  demand(request: IncomingMessage, token = 'Admin-Token'): void {
     const address = this.#addressOf(request);
-    const guesser = this.#of(peerOf(address));
+    const network = peerOf(address);
+    const guesser = this.#of(network);
     if (!guesser || guesser.left >= 1) return;
     if (!guesser.told) {
-      this.#keep(peerOf(address), { ...guesser, told: true });
-      this.#options.log.warn({ address }, 'guesses of the Admin-Token are held off');
+      this.#keep(network, { ...guesser, told: true });
+      this.#options.log.warn({ address, token }, 'guesses of a token are held off');
     }
+    if (this.#callers.has(network)) return;
     const waitSeconds = Math.ceil(((1 - guesser.left) * EVERY_MS) / 1_000);
-    throw tooMany('too many wrong Admin-Tokens came from this address', waitSeconds);
+    throw tooMany(`too many wrong tokens came from this address: ${token}`, waitSeconds);
   }
 
-  wrong(request: IncomingMessage, { method, path }: Pick<Route, 'method' | 'path'>): void {
+  /** A wrong one that is looked at although its address has sent too many is not logged. */
+  wrong(request: IncomingMessage, { method, path }: Pick<Route, 'method' | 'path'>, token = 'Admin-Token'): void {
     const address = this.#addressOf(request);
     const network = peerOf(address);
     const { left, told } = this.#of(network) ?? { left: this.#atOnce, told: false };
-    this.#keep(network, { left: left - 1, atMs: this.#options.clock.now(), told });
-    this.#options.log.warn({ address, method, route: path }, 'a wrong Admin-Token was refused');
+    this.#keep(network, { left: Math.max(0, left - 1), atMs: this.#options.clock.now(), told });
+    if (left >= 1) this.#options.log.warn({ address, method, route: path, token }, 'a wrong token was refused');
+  }
+
+  /** From now on the address is listened to, whatever else comes from it. */
+  right(request: IncomingMessage): void {
+    const network = peerOf(this.#addressOf(request));
+    this.#callers.delete(network);
+    const [oldest] = this.#callers;
+    if (this.#callers.size >= MAX_ADDRESSES && oldest !== undefined) this.#callers.delete(oldest);
+    this.#callers.add(network);
   }
 
   get size(): number {

@@ -49,6 +49,8 @@ export class AuditTrail implements AsyncDisposable {
     this.#options = options;
     this.#refusals = new RefusalCounts(options.clock, (row) => this.add(row));
     this.#rows = options.metrics.counter('audit_rows_total', 'Rows of the audit trail.', ['kept']);
+    // From the start on, so that the first row that is only in the log is seen to be one more.
+    if (options.table) for (const kept of ['table', 'log']) this.#rows.inc({ kept }, 0);
   }
 
   /** Resolves when the row is in the table, or in the log when the table does not take it; never rejects. */

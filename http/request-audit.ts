@@ -68,7 +68,7 @@ export class RequestAudit {
     const ids = { ...params, ...concerned.records };
     const records = Object.fromEntries(Object.entries(ids).map(([name, value]) => [name, shortened(value)]));
     const dataset = concerned.dataset ?? (OF_DATASET.test(route.path) ? params.id : undefined);
-    // Of those who were not let in, 429 is for guesses of the Admin-Token.
+    // Of those who were not let in, 429 is for guesses of a secret.
     const outcome = status === undefined ? 'cut' : !admitted && status === 429 ? 'refused' : outcomeOf(status);
     return {
       at: clock.now(),

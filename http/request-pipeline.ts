@@ -28,6 +28,7 @@ import { RequestAudit, type RequestAuditOptions } from './request-audit.ts';
 import { RequestIds } from './request-ids.ts';
 import { needsRoom, type Route } from './route.ts';
 import { type Found, Router } from './router.ts';
+import { checkServiceToken } from './service-token.ts';
 import { standingHeaders } from './standing-headers.ts';
 
 export interface PipelineOptions {
@@ -173,8 +174,11 @@ export class RequestPipeline {
     head.add(VERSIONS[version]);
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
-    if (route.access === 'open' && route.method !== 'GET') this.#refuseForeign(request);
-    if (route.access === 'open') return this.#call(exchange, found, version, parameters, ANONYMOUS);
+    if (route.access === 'open') {
+      if (route.method !== 'GET') this.#refuseForeign(request);
+      if (route.token) exchange.concerned = checkServiceToken(route.token, request, route, auth.guesses);
+      return this.#call(exchange, found, version, parameters, ANONYMOUS);
+    }
     const known = (caller: Caller): void => {
       exchange.caller = caller;
     };

@@ -4,10 +4,11 @@
 import type { AuditKind } from '../engine/model/audit.ts';
 import type { Caller } from './caller.ts';
 import type { RequestContext } from './context.ts';
+import type { ServiceToken } from './service-token.ts';
 
 /**
  * Who may call:
- *   open            anybody, no token is looked at
+ *   open            anybody, no token of a user is looked at; whoever has `token` where the route has one
  *   user            a registered user          user-or-guest   a guest's token will do
  *   user-or-admin   a user, or the admin token admin           the admin token
  *   anyone-known    a user, a guest, or the admin token
@@ -48,6 +49,8 @@ export interface Route {
   /** As find-my-way reads it: `/datasets/:id/files`. HEAD is served wherever GET is. */
   readonly path: string;
   readonly access: Access;
+  /** Of an open route: the secret that its callers share. */
+  readonly token?: ServiceToken;
   /** Of each route that reads and is not for administrators alone; what the others are follows from what they are. */
   readonly audit?: ReadAudit;
   readonly operationId: string;

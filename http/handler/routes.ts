@@ -8,7 +8,6 @@ import type { RequestContext } from '../context.ts';
 import { sendObject } from '../download.ts';
 import { HttpError, notFound } from '../errors.ts';
 import type { HealthReport } from '../ops.ts';
-import { checkHostToken } from '../plugin-host/host-token.ts';
 import type { Route, RouteResponse } from '../route.ts';
 import { sendBody } from '../send-body.ts';
 import {
@@ -47,7 +46,7 @@ const SERVER_ERROR = problem('The job or the service failed', SERVER_ERROR_SCHEM
 const COMMON = {
   401: problem('The token of the service is missing or wrong'),
   403: problem('A page of another origin sent it'),
-  429: problem("The owner's jobs have their share of the places; see Retry-After"),
+  429: problem("The owner's jobs have their share of the places, or too many wrong tokens came; see Retry-After"),
   503: problem(
     'All places are taken, something cannot be reached just now, or the service is stopping; see Retry-After',
     SERVER_ERROR_SCHEMA,
@@ -62,16 +61,12 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
   const about = optionsDocument(parts.options);
   const templates = parts.options.commands.flatMap((command) => command.arguments);
   const jobId = { description: 'Chosen by the caller', schema: { type: 'string', minLength: 1, maxLength: 128 } };
-  /** The service's own token is checked here: it belongs to no user. */
   const job = (route: Omit<Route, 'access' | 'params'>): Route => ({
     ...route,
     access: 'open',
+    token: { secret: parts.token, host: 'the handler service', machine: 'handler token' },
     params: { jobId },
     responses: { ...route.responses, ...COMMON },
-    handler: async (context) => {
-      checkToken(context, parts.token);
-      await route.handler(context);
-    },
   });
   const routes: readonly Route[] = [
     {
@@ -174,10 +169,6 @@ const counted = (route: Route, statistics: Statistics): Route => ({
     return route.handler(context);
   },
 });
-
-function checkToken(context: RequestContext, token: string | undefined): void {
-  checkHostToken(context, token, { host: 'the handler service', machine: 'handler token' });
-}
 
 async function tellHealth(context: RequestContext, { health, statistics }: HandlerRoutesParts): Promise<void> {
   const report = await health();

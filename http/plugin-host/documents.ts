@@ -123,6 +123,7 @@ export const COMMON = {
   403: problem('A page of another origin sent it'),
   413: problem('A part is too large'),
   415: problem('Another content type'),
+  429: problem('Too many wrong tokens came from the address'),
   500: problem('The host failed, or a script took too long'),
   503: problem('No room; see Retry-After'),
   555: {

@@ -22,7 +22,6 @@ import {
   VALIDATION,
 } from './documents.ts';
 import { type HostReply, STATUS, serverError } from './host-reply.ts';
-import { checkHostToken } from './host-token.ts';
 import type { PluginHost } from './plugin-host.ts';
 import { DOCUMENT_BYTES, readParts } from './request-parts.ts';
 import type { Workspace } from './workspace.ts';
@@ -64,8 +63,8 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
     method: 'POST',
     path,
     ...(path.startsWith('/uninstall') ? { needsNoRoom: true } : {}),
-    // The host's own token is checked in `serve`: it belongs to no user.
     access: 'open',
+    token: { secret: options.token, host: 'this plugin host', machine: 'plugin host token' },
     operationId: name,
     summary,
     body,
@@ -159,10 +158,9 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
 async function serve(
   context: RequestContext,
   host: PluginHost,
-  { token, room }: PluginRoutesOptions,
+  { room }: PluginRoutesOptions,
   call: Call,
 ): Promise<void> {
-  checkHostToken(context, token);
   try {
     using _place = host.admit();
     await using workspace = await host.workspace(context.log);

@@ -66,10 +66,10 @@ t.test(
   async (t) => {
     const { clock, lines, statuses } = await setup(t);
     await statuses('192.0.2.1', 40);
-    const refused = lines.filter(({ msg }) => msg === 'a wrong Admin-Token was refused');
+    const refused = lines.filter(({ msg }) => msg === 'a wrong token was refused');
     t.equal(refused.length, 20);
     t.match(refused[0], { address: '192.0.2.1', method: 'GET', route: '/report' });
-    const held = () => lines.filter(({ msg }) => msg === 'guesses of the Admin-Token are held off').length;
+    const held = () => lines.filter(({ msg }) => msg === 'guesses of a token are held off').length;
     t.equal(held(), 1);
     await clock.advance(60_000);
     await statuses('192.0.2.1', 20);

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
-import { checkHostToken } from '../../http/plugin-host/host-token.ts';
-import { ADMIN, bearer, httpApp, route } from './http-app.ts';
+import { checkServiceToken } from '../../http/service-token.ts';
+import { ADMIN, bearer, httpApp, patientGuesses, route } from './http-app.ts';
 
 t.test('a token in the query is taken only where the route allows it, and never beside another', async (t) => {
   const handler = route('/file', 'user', async (context) => context.json(200, 1)).handler;
@@ -91,8 +91,10 @@ t.test('secrets are compared in constant time, whatever their length', async (t)
   for (const token of given)
     t.equal((await fetch(`${app.url}/reports`, { headers: { 'admin-token': token } })).status, 403, token);
   for (const token of given) {
-    const request = { headers: { authorization: `Bearer ${token}` } } as IncomingMessage;
-    t.throws(() => checkHostToken({ request, concerns: () => undefined }, ADMIN), { code: 401 }, token);
+    const request = { headers: { authorization: `Bearer ${token}` }, socket: {} } as IncomingMessage;
+    const holder = { secret: ADMIN, host: 'the service', machine: 'its token' };
+    const call = () => checkServiceToken(holder, request, { method: 'GET', path: '/' }, patientGuesses());
+    t.throws(call, { code: 401 }, token);
   }
   t.strictSame(
     seen,

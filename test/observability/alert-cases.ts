@@ -50,6 +50,7 @@ const restarts = (values: string): Series => one('longshore_supervisor_restarts_
 const lag = (partition: string, values: string): Series =>
   one('longshore_event_log_lag', { channel: 'import-triggers', partition }, values);
 const mails = (state: string, values: string): Series => one('longshore_access_mails', { state }, values);
+const auditRows = (values: string): Series => one('longshore_audit_rows_total', { kept: 'log' }, values);
 const disk = (free: string): Series => ({
   ...one('longshore_disk_free_bytes', { folder: '/data/objects' }, free),
   ...one('longshore_disk_size_bytes', { folder: '/data/objects' }, '1000x30'),
@@ -266,6 +267,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
     severity: 'warning',
     fires: { series: mails('dead', '0 1x5'), at: '3m', labels: {}, summary: '1 mails of dataset access are given up.' },
     quiet: { series: { ...mails('dead', '0x6'), ...mails('waiting', '50x6') }, at: '3m' },
+  },
+  {
+    alert: 'LongshoreAuditNotInTable',
+    severity: 'warning',
+    fires: {
+      series: auditRows('0x3 15x20'),
+      at: '5m',
+      labels: { instance: A.instance },
+      summary: 'Rows of the audit trail of a:8080 are in its log alone.',
+    },
+    quiet: { series: auditRows('7x20'), at: '18m' },
   },
   {
     alert: 'LongshoreDiskNearlyFull',
