@@ -6,11 +6,14 @@
 // Whoever writes notices nothing but the time.
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { SendRoom } from './send-room.ts';
 
 /** What is to be waited for before an answer with this status goes out; undefined = nothing. It must not reject. */
 export type BeforeAnswer = (status: number) => Promise<void> | undefined;
 
 export class HeldResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  /** Of its listener, for bodies. */
+  room: SendRoom | undefined;
   #before: BeforeAnswer | undefined;
   /** In their order, while it is holding. */
   #kept: (() => void)[] | undefined;

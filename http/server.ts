@@ -18,6 +18,7 @@ import type { HttpMetrics } from './http-metrics.ts';
 import { JSON_TYPE } from './json-type.ts';
 import { type Certificate, listenerTls } from './listener-tls.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
+import { SendRoom } from './send-room.ts';
 import { keepFor } from './whole-head.ts';
 
 export interface ServerLimits extends ConnectionLimits {
@@ -46,11 +47,14 @@ export class HttpServer extends Lifecycle {
   #onFinished: () => void = () => {};
   readonly #underWayUntil = new Followers(this.hurried);
   readonly #connections: Connections;
+  readonly #sendRoom: SendRoom;
 
   constructor(options: ServerOptions) {
     super(options);
     this.#options = options;
     const { limits, tls, clock, isProxy, metrics } = options;
+    // The other half is for answers of other kinds.
+    this.#sendRoom = new SendRoom(limits.maxUnsentSize / 2);
     this.#connections = new Connections(limits, {
       clock,
       isProxy,
@@ -148,6 +152,7 @@ export class HttpServer extends Lifecycle {
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
   #take(request: IncomingMessage, response: HeldResponse, mayContinue?: () => void): void {
     keepFor(response, this.#options.limits.keepAliveTimeoutMs);
+    response.room = this.#sendRoom;
     this.#underWay += 2;
     response.on('close', this.#onHalf);
     const handled = this.#options.pipeline.handle(request, response, this.#underWayUntil, mayContinue);

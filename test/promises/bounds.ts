@@ -64,6 +64,16 @@ export const BOUNDS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'slow-downloads',
+    promise: 'Many slow downloads at once are all sent to their end, and together have a bounded amount of memory.',
+    heldBy: [
+      {
+        file: 'test/http/send-room.test.ts',
+        test: 'many slow clients at once get the whole of their downloads, and none is cut off',
+      },
+    ],
+  },
+  {
     id: 'lists-bounded',
     promise: 'Lists are read in pages of bounded bytes, whatever the size of their rows.',
     heldBy: [

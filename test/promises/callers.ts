@@ -100,7 +100,7 @@ export const CALLERS: readonly PromiseRow[] = [
   {
     id: 'admin-guesses',
     promise:
-      'Wrong Admin-Tokens, and wrong tokens of plugin hosts and the handler service, are logged without the token, and an address that sends many is not listened to for a while.',
+      'Wrong Admin-Tokens and tokens of services are logged without the token, and an address that sends many is not listened to for a while.',
     heldBy: [
       {
         file: 'test/http/admin-guesses.test.ts',
@@ -116,7 +116,7 @@ export const CALLERS: readonly PromiseRow[] = [
       },
       {
         file: 'test/http/service-token.test.ts',
-        test: 'handler service: an address that guesses is held off, and the caller’s is not',
+        test: '…: an address that guesses is held off, and the caller’s is not',
       },
     ],
   },
