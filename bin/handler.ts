@@ -105,7 +105,7 @@ export async function handler(
     { jobs, store, runner, packages, metrics: observed, statistics, clock, log },
   );
   const service = new HandlerService(
-    { workDir, awaitingMs: AWAITING_MS },
+    { workDir, awaitingMs: AWAITING_MS, maxKeptBytes: settings.maxResultsPerOwner },
     { jobs, lane: currentLane, run, metrics: observed, statistics, clock, log },
   );
   const checks = handlerChecks({

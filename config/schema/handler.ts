@@ -36,6 +36,10 @@ export const handler = section(
       { uniqueItems: true, default: [] },
     ),
     lane: filled('Its mailbox and workers.', mailboxKeys(16, 4)),
+    maxResultsPerOwner: integer(
+      "Bytes of kept results of one owner. While there are as many, the owner's uploads are answered 429.",
+      { minimum: 1_048_576, default: 20 * GIB },
+    ),
     resultRetention: duration('That a result can be fetched again.', '24h', { positive: true }),
     historyRetention: duration('That the record of a job is kept.', '72h', { positive: true }),
   },

@@ -1,7 +1,15 @@
 // Records of handler jobs in the cache DB.
 
 import { HANDLER_MOVES, type HandlerState, type JobRegistration, RUNNING_STATES } from '../model/handler-job.ts';
-import type { DueHandlerJob, HandlerJob, HandlerJobs, HandlerMove, NewHandlerJob } from '../ports/handler-jobs.ts';
+import type { UserId } from '../model/ids.ts';
+import type {
+  DueHandlerJob,
+  HandlerJob,
+  HandlerJobs,
+  HandlerMove,
+  KeptResults,
+  NewHandlerJob,
+} from '../ports/handler-jobs.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 import { storableJson, storableText } from './storable-text.ts';
@@ -77,6 +85,16 @@ export class PostgresHandlerJobs implements HandlerJobs {
       [id, HANDLER_MOVES[move.to], this.#instance.id, ...written.map(([, value]) => value)],
     );
     return rows.length > 0;
+  }
+
+  async kept(owner: UserId, signal: AbortSignal): Promise<KeptResults> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<{ bytes: number; next: Date | null }>(
+      `select coalesce(sum(result_bytes), 0)::bigint as bytes, min(result_expires_at) as next
+       from handler_job where registration ->> 'owner' = $1 and result_bytes is not null`,
+      [owner],
+    );
+    return { bytes: row?.bytes ?? 0, nextExpiry: row?.next ?? undefined };
   }
 
   async failOrphans(

@@ -1,6 +1,7 @@
 // Records of handler jobs. Times are the caller's: a job is absent from the instant at which it expires.
 
 import type { HandlerState, JobRegistration } from '../model/handler-job.ts';
+import type { UserId } from '../model/ids.ts';
 
 export interface NewHandlerJob {
   /** Internal, a UUID: names workspace and objects. */
@@ -55,6 +56,13 @@ export interface DueHandlerJob {
   readonly what: 'result' | 'job';
 }
 
+export interface KeptResults {
+  /** Of all results that were not removed yet, those past their time included. */
+  readonly bytes: number;
+  /** When the first of them is to go; undefined when there is none. */
+  readonly nextExpiry: Date | undefined;
+}
+
 export interface HandlerJobs {
   /** In the place of a job under the same id that does not run, which is due at once; false while one runs. */
   register(job: NewHandlerJob, signal: AbortSignal): Promise<boolean>;
@@ -62,6 +70,8 @@ export interface HandlerJobs {
   find(jobId: string, now: Date, signal: AbortSignal): Promise<HandlerJob | undefined>;
   /** False, and nothing changes, when the job is gone, in another state, or runs in another process. */
   move(id: string, move: HandlerMove, signal: AbortSignal): Promise<boolean>;
+  /** Results of all jobs of the owner, those whose ids were taken over by others included. */
+  kept(owner: UserId, signal: AbortSignal): Promise<KeptResults>;
   /** Fails the running jobs of processes that died; returns their internal ids. */
   failOrphans(end: Omit<HandlerMove & { to: 'failed' }, 'to'>, signal: AbortSignal): Promise<readonly string[]>;
   /** Some of what is due at that time, at most `limit`. */

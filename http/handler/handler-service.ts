@@ -39,6 +39,8 @@ export interface HandlerServiceOptions {
   readonly workDir: string;
   /** That a job may wait for its upload. */
   readonly awaitingMs: number;
+  /** Results of one owner; while there are as many, the owner's uploads are refused. */
+  readonly maxKeptBytes: number;
 }
 
 export interface HandlerServiceParts {
@@ -101,6 +103,7 @@ export class HandlerService {
     const { owner } = job.registration;
     using place = lane.reserve(owner);
     if (!place) throw noPlace(lane, owner);
+    await this.#demandRoom(owner, signal);
     if (this.#active.has(job.id)) throw atTheSameTime(job);
     this.#active.add(job.id);
     const started = { ...job, started: this.now(), traceparent };
@@ -109,6 +112,18 @@ export class HandlerService {
       throw error;
     });
     return { job, end: await unlessAborted(this.#hand(upload, place), signal) };
+  }
+
+  /** What runs already is not counted: its results may come beyond the bound. */
+  async #demandRoom(owner: UserId, signal: AbortSignal): Promise<void> {
+    const { maxKeptBytes } = this.#options;
+    const { bytes, nextExpiry } = await this.#parts.jobs.kept(owner, signal);
+    if (bytes < maxKeptBytes) return;
+    const waitMs = (nextExpiry?.getTime() ?? 0) - this.#parts.clock.now();
+    throw tooMany(
+      `results of jobs of user ${owner} take ${bytes} bytes; while they are ${maxKeptBytes} or more, no other job of theirs runs`,
+      Math.max(RETRY_SECONDS, Math.ceil(waitMs / 1_000)),
+    );
   }
 
   /** The upload in the job's folder; when it cannot be had, the job waits for another. */

@@ -46,7 +46,9 @@ const SERVER_ERROR = problem('The job or the service failed', SERVER_ERROR_SCHEM
 const COMMON = {
   401: problem('The token of the service is missing or wrong'),
   403: problem('A page of another origin sent it'),
-  429: problem("The owner's jobs have their share of the places, or too many wrong tokens came; see Retry-After"),
+  429: problem(
+    "The owner's jobs have their share of the places, results as large as may be kept, or too many wrong tokens came; see Retry-After",
+  ),
   503: problem(
     'All places are taken, something cannot be reached just now, or the service is stopping; see Retry-After',
     SERVER_ERROR_SCHEMA,

@@ -67,6 +67,7 @@ const INTEGERS: Record<string, Bounds> = {
   'installer.plugins.*.limits.cpu': [1, 31_536_000],
   'installer.plugins.*.limits.fileSize': [1, OPEN],
   'handler.maxUnpackedSize': [1_048_576, OPEN],
+  'handler.maxResultsPerOwner': [1_048_576, OPEN],
   'handler.archives.maxEntries': [1, 100_000],
   'handler.archives.maxNamesSize': [1_024, 67_108_864],
   'handler.lane.inMemoryQueueSize': queue,

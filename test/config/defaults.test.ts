@@ -291,6 +291,7 @@ t.test('the sections beside the installer', async (t) => {
     archives: { maxEntries: 10_000, maxNamesSize: 2_097_152, maxDurationMs: 15 * MINUTE },
     passEnvironment: [],
     lane: { inMemoryQueueSize: 16, workerCount: 4 },
+    maxResultsPerOwner: 20 * 1_073_741_824,
     resultRetentionMs: DAY,
     historyRetentionMs: 3 * DAY,
     bindHost: '127.0.0.1',

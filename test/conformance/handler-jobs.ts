@@ -19,12 +19,12 @@ const at = (seconds: number): Date => new Date(Date.UTC(2026, 0, 1) + seconds * 
 const owner = parseUserId('9223372036854775807');
 
 const FAILED = { to: 'failed', ended: at(30), message: 'it broke', expires: at(300) } as const;
-const COMPLETED: HandlerMove = {
+const COMPLETED = {
   to: 'completed',
   ended: at(30),
   result: { fileName: 'dataset_u5_x.tgz', bytes: 77, expires: at(100) },
   expires: at(300),
-};
+} as const;
 
 export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<HandlerJobsWorld>): void {
   const newJob = (jobId: string): NewHandlerJob => {
@@ -87,6 +87,28 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
       message: undefined,
     });
     t.equal(await second.find('walk', at(300), signal), undefined);
+  });
+
+  fact('results count for the owner of the job until they are removed', async (t, { first, second }) => {
+    const stranger = parseUserId('7');
+    if (!owner || !stranger) throw new Error('no user id');
+    const nothing = { bytes: 0, nextExpiry: undefined };
+    t.strictSame(await first.kept(owner, signal), nothing);
+    const moves = [UPLOADING, UNPACKING, PROCESSING];
+    const job = await reach(first, 'kept', [...moves, COMPLETED]);
+    const later = { ...COMPLETED, result: { fileName: 'x.tgz', bytes: 2 ** 40, expires: at(200) } };
+    await reach(first, 'large', [...moves, later]);
+    await reach(second, 'runs', moves);
+    t.strictSame(await second.kept(owner, signal), { bytes: 77 + 2 ** 40, nextExpiry: at(100) });
+    t.strictSame(await second.kept(stranger, signal), nothing, 'to nobody else');
+    await reach(second, 'kept', []);
+    t.strictSame(
+      await first.kept(owner, signal),
+      { bytes: 77 + 2 ** 40, nextExpiry: at(100) },
+      'of a job before it too',
+    );
+    await first.forget({ id: job.id, what: 'result' }, signal);
+    t.strictSame(await first.kept(owner, signal), { bytes: 2 ** 40, nextExpiry: at(200) });
   });
 
   fact('moves that the states do not allow change nothing', async (t, { first }) => {

@@ -73,6 +73,15 @@ export class FakeHandlerJobs implements HandlerJobs {
     return orphans.map(([id]) => id);
   };
 
+  kept: HandlerJobs['kept'] = async (owner, signal) => {
+    signal.throwIfAborted();
+    const results = [...this.#table.rows.values()].flatMap(({ job }) =>
+      job.registration.owner === owner && job.result ? [job.result] : [],
+    );
+    const [nextExpiry] = results.map(({ expires }) => expires).sort((a, b) => a.getTime() - b.getTime());
+    return { bytes: results.reduce((sum, { bytes }) => sum + bytes, 0), nextExpiry };
+  };
+
   due: HandlerJobs['due'] = async (now, limit, signal) => {
     signal.throwIfAborted();
     const found = [...this.#table.rows].flatMap(([id, { expires, job }]): (DueHandlerJob & { at: Date })[] => {

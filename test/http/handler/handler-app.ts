@@ -51,6 +51,7 @@ export interface HandlerAppOptions {
   readonly commands?: readonly HandlerCommand[];
   readonly token?: string;
   readonly queueSize?: number;
+  readonly maxKeptBytes?: number;
   readonly workerCount?: number;
   readonly run?: Partial<JobRunOptions>;
   readonly packages?: Partial<Packages>;
@@ -109,7 +110,7 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
     },
   );
   const service = new HandlerService(
-    { workDir, awaitingMs: 24 * HOUR },
+    { workDir, awaitingMs: 24 * HOUR, maxKeptBytes: options.maxKeptBytes ?? Number.MAX_SAFE_INTEGER },
     { jobs, lane: () => lane, run, metrics: observed, statistics, clock, log },
   );
   const checks = handlerChecks({

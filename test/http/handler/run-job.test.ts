@@ -243,6 +243,22 @@ t.test('a job whose client goes away runs to its end, and its result is fetched 
   t.strictSame(await app.folders(), []);
 });
 
+t.test('an owner whose results take as much as may be kept waits until one is removed', async (t) => {
+  const app = await handlerApp(t, { maxKeptBytes: 1 });
+  const first = await app.job('first', await zipOf(FILES));
+  t.equal(first.status, 200);
+  const bytes = (await bytesOf(first)).length;
+  const second = await app.job('second', await zipOf(FILES));
+  t.equal(second.status, 429);
+  t.match(await second.json(), {
+    message: `results of jobs of user 42 take ${bytes} bytes; while they are 1 or more, no other job of theirs runs`,
+  });
+  const wait = Number(second.headers.get('retry-after'));
+  t.ok(wait > 86_000 && wait <= 86_400, 'until the first is removed');
+  t.match(await app.status('second'), { status: 'awaiting upload' }, 'the job takes another upload');
+  t.equal((await app.job('of another', await zipOf(FILES), metadata({ owner: 43 }))).status, 200);
+});
+
 t.test('the result can be fetched again, in part too, until its time is over', async (t) => {
   const app = await handlerApp(t, { run: { resultRetentionMs: 60_000 } });
   const first = await app.job('again', await zipOf(FILES));
