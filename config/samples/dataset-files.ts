@@ -2,15 +2,15 @@
 
 import { chmod, copyFile, mkdir, opendir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { LIMITS, tooMany } from './limits.ts';
 import { Refusal, shown } from './sample.ts';
 
 /** Written beside the input by the plugin host; not part of the upload. */
 const METADATA_FILE = 'vdi-meta.json';
 const RESERVED_PREFIX = 'vdi-';
-const MAX_FILES = 100_000;
 
 /** Relative paths with `/`, sorted; without the metadata document at the top. */
-export async function listFiles(dir: string): Promise<readonly string[]> {
+export async function listFiles(dir: string, most: number = LIMITS.files): Promise<readonly string[]> {
   const files: string[] = [];
   const visit = async (folder: string): Promise<void> => {
     for await (const entry of await opendir(join(dir, folder))) {
@@ -18,7 +18,7 @@ export async function listFiles(dir: string): Promise<readonly string[]> {
       if (entry.isDirectory()) await visit(path);
       else if (!entry.isFile()) throw new Refusal([`${shown(path)} is neither a file nor a folder`]);
       else if (path !== METADATA_FILE) files.push(path);
-      if (files.length > MAX_FILES) throw new Refusal([`more than ${MAX_FILES} files`]);
+      if (files.length > most) throw new Refusal([`file ${shown(path)} ${tooMany(files.length, most)}`]);
     }
   };
   await visit('');

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { installFiles, soleFile } from './dataset-files.ts';
 import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
 import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
-import { bytesOf, LIMITS, tooLong } from './limits.ts';
+import { bytesOf, LIMITS, tooLong, tooMany } from './limits.ts';
 import { headerOf, type ListHeader, words } from './list-words.ts';
 import { Faults, Refusal, type SamplePlugin, shown } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
@@ -63,11 +63,12 @@ interface Notes {
 }
 
 /** Each id once, with a line end, in the order of first appearance; throws after the last when any is malformed. */
-async function* uniqueIds(
+export async function* uniqueIds(
   path: string,
   name: string,
   header: ListHeader | undefined,
   notes: Notes,
+  most: number = LIMITS.geneIds,
 ): AsyncGenerator<string> {
   const seen = new Set<string>();
   const faults = new Faults();
@@ -84,8 +85,8 @@ async function* uniqueIds(
     if (fault !== undefined) faults.add(`line ${line}: ${shown(text)} ${fault}`);
     else if (seen.has(text)) notes.duplicates++;
     else {
-      if (seen.size >= LIMITS.geneIds)
-        throw new Refusal([`line ${line}: ${shown(text)}: more than ${LIMITS.geneIds} different gene ids`]);
+      if (seen.size >= most)
+        throw new Refusal([`line ${line}: gene id ${shown(text)} ${tooMany(seen.size + 1, most)}`]);
       seen.add(text);
       yield `${text}\n`;
     }

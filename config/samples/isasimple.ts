@@ -8,7 +8,7 @@ import { installFiles, soleFile } from './dataset-files.ts';
 import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
 import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
 import { csvLine, type DelimitedRow, delimitedRows, ownRows } from './delimited.ts';
-import { LIMITS } from './limits.ts';
+import { LIMITS, tooMany } from './limits.ts';
 import { Faults, Refusal, type SamplePlugin, shown, shownShort } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
 
@@ -56,7 +56,11 @@ export const isasimple: SamplePlugin = {
 };
 
 /** The table again, as CSV; throws after the last row when any does not fit. */
-async function* checkedLines(rows: AsyncIterable<DelimitedRow>, name: string): AsyncGenerator<string> {
+export async function* checkedLines(
+  rows: AsyncIterable<DelimitedRow>,
+  name: string,
+  most: number = LIMITS.rows,
+): AsyncGenerator<string> {
   let columns: number | undefined;
   let dataRows = 0;
   const faults = new Faults();
@@ -66,7 +70,7 @@ async function* checkedLines(rows: AsyncIterable<DelimitedRow>, name: string): A
       columns = cells.length;
       checkHeader(row, name);
     } else {
-      if (++dataRows > LIMITS.rows) throw new Refusal([`${shown(name)}, line ${line}: more than ${LIMITS.rows} rows`]);
+      if (++dataRows > most) throw new Refusal([`${shown(name)}, line ${line}: the row ${tooMany(dataRows, most)}`]);
       if (cells.length !== columns) faults.add(`${shown(name)}, line ${line}: ${otherWidth(cells, columns)}`);
     }
     yield csvLine(cells);

@@ -3,6 +3,8 @@
 
 /** Columns of a primary key share one B-tree entry, which PostgreSQL limits to 2,704 bytes; a dataset id takes some, too. */
 export const LIMITS = {
+  /** Of an upload, counted while they are found. */
+  files: 100_000,
   /** An id of a gene list. */
   geneIdBytes: 80,
   geneIds: 1_000_000,
@@ -28,4 +30,5 @@ export const LIMITS = {
 export const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 /** For messages: what was found and what is allowed. */
+export const tooMany = (number: number, limit: number): string => `is number ${number}; at most ${limit} are taken`;
 export const tooLong = (bytes: number, limit: number): string => `has ${bytes} bytes in UTF-8; at most ${limit} fit`;

@@ -6,7 +6,7 @@ import { exportFiles, installFiles, listFiles } from './dataset-files.ts';
 import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
 import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
 import { delimitedRows, tabRows } from './delimited.ts';
-import { bytesOf, LIMITS, tooLong } from './limits.ts';
+import { bytesOf, LIMITS, tooLong, tooMany } from './limits.ts';
 import { findManifest, type ManifestEntry, readManifest } from './rnaseq-manifest.ts';
 import { Faults, Refusal, type SampleIo, type SamplePlugin, shown } from './sample.ts';
 import { keepAsUtf8 } from './text-lines.ts';
@@ -68,7 +68,12 @@ async function readUpload(dir: string): Promise<Upload> {
   return { files, manifest, entries: await readManifest(rows, manifest, files) };
 }
 
-async function checkEntry(dir: string, { file, bigWig }: ManifestEntry, io: SampleIo): Promise<void> {
+export async function checkEntry(
+  dir: string,
+  { file, bigWig }: ManifestEntry,
+  io: Pick<SampleIo, 'signal'>,
+  most: number = LIMITS.genesPerSample,
+): Promise<void> {
   const genes = new Set<string>();
   const faults = new Faults();
   for await (const { gene, text, line } of values(dir, file)) {
@@ -81,7 +86,7 @@ async function checkEntry(dir: string, { file, bigWig }: ManifestEntry, io: Samp
     if (bytes > LIMITS.rnaGeneBytes) faults.add(`${where}: gene ${shown(gene)} ${tooLong(bytes, LIMITS.rnaGeneBytes)}`);
     if (fault !== undefined) faults.add(`${where}: ${shown(text)} ${fault}`);
     genes.add(gene);
-    if (genes.size > LIMITS.genesPerSample) throw new Refusal([`${where}: more than ${LIMITS.genesPerSample} genes`]);
+    if (genes.size > most) throw new Refusal([`${where}: gene ${shown(gene)} ${tooMany(genes.size, most)}`]);
   }
   faults.check();
   if (genes.size === 0) throw new Refusal([`${shown(file)} has a header but no gene`]);

@@ -2,7 +2,7 @@
 // LF, CR LF or CR. No library does this: those that are kept up (csv-parse, Papa Parse) accept quotes inside of plain cells
 // and garbage behind quoted ones together or not at all, and name records, where the owner needs lines.
 
-import { bytesOf } from './limits.ts';
+import { bytesOf, tooMany } from './limits.ts';
 import { Refusal, shown, shownShort } from './sample.ts';
 
 export interface Dialect {
@@ -152,7 +152,8 @@ export class RowParser {
 
   #endCell(): void {
     this.#checkCell();
-    if (this.#cells.length >= this.#limits.columns) this.#refuse(`more than ${this.#limits.columns} columns`);
+    if (this.#cells.length >= this.#limits.columns)
+      this.#refuse(`column ${shownShort(this.#cell, 30)} ${tooMany(this.#cells.length + 1, this.#limits.columns)}`);
     this.#cells.push(this.#cell);
     this.#cell = '';
     this.#state = 'start';

@@ -135,6 +135,27 @@ const folders: fc.Arbitrary<Folder> = fc.record({
     .map((files) => Object.fromEntries(files)),
 });
 
+type Tree = Readonly<Record<string, string>>;
+const LINK = 'a symbolic link';
+
+const NO_FILES = /holds no files|is empty/;
+
+/** What each refusal says, and what the folder must hold for it. */
+const RULES: readonly (readonly [says: RegExp, holds: (tree: Tree) => boolean])[] = [
+  [/is a link$/, (tree) => Object.values(tree).includes(LINK)],
+  [/control character|line break/, (tree) => Object.keys(tree).some((path) => /[\n\t]/.test(path))],
+  // zip takes what is named `-` for its own input, and stores a pipe.
+  [/entry '-' is neither a file nor a folder/, (tree) => Object.keys(tree).some((path) => /^-(?:\/|$)/.test(path))],
+  [/comes twice|both a file and a folder|collides/, hasTwins],
+  [/drive letter/, (tree) => Object.keys(tree).some((path) => path.startsWith('C:'))],
+  [NO_FILES, (tree) => Object.keys(kept(tree)).length === 0],
+  [/not UTF-8/, (tree) => Object.keys(tree).some((path) => /[^ -~]/.test(path))],
+  [
+    /is damaged: invalid (?:relative path|characters in fileName)/,
+    (tree) => Object.keys(tree).some((path) => path.includes('\\')),
+  ],
+];
+
 t.test('the same names and bytes as other programs unpack, or a refusal that a rule names', async (t) => {
   t.comment(`${COUNT} archives, seed ${SEED}`);
   const tally: Record<string, number> = { same: 0, refused: 0, 'not packed': 0, 'other programs differ': 0 };
@@ -192,27 +213,6 @@ async function outcomeOf({ packer: name, files }: Folder, dir: string): Promise<
   if ((await Promise.all(others)).some((other) => same(ours, kept(other)))) return 'other programs differ';
   return `unpacked ${Object.keys(ours).join(', ')}, not ${Object.keys(wanted).join(', ')}`;
 }
-
-type Tree = Readonly<Record<string, string>>;
-const LINK = 'a symbolic link';
-
-const NO_FILES = /holds no files|is empty/;
-
-/** What each refusal says, and what the folder must hold for it. */
-const RULES: readonly (readonly [says: RegExp, holds: (tree: Tree) => boolean])[] = [
-  [/is a link$/, (tree) => Object.values(tree).includes(LINK)],
-  [/control character|line break/, (tree) => Object.keys(tree).some((path) => /[\n\t]/.test(path))],
-  // zip takes what is named `-` for its own input, and stores a pipe.
-  [/entry '-' is neither a file nor a folder/, (tree) => Object.keys(tree).some((path) => /^-(?:\/|$)/.test(path))],
-  [/comes twice|both a file and a folder|collides/, hasTwins],
-  [/drive letter/, (tree) => Object.keys(tree).some((path) => path.startsWith('C:'))],
-  [NO_FILES, (tree) => Object.keys(kept(tree)).length === 0],
-  [/not UTF-8/, (tree) => Object.keys(tree).some((path) => /[^ -~]/.test(path))],
-  [
-    /is damaged: invalid (?:relative path|characters in fileName)/,
-    (tree) => Object.keys(tree).some((path) => path.includes('\\')),
-  ],
-];
 
 function hasTwins(tree: Tree): boolean {
   const paths = Object.keys(tree).flatMap((path) => {

@@ -61,7 +61,7 @@ t.test('a table that does not hold together is refused with file, line and reaso
       `a,b\n1,"x\n${'y'.repeat(1_001)}\n`,
       `'a.csv', line 2: cell 2, 'x\\n${'y'.repeat(28)}...', has ${LONG}; is its quote closed?`,
     ],
-    ['a.csv', `${'x,'.repeat(999)}x\n`, "'a.csv', line 1: more than 999 columns"],
+    ['a.csv', `${'x,'.repeat(999)}x\n`, "'a.csv', line 1: column 'x' is number 1000; at most 999 are taken"],
     ['a.xlsx', 'PK', "'a.xlsx': a study table must end with .csv, .tsv or .txt"],
   ];
   for (const [name, text, ...said] of refusals) await sample.refuses([{ name, text }], said);

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
+import { SAMPLES } from '../../../config/samples/samples.ts';
 import { rnaSeqManifest, rnaSeqTables } from '../../fixtures/datasets.ts';
 import { sampleDatabase, sampleRun } from './sample-run.ts';
 
@@ -142,4 +145,39 @@ t.test('RNA-Seq data belong to exactly one genome', async (t) => {
     exit: 99,
     said: ['RNA-Seq data belong to exactly one genome; the dataset names 2'],
   });
+});
+
+t.test('22 samples with a bigWig file each are installed, byte by byte', async (t) => {
+  const sample = await sampleRun(t, 'rnaseq', db);
+  const names = Array.from({ length: 22 }, (_, i) => `S${i + 1}`);
+  /** Of either order of bytes, with bytes that are no text. */
+  const bigWig = (i: number): Buffer => {
+    const head = Buffer.alloc(4);
+    if (i % 2 === 0) head.writeUInt32LE(0x888ffc26);
+    else head.writeUInt32BE(0x888ffc26);
+    return Buffer.concat([head, Buffer.from(Array.from({ length: 5_000 }, (_, at) => (at * 7 + i) % 256))]);
+  };
+  const tracks = names.map((name, i) => ({
+    name: `tracks/${name}${i % 3 === 0 ? '.bigwig' : '.bw'}`,
+    text: bigWig(i),
+  }));
+  const listed = names.map((name, i) => `${name}\t${name}.txt\tunstranded\t${tracks[i]?.name}\n`);
+  const tables = names.map((name, i) => ({ name: `${name}.txt`, text: `gene_id\tTPM\ng1\t${i}\ng2\t1\n` }));
+  const files = [{ name: 'manifest.txt', text: listed.join('') }, ...tables, ...tracks];
+  const allowed = SAMPLES.rnaseq.allowedFileExtensions;
+  t.ok(files.every((file) => allowed.some((extension) => file.name.endsWith(extension))));
+  const { exit, said } = await sample.import(files);
+  t.same({ exit, said }, { exit: 0, said: [] });
+  t.same(await sample.run('install-data', ['wigs', sample.dataDir]), { exit: 0, said: [] });
+  t.equal(Object.keys(await sample.installed()).length, files.length + 1, 'and the metadata');
+  for (const { name, text } of tracks)
+    t.ok((await readFile(join(sample.dataDir, '..', 'site', name))).equals(text), name);
+  t.same(
+    await db.query("select sample, value from rnaseq where dataset_id = 'wigs' and gene_id = 'g1' order by value"),
+    names.map((name, i) => ({ sample: name, value: i })),
+  );
+  await sample.refuses(
+    files.map((file) => (file.name === 'tracks/S2.bw' ? { ...file, text: 'track type=bedGraph\n' } : file)),
+    ["'tracks/S2.bw' is not a bigWig file"],
+  );
 });
