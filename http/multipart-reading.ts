@@ -169,9 +169,14 @@ export class MultipartReading {
 
   /** Fields are read whole first; undefined for a file input that was left empty. */
   async #open({ name, fileName, contentType, body }: ArrivedPart): Promise<MultipartPart | undefined> {
-    if (Buffer.byteLength(name) > NAME_BYTES) throw badRequest(`a part's name is longer than ${NAME_BYTES} bytes`);
-    if (Buffer.byteLength(fileName ?? '') > FILE_NAME_BYTES)
-      throw badRequest(`part '${name}': the file name is longer than ${FILE_NAME_BYTES} bytes`);
+    const nameBytes = Buffer.byteLength(name);
+    if (nameBytes > NAME_BYTES)
+      throw badRequest(`a part's name is longer than ${NAME_BYTES} bytes: '${name.slice(0, 60)}...' has ${nameBytes}`);
+    const fileNameBytes = Buffer.byteLength(fileName ?? '');
+    if (fileNameBytes > FILE_NAME_BYTES)
+      throw badRequest(
+        `part '${name}': the file name is longer than ${FILE_NAME_BYTES} bytes: '${fileName?.slice(0, 60)}...' has ${fileNameBytes}`,
+      );
     if (fileName === '' && (await isEmpty(body))) return undefined;
     if (fileName !== undefined || contentType === 'application/octet-stream')
       return { name, fileName, contentType, body };

@@ -17,7 +17,8 @@ export function checkFileName(raw: string, stored = false): { readonly name: str
   const hidden = hiddenCharacter(name);
   if (hidden && !(stored && /^\P{Cc}*$/u.test(name))) return { fault: `must not hold ${hiddenWords(hidden)}` };
   if (!name.isWellFormed()) return { fault: 'must not hold half of a surrogate pair' };
-  if (Buffer.byteLength(name) > MAX_BYTES) return { fault: `is longer than ${MAX_BYTES} bytes` };
+  const bytes = Buffer.byteLength(name);
+  if (bytes > MAX_BYTES) return { fault: `is longer than ${MAX_BYTES} bytes: it has ${bytes}` };
   return { name };
 }
 

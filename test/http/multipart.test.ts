@@ -195,6 +195,39 @@ t.test('a body that is no multipart, is cut off or breaks a limit is refused', a
     t.match(await refusal(readAll(request)), expected, what);
 });
 
+t.test('each limit of a body is tested at its bound and one beyond', async (t) => {
+  const x = (bytes: number): string => 'x'.repeat(bytes);
+  const content = Buffer.from('x');
+  const limits: Readonly<
+    Record<string, readonly [bound: number, parts: (n: number) => readonly SentPart[], says: RegExp]>
+  > = {
+    parts: [
+      20,
+      (n) => Array.from({ length: n }, (_, i) => ({ name: `p${i}`, content })),
+      /^400 the body has more than 20 parts$/,
+    ],
+    'bytes of a field': [
+      100,
+      (n) => [{ name: 'f', content: Buffer.alloc(n) }],
+      /^400 part 'f' is longer than 100 bytes$/,
+    ],
+    'bytes of a name': [
+      128,
+      (n) => [{ name: x(n), content }],
+      /^400 a part's name is longer than 128 bytes: 'x{60}\.\.\.' has 129$/,
+    ],
+    'bytes of a file name': [
+      1_024,
+      (n) => [{ name: 'f', fileName: x(n), content }],
+      /^400 part 'f': the file name is longer than 1024 bytes: 'x{60}\.\.\.' has 1025$/,
+    ],
+  };
+  for (const [what, [bound, parts, says]] of Object.entries(limits)) {
+    t.equal((await readAll(incoming([encode(parts(bound))]))).length, parts(bound).length, what);
+    t.match(await refusal(readAll(incoming([encode(parts(bound + 1))]))), says, what);
+  }
+});
+
 const bodyOf = (...pieces: readonly string[]): Buffer => Buffer.from(pieces.join(''), 'latin1');
 const FIRST = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="dataFile"; filename="a.txt"\r\n\r\n1\r\n`;
 const END = `--${BOUNDARY}--\r\n`;

@@ -1,6 +1,6 @@
 // Every limit of the samples: what is at the bound is imported, and one more is refused with the value, the bound and its place.
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { listFiles } from '../../../config/samples/dataset-files.ts';
@@ -152,4 +152,13 @@ t.test('files: the bound is imported, and one more is refused with its name', as
     t.equal((await listFiles(dir, 2)).length, 2);
   };
   await counts(t, 2, count, /^file '(?:a|sub\/b\d)\.txt' is number 3; at most 2 are taken$/);
+});
+
+t.test('the page for users has every limit with its bound', async (t) => {
+  const page = await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'real-files.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `(\w+)`[^|]*\|[^|]*\| (\d+) \|$/gm)].map(([, limit, bound]) => [
+    limit,
+    Number(bound),
+  ]);
+  t.strictSame(Object.fromEntries(rows), { ...LIMITS });
 });
