@@ -35,6 +35,7 @@ const NO_LOSS: Readonly<Record<string, string>> = {
   'engine/adapters/embedded-postgres.ts': 'the version, the process id and the output of PostgreSQL',
   'engine/adapters/mail-directory.ts': 'mails that we wrote',
   'engine/adapters/plain-event.ts': 'ASCII of an event, matched whole; anything else takes the strict way',
+  'engine/adapters/postgres-account.ts': 'the list of accounts of the machine, looked through for a name of ours',
   'engine/adapters/postgres-package.ts': 'a document of the package of PostgreSQL',
   'engine/adapters/remote-file-name.ts': 'a header, whose bytes are Latin-1 to Node, on its way to the strict decoder',
   'engine/adapters/s3-connection.ts': 'XML of the object store: codes of errors',
