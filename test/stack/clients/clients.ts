@@ -84,7 +84,8 @@ const byNode: Upload = async ({ base, token, details, files }) => {
 
 /** A script of the page sends the form: a form alone cannot bring a token along. */
 async function byBrowser(browser: Browser, { base, token, details, files }: Sent): Promise<Answer> {
-  const page = await browser.newPage();
+  // Our answers allow a page nothing: it stands for one of a site's own.
+  const page = await browser.newPage({ bypassCSP: true });
   try {
     await page.goto(`${base}/health`);
     await page.setContent('<form><input name="details"><input type="file" name="dataFile" multiple></form>');
