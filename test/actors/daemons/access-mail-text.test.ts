@@ -81,6 +81,23 @@ t.test('what somebody wrote is cut, between characters', (t) => {
   t.end();
 });
 
+t.test('a name of some hundred characters stands whole, and a mail is bounded, whatever was written', async (t) => {
+  const lastName = 'von der Marwitz-'.repeat(20);
+  const words = mailWords(draft('edit-managers'), study, { ...person, firstName: 'Ann', lastName }, site);
+  t.match(words.text, `Name: Ann ${lastName}\n`);
+  // Of all characters it takes the most as HTML.
+  const much = '/'.repeat(200_000);
+  const texts = { purpose: much, researchQuestion: much, analysisPlan: much, disseminationPlan: much };
+  const long = { ...request, ...texts, priorAuth: much, denialReason: much };
+  const wordy = { userId, firstName: much, lastName: much, email: much, affiliation: much };
+  for (const template of ['edit-managers', 'edit-requester', 'approved', 'denied'] as const) {
+    const mail = mailWords({ template, datasetId: study.datasetId, request: long }, study, wordy, site);
+    t.ok(mail.text.length < 20_000, `${template}: ${mail.text.length} characters of text`);
+    t.ok(mail.html.length < 110_000, `${template}: ${mail.html.length} of HTML`);
+    t.ok(mail.subject.length < 200, `${template}: ${mail.subject.length} of a subject`);
+  }
+});
+
 t.test("the dataset's own texts are filled in and shown to whom they are for", async (t) => {
   const own = dataset('S1', 'protected', {
     ...{ daysForApproval: 3, managerText: 'For managers', approvalText: 'Welcome' },
