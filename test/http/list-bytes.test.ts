@@ -3,6 +3,7 @@
 
 import t, { type Test } from 'tap';
 import type { Postgres, Sql } from '../../engine/adapters/postgres.ts';
+import { boundedPage, type PageRow } from '../../engine/adapters/row-pages.ts';
 import type { Route } from '../../http/route.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
 import { accessApp, never } from './access/access-app.ts';
@@ -164,4 +165,22 @@ t.test('access service: a list is read in statements of bounded bytes, and is wh
     const bytes = largest();
     t.ok(bytes > 0 && bytes <= AT_ONCE, `${path}: at most ${bytes} bytes at once`);
   }
+});
+
+t.test('rows that the database packs well count as what they are', async (t) => {
+  const { cache } = await accessApp(t);
+  await cache.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
+       name, upload_status, import_status)
+     select 'D' || n, 1, 'D' || n, 0, 'live', 'genelist', '1.0', jsonb_build_object('summary', repeat('x', 300000)),
+       'private', 'Study', 'success', 'complete'
+     from generate_series(1, $1::integer) n`,
+    [ROWS.requests],
+  );
+  const rows = await cache.query<PageRow>(
+    boundedPage('select dataset_id, metadata from dataset order by dataset_id limit $1::integer'),
+    [ROWS.requests],
+  );
+  t.strictSame([rows.length, rows[0]?.page_rows], [1, ROWS.requests]);
+  t.ok((rows[0]?.row_bytes ?? 0) > 300_000);
 });
