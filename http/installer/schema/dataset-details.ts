@@ -13,6 +13,7 @@ import {
 import {
   Characteristics,
   ContactInput,
+  DAYS_FOR_APPROVAL,
   DatasetSource,
   Dependency,
   ExternalIdentifiers,
@@ -89,7 +90,7 @@ const common = {
 export const DatasetDetails = Type.Object({
   ...common,
   datasetCharacteristics: Type.Optional(Characteristics),
-  daysForApproval: Type.Integer({ minimum: -1, maximum: 365 }),
+  daysForApproval: Type.Integer(DAYS_FOR_APPROVAL),
   dataDisclaimer: Type.Optional(Type.String()),
   datasetSources: Type.Optional(Type.Array(DatasetSource)),
   files: FileListing,

@@ -86,6 +86,9 @@ export const VISIBILITIES = ['private', 'protected', 'public', 'controlled'] as 
 
 export const InstallTargetId = text(5, 32);
 
+/** In answers as in requests. */
+export const DAYS_FOR_APPROVAL = { minimum: -1, maximum: 365 } as const;
+
 /** `studyCharacteristics` (1.7.0) is renamed to `datasetCharacteristics` before this is applied. */
 export const CreateDetails = Type.Object(
   {
@@ -111,7 +114,7 @@ export const CreateDetails = Type.Object(
     externalIdentifiers: Type.Optional(ExternalIdentifiers),
     funding: Type.Optional(unique(Funding)),
     shortAttribution: Type.Optional(text(3, 40)),
-    daysForApproval: Type.Optional(Type.Integer({ minimum: -1, maximum: 365, default: -1 })),
+    daysForApproval: Type.Optional(Type.Integer({ ...DAYS_FOR_APPROVAL, default: -1 })),
     dataDisclaimer: Type.Optional(Type.String()),
     datasetSources: Type.Optional(unique(DatasetSource)),
     type: DatasetTypeInput,
