@@ -40,6 +40,17 @@ t.test(
   },
 );
 
+t.test('a sound token is refused behind anything but the word Bearer, or before anything', async (t) => {
+  const app = await httpApp(t, [route('/me', 'user', async (context) => context.json(200, 1))]);
+  const mine = await bearer();
+  const status = async (headers: Record<string, string>) => (await fetch(`${app.url}/me`, { headers })).status;
+  for (const value of [`Basic ${mine}`, `Basic Bearer ${mine}`, `Bearer, Bearer ${mine}`, `Bearer ${mine} Basic`]) {
+    t.equal(await status({ authorization: value }), 401, `authorization: ${value}`);
+    t.equal(await status({ 'auth-key': value }), 401, `auth-key: ${value}`);
+  }
+  t.equal(await status({ authorization: `  BEARER   ${mine}  ` }), 200);
+});
+
 t.test('every caller that is known is remembered', async (t) => {
   const seen: string[] = [];
   const remember = async (caller: { readonly kind: string }): Promise<void> => {

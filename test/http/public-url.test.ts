@@ -22,6 +22,8 @@ t.test('a trusted proxy tells what it was asked for', async (t) => {
   t.equal(await where(t, trusted, pair), 'https://data.example/base');
   const standard = { forwarded: 'for=1.2.3.4;host="[2001:db8::1]:8443";proto=https, for=5.6.7.8;host=inner' };
   t.equal(await where(t, trusted, { ...pair, ...standard }), 'https://[2001:db8::1]:8443/base');
+  const bare = { forwarded: 'secret;;proto=https;host=data.example' };
+  t.equal(await where(t, trusted, bare), 'https://data.example/base', 'what has no value says nothing');
   t.equal(await where(t, trusted, { 'x-forwarded-proto': 'javascript' }), 'http://127.0.0.1:PORT/base');
 });
 

@@ -33,6 +33,17 @@ t.test('a report expires when nobody has asked for it for as long as it is kept,
   t.equal(world.store.keys().length, 2);
 });
 
+t.test('what lies with a report and is no attempt of it goes with the first attempt', async (t) => {
+  const world = await reportWorld(t);
+  await world.make();
+  const stray = ['copy-9/report.tsv', 'copy/9/report.tsv', '0/report.tsv', '9', '09/report.tsv'];
+  for (const name of stray) await world.store.put(`reports/${idOf(1)}/${name}`, Buffer.from('x'), {}, signal);
+  await world.store.put(`reports/${idOf(1)}/2/report.tsv`, Buffer.from('x'), {}, signal);
+  await world.clock.advance(RETENTION_MS + 1);
+  t.strictSame(await world.sweep(), { expired: 1, cleaned: 1 });
+  t.strictSame(world.store.keys(), [`reports/${idOf(1)}/2/report.tsv`], 'a later attempt is left');
+});
+
 t.test('one job whose objects cannot be removed keeps no other, and its own are removed later', async (t) => {
   const world = await reportWorld(t);
   for (const n of [1, 2, 3]) await world.submit(n);

@@ -107,7 +107,10 @@ t.test('a description that cannot be read is a defect that names the file', asyn
     ],
     [JSON.stringify({ ...described, databases: [] }), "'databases' must be a list of names"],
     [JSON.stringify({ ...described, databases: [1] }), "'databases' must be a list of names"],
-    [JSON.stringify({ ...described, fingerprint: 'AB' }), "'fingerprint' must be 64 lower case hexadecimal digits"],
+    ...['AB', 'AB'.repeat(32), `${job.fingerprint}0`, `0${job.fingerprint}`, 1].map((fingerprint): [string, string] => [
+      JSON.stringify({ ...described, fingerprint }),
+      "'fingerprint' must be 64 lower case hexadecimal digits",
+    ]),
     [
       JSON.stringify({ ...described, status: 'done' }),
       "'status' must be one of queued, in-progress, complete, failed, expired",
