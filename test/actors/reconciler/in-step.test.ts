@@ -9,6 +9,7 @@ import { BYTES_PAGE } from '../../../actors/reconciler/pages-ahead.ts';
 import { type DecisionContext, decide } from '../../../actors/reconciler/reconciler-decision.ts';
 import { DatasetLines } from '../../../engine/adapters/dataset-line.ts';
 import { scanListing } from '../../../engine/adapters/s3-listing-scan.ts';
+import { parseDatasetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
 import type { DatasetPage, IndexedDataset, StoreOrdered } from '../../../engine/ports/dataset-index.ts';
 import type { ObjectInfo, ObjectPage } from '../../../engine/ports/object-store.ts';
@@ -165,7 +166,10 @@ async function byMerge(
 
 const planned: fc.Arbitrary<Planned> = fc.record({
   owner: fc.constantFrom('1', '10', '2'),
-  id: fc.string({ unit: fc.constantFrom('-', '.', '0', 'A', '_', 'a', 'b'), minLength: 1, maxLength: 3 }),
+  // Keys of what is no id of a dataset are none of a dataset, and no row has one.
+  id: fc
+    .string({ unit: fc.constantFrom('-', '.', '0', 'A', '_', 'a', 'b'), minLength: 1, maxLength: 3 })
+    .filter((id) => parseDatasetId(id) !== undefined),
   import: fc.constantFrom('complete', 'complete', 'invalid'),
   damages: fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
