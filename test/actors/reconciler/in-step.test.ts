@@ -191,6 +191,29 @@ t.test('whatever is damaged, a map of everything finds the same', async (t) => {
   t.ok(passed > 600, `${passed} datasets were passed over`);
 });
 
+t.test('an object beside the folder of a dataset does not stand for the one that the folder lacks', async (t) => {
+  const plan = ['a', 'b', 'c', 'd'].map((id): Planned => {
+    return { owner: '1', id, import: 'complete', damages: id === 'c' ? ['no manifest'] : [] };
+  });
+  const site = new Site(plan);
+  const after = site.objects.findIndex(({ key }) => key.startsWith('1/d/'));
+  const beside = { key: '1/c0vdi-manifest.json', size: 1, etag: 'e', modified: new Date(SECOND_MS) };
+  site.objects.splice(after, 0, beside);
+  const found = await byMerge(site, 100);
+  t.strictSame({ differing: found.differing, inStep: found.inStep }, await byMap(site));
+  t.match(found.differing, [/^1\/c\/ /]);
+});
+
+t.test('datasets with raw files and documents are passed over as others are', async (t) => {
+  const plan = Array.from({ length: 50 }, (_, n): Planned => {
+    const damages: readonly Damage[] = ['documents/a.pdf', 'datasetProperties/a.tsv'];
+    return { owner: '1', id: `d${String(n).padStart(5, '0')}`, import: 'complete', damages };
+  });
+  const found = await byMerge(new Site(plan), 1_000);
+  t.strictSame({ differing: found.differing, inStep: found.inStep }, { differing: [], inStep: 50 });
+  t.ok(found.passed > 40, `${found.passed} were passed over`);
+});
+
 t.test('of many pages nearly all are passed over, and every damage is found', async (t) => {
   const count = 2 * BYTES_PAGE + 70;
   const plan = Array.from({ length: count }, (_, n): Planned => {
