@@ -3,7 +3,7 @@
 import type { Keyboard } from './terminal/keyboard.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** `refusedData` is for the scripts of the sample plugins alone (plugin wire protocol). */
+/** `later` and `refusedData` are for the scripts of the sample plugins alone (plugin wire protocol). */
 export const EXIT = {
   ok: 0,
   failed: 1,

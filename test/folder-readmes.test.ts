@@ -53,8 +53,8 @@ t.test('what is not there is found out', async (t) => {
   t.same(named(wrong.map((path) => `\`${path}\``).join(', ')), wrong);
   t.same(named('`npm test`, `/jobs/{id}`, `DIR/objects/`, `a.json`, `x/y`, `kind: x/`'), [], 'no paths of ours');
   const leads = (to: string): boolean => leadsSomewhere(page(`[x](${to})`), to);
-  t.ok(leads('../README.md#metrics') && leads('https://example.org/') && leads('ports/README.md'));
-  t.notOk(leads('../README.md#metric') || leads('ports/READ.md'));
+  t.ok(leads('../docs/metrics.md#traces') && leads('https://example.org/') && leads('ports/README.md'));
+  t.notOk(leads('../docs/metrics.md#trace') || leads('ports/READ.md'));
 });
 
 /** Tables are looked up, not read. */

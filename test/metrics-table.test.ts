@@ -1,4 +1,4 @@
-// The table of metrics in the README against what `longshore up` registers: composed as it composes itself, from the
+// The table of metrics in docs/metrics.md against what `longshore up` registers: composed as it composes itself, from the
 // configuration that it writes, on a database of the test's.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -43,7 +43,7 @@ const GROUPS = [
 ];
 const never = new AbortController().signal;
 
-const table = readMetricsTable(await readFile(join(import.meta.dirname, '..', 'README.md'), 'utf8'));
+const table = readMetricsTable(await readFile(join(import.meta.dirname, '..', 'docs', 'metrics.md'), 'utf8'));
 
 /** The parts of the written file that name its own PostgreSQL. */
 interface WrittenDatabases {
@@ -109,12 +109,12 @@ t.test('the table has a row for each metric of a running process, and no other',
   t.strictSame(
     lines(registered.filter(({ name }) => !documented.has(name))),
     [],
-    "add these rows to the table under '## Metrics' in README.md, in their group",
+    'add these rows to the table in docs/metrics.md, in their group',
   );
   t.strictSame(
     lines(table.rows.filter(({ name }) => !known.has(name))),
     [],
-    "remove these rows from the table under '## Metrics' in README.md, or register their metrics at start",
+    'remove these rows from the table in docs/metrics.md, or register their metrics at start',
   );
   t.strictSame(
     lines(table.rows.filter(({ name }) => known.has(name))),
@@ -156,7 +156,7 @@ t.test('a metric without a row, a row without a metric and a row that differs ar
   metrics.gauge('lane_depth', 'Jobs.', ['lane']);
   metrics.counter('made_total', 'Made.', ['result', 'kind']);
   const markdown = [
-    '## Metrics',
+    '# Metrics',
     '| name | type | labels (values) | meaning | watch for |',
     '| --- | --- | --- | --- | --- |',
     '| **lanes** | | | | |',
@@ -175,5 +175,5 @@ t.test('a metric without a row, a row without a metric and a row that differs ar
     depth,
     { name: 'longshore_made_total', type: 'counter', labels: ['kind', 'result'], meaning: 'Made.' },
   ]);
-  t.throws(() => readMetricsTable('## Other\n'), { message: "no heading '## Metrics'" });
+  t.throws(() => readMetricsTable('## Other\n'), { message: "no heading '# Metrics'" });
 });

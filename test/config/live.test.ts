@@ -1,4 +1,4 @@
-// The table of live settings in the README against the schema.
+// The table of live settings in docs/configure.md against the schema.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import t from 'tap';
 import { LIVE_KINDS, liveSettings } from '../../config/live.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 
-const README = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8');
-const section = /^### Tuning while running\n([\s\S]*?)^### /m.exec(README)?.[1] ?? '';
+const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'configure.md'), 'utf8');
+const section = /^## Tuning while running\n([\s\S]*?)^## /m.exec(PAGE)?.[1] ?? '';
 const rows = [...section.matchAll(/^\| `(.+?)` \| (.+?) \|$/gm)].map(([, path = '', effect = '']) => ({
   path,
   effect,

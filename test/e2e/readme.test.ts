@@ -1,15 +1,15 @@
-// The commands of the README, run as they stand there, with only directory, port, file and id replaced; and its picture of the
-// tree against what runs. Blocks that other tests run are in test/support/command-blocks.ts.
+// The commands of README and docs/services.md, run as they stand there, with only directory, port and id replaced; and the
+// picture of the tree in docs/architecture.md against what runs. Blocks that other tests run are in test/support/command-blocks.ts.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { geneList } from '../fixtures/datasets.ts';
 import { commandBlock, runCommands } from '../support/command-blocks.ts';
 import { freePortBase, ROOT, tempDir } from '../support/longshore.ts';
 import { shellSession } from '../support/shell-session.ts';
 
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+const architecture = await readFile(join(ROOT, 'docs', 'architecture.md'), 'utf8');
 
 t.test('the first screen names the two commands that must always work', async (t) => {
   const firstScreen = readme.split('\n').slice(0, 24).join('\n');
@@ -30,11 +30,9 @@ t.test('start, client commands, curl and handler jobs work as printed, and the p
   const dir = await tempDir(t);
   const base = await freePortBase();
   const data = join(dir, 'data');
-  const genes = join(dir, 'genes.txt');
-  await writeFile(genes, geneList(12));
   const here = (block: string): string =>
     block
-      .replaceAll('/tmp/longshore', data)
+      .replaceAll(/\/tmp\/(longshore)?/g, (_, isData?: string) => (isData ? data : `${dir}/`))
       .replaceAll('8080', String(base))
       .replaceAll('8081', String(base + 1));
 
@@ -42,7 +40,6 @@ t.test('start, client commands, curl and handler jobs work as printed, and the p
   await session.until(/^ready\b/);
 
   const script = here(`${commandBlock('client')}\n${commandBlock('curl')}`)
-    .replaceAll(/\bgenes\.txt/g, genes)
     .replaceAll(/ ID\b/g, ' "$ID"')
     .replaceAll('upload.zip', join(dir, 'upload.zip'))
     // The page leaves it to the reader to copy the id that the upload printed.
@@ -53,7 +50,7 @@ t.test('start, client commands, curl and handler jobs work as printed, and the p
   t.match(stdout, /"datasetId":"\w{16}"/);
   t.equal((await readFile(join(dir, 'upload.zip'))).subarray(0, 2).toString(), 'PK');
 
-  t.match(await runCommands(here(commandBlock('handler')), { cwd: dir }), /"status":"job completed"/);
+  t.match(await runCommands(here(commandBlock('handler'))), /"status":"job completed"/);
   const listed = await runCommands('tar tzf result.tgz', { cwd: dir });
   t.same(listed.trim().split('\n').sort(), ['datafiles/genes.txt', 'dataset.json', 'meta.json']);
 
@@ -66,7 +63,7 @@ t.test('start, client commands, curl and handler jobs work as printed, and the p
 
 /** The supervisor's children in the order of the picture: names stand alone, two blanks before what is said of them. */
 function drawnChildren(): readonly string[] {
-  const [, picture = ''] = /^```\nlongshore\n([\s\S]*?)^```$/m.exec(readme) ?? [];
+  const [, picture = ''] = /^```\nlongshore\n([\s\S]*?)^```$/m.exec(architecture) ?? [];
   return picture.split('\n').flatMap((line) => {
     const [, names = ''] = /^[│├└][─ ]+(.*)$/.exec(line) ?? [];
     return names

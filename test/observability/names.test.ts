@@ -1,4 +1,4 @@
-// Every metric and label that the rules and the dashboard ask for is one that the program has: the README's table is
+// Every metric and label that the rules and the dashboard ask for is one that the program has: the table of docs/metrics.md is
 // compared with the program's registry by test/metrics-table.test.ts, and with a running program by live.test.ts.
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { groupingsIn, mentionsIn } from './metric-names.ts';
 import { promtool } from './promtool.ts';
 import { RULES } from './rules.ts';
 
-const README = join(import.meta.dirname, '..', '..', 'README.md');
+const METRICS = join(import.meta.dirname, '..', '..', 'docs', 'metrics.md');
 /** Every series has these once it is scraped. */
 const OF_THE_SCRAPE = ['job', 'instance'];
 /** Made by Prometheus. */
@@ -21,7 +21,7 @@ const OF_PROMETHEUS = new Map([
 ]);
 
 const labelsOf = new Map<string, readonly string[]>(OF_PROMETHEUS);
-for (const { name, type, labels } of readMetricsTable(readFileSync(README, 'utf8')).rows) {
+for (const { name, type, labels } of readMetricsTable(readFileSync(METRICS, 'utf8')).rows) {
   const own = [...labels, ...OF_THE_SCRAPE];
   if (type !== 'histogram') labelsOf.set(name, own);
   else {

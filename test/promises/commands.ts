@@ -30,7 +30,7 @@ export const COMMANDS: readonly PromiseRow[] = [
     id: 'exit-codes',
     promise: 'Commands end with the documented exit codes, and an error says what to do next.',
     heldBy: [
-      { file: 'test/e2e/command-line.test.ts', test: 'the README has every exit code, and each is met' },
+      { file: 'test/e2e/command-line.test.ts', test: 'docs/operate.md has every exit code, and each is met' },
       { file: 'test/e2e/command-line.test.ts', test: 'what to do next is said to users and administrators alike' },
     ],
   },

@@ -99,7 +99,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'full stack',
-    run: stack('doctor', 'full-stack', 'listeners', 'migrating', 'postgres-tls', 'proxy', 'slapd'),
+    run: stack('doctor', 'first-plugin', 'full-stack', 'listeners', 'migrating', 'postgres-tls', 'proxy', 'slapd'),
     seconds: 145,
     touchedBy: ['bin/compose', 'bin/doctor/', 'config/samples/', 'docs/migrating', 'engine/adapters/ldap'],
   },

@@ -19,6 +19,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/gcc': 'gcc',
   '/usr/include/stdlib.h': 'libc6-dev',
   '/usr/bin/openssl': 'openssl',
+  '/usr/bin/psql': 'postgresql-client',
   '/usr/bin/blast_formatter': 'ncbi-blast+',
   '/usr/bin/zsh': 'zsh',
   '/usr/bin/fish': 'fish',

@@ -17,6 +17,8 @@ export interface CommandBlock {
 }
 
 const README = 'README.md';
+const SERVICES = 'docs/services.md';
+const FIRST_PLUGIN = 'docs/first-plugin.md';
 const MIGRATING = 'docs/migrating.md';
 const UPGRADING = 'config/deploy/UPGRADING.md';
 const NEEDS_SYSTEMD =
@@ -31,10 +33,10 @@ export const COMMAND_BLOCKS = {
   },
   start: { page: README, has: 'npm start', by: 'test/e2e/readme.test.ts' },
   client: { page: README, has: 'longshore upload', by: 'test/e2e/readme.test.ts' },
-  curl: { page: README, has: 'dataFile=@genes.txt', by: 'test/e2e/readme.test.ts' },
-  handler: { page: README, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
-  report: { page: README, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
-  access: { page: README, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },
+  curl: { page: README, has: 'dataFile=@config', by: 'test/e2e/readme.test.ts' },
+  handler: { page: SERVICES, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
+  report: { page: SERVICES, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
+  access: { page: SERVICES, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },
   develop: {
     page: README,
     has: 'npm run check ',
@@ -46,6 +48,11 @@ export const COMMAND_BLOCKS = {
   package: { page: UPGRADING, has: 'apt-get install', not: { why: NEEDS_SYSTEMD } },
   backup: { page: UPGRADING, has: 'pg_dump', by: 'test/binary/upgrading.test.ts' },
   restore: { page: UPGRADING, has: 'pg_restore', by: 'test/binary/upgrading.test.ts' },
+  place: { page: FIRST_PLUGIN, has: 'npm start', by: 'test/stack/first-plugin.test.ts' },
+  scripts: { page: FIRST_PLUGIN, has: "<<'END'", by: 'test/stack/first-plugin.test.ts' },
+  byHand: { page: FIRST_PLUGIN, has: 'exit code $?', by: 'test/stack/first-plugin.test.ts' },
+  checked: { page: FIRST_PLUGIN, has: 'config check', by: 'test/stack/first-plugin.test.ts' },
+  firstInstall: { page: FIRST_PLUGIN, has: 'longshore upload', by: 'test/stack/first-plugin.test.ts' },
   schemas: { page: MIGRATING, has: 'migrate-target', by: 'test/stack/migrating.test.ts' },
   reached: { page: MIGRATING, has: 'longshore doctor', by: 'test/stack/migrating.test.ts' },
   compared: { page: MIGRATING, has: 'longshore reconcile', by: 'test/stack/migrating.test.ts' },

@@ -1,4 +1,4 @@
-// The table under `## Metrics` of the README, read, and what a registry has, in the same words.
+// The table of docs/metrics.md, read, and what a registry has, in the same words.
 
 import type { Metrics } from '../../engine/metrics.ts';
 
@@ -22,8 +22,8 @@ const COLUMNS = ['name', 'type', 'labels (values)', 'meaning', 'watch for'];
 
 /** Throws when the table is not there, or is not a table of these columns. */
 export function readMetricsTable(markdown: string): MetricsTable {
-  const section = /^## Metrics\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(markdown)?.[1];
-  if (section === undefined) throw new Error("no heading '## Metrics'");
+  const section = /^# Metrics\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(markdown)?.[1];
+  if (section === undefined) throw new Error("no heading '# Metrics'");
   const lines = section.split('\n').filter((line) => line.startsWith('|'));
   const [head, , ...body] = lines.map(cellsOf);
   if (head?.join() !== COLUMNS.join()) throw new Error(`the columns are ${head?.join()}, not ${COLUMNS.join()}`);
