@@ -28,6 +28,12 @@ t.test('a launcher passes its arguments on, whatever they hold', async (t) => {
   t.equal((await readFile(launchers.biom.dataCleaning, 'utf8')).split('\n').length, 3);
 });
 
+t.test('a launcher that cannot be put in its place is a fault of whoever writes it', async (t) => {
+  const dir = t.testdir();
+  await mkdir(join(dir, 'biom/import/something'), { recursive: true });
+  await t.rejects(writeSampleLaunchers(dir, [ECHO]), { code: 'EISDIR' });
+});
+
 t.test('a launcher runs the script of its plugin', async (t) => {
   const dir = t.testdir({
     input: { 'genes.txt': 'PF3D7_1 PF3D7_2 PF3D7_1' },

@@ -1,6 +1,9 @@
 import t from 'tap';
+import type { Postgres } from '../../../engine/adapters/postgres.ts';
 import { PostgresEventLog } from '../../../engine/adapters/postgres-log.ts';
+import { transient } from '../../../engine/failure.ts';
 import { silentLogger } from '../../../engine/log.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { systemClock } from '../../../engine/time.ts';
 import { eventLogConformance } from '../../conformance/event-log.ts';
 import { EventLogTable, FakeEventLog } from '../../fakes/fake-event-log.ts';
@@ -64,6 +67,19 @@ t.test('a batch whose deletion was not answered comes again to the same process'
     stop.signal,
   );
   t.same(seen, [7, 8]);
+});
+
+t.test('events that the database did not take are not published', async (t) => {
+  const away = {
+    query: async () => {
+      throw transient('the database is away');
+    },
+  };
+  const { instance } = await engineProcess(t, at);
+  const options = { onDropped: () => undefined };
+  const log = new PostgresEventLog(away as unknown as Postgres, instance, options, systemClock, silentLogger());
+  const event = { eventID: 1, userID: '1' as UserId, datasetID: 'd' as DatasetId, source: 'api' } as const;
+  await t.rejects(log.publish([{ channel: 'import', key: 'k', event }], signal), { message: 'the database is away' });
 });
 
 t.test('ids are drawn from the database in blocks of 1,000', async (t) => {

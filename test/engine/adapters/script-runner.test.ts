@@ -244,6 +244,14 @@ fact('a script whose group was not on record yet is found by its variable', asyn
   t.same(await ended, [null, 'SIGKILL']);
 });
 
+fact('files in the state folder that are no records of scripts are left alone', async (t, { stateDir, log }) => {
+  await mkdir(stateDir);
+  const others = ['4194305-1-aa.runs.bak', 'copy-4194305-1-aa.runs', 'notes'].sort();
+  for (const name of others) await writeFile(join(stateDir, name), '');
+  t.equal(await endLeftoverScripts(stateDir, log, systemClock), 0);
+  t.strictSame((await readdir(stateDir)).sort(), others);
+});
+
 fact('a state folder that does not exist yet holds no leftovers', async (t, { stateDir, log }) => {
   t.equal(await endLeftoverScripts(stateDir, log, systemClock), 0);
 });

@@ -178,6 +178,7 @@ t.test('ids that are none are refused by their names', async (t) => {
   const { send } = await setup(t);
   for (const [body, byKey] of [
     ['{}', { userId: [/is missing/], datasetId: [/is missing/] }],
+    ['{"userId":null,"datasetId":null}', { userId: [/is missing/], datasetId: [/is missing/] }],
     ['{"userId":0,"datasetId":"a"}', { userId: [/pattern/] }],
     ['{"userId":-1,"datasetId":"a"}', { userId: [/pattern/] }],
     ['{"userId":1.5,"datasetId":"a"}', { userId: [/pattern/] }],
@@ -192,6 +193,7 @@ t.test('ids that are none are refused by their names', async (t) => {
   t.equal((await send('{"userId":')).status, 400);
   t.equal((await send(' '.repeat(1_025))).status, 400);
   t.equal((await send('{}', { 'admin-token': ADMIN_TOKEN, 'content-type': 'text/plain' })).status, 415);
+  t.equal((await send('{"userId":1,"datasetId":"a","force":null}')).status, 404, 'what is null counts as absent');
   for (const user of ['9223372036854776000', '"42"', '1'])
     t.equal((await send(`{"userId":${user},"datasetId":"${'a'.repeat(64)}"}`)).status, 404, user);
 });
