@@ -21,7 +21,6 @@ export class EventIds {
   async next(signal: AbortSignal): Promise<number> {
     // Whoever finds the block used up fetches the next for all.
     while (this.#next >= this.#end) {
-      signal.throwIfAborted();
       this.#fetching ??= this.#fetch().finally(() => {
         this.#fetching = undefined;
       });
