@@ -185,6 +185,19 @@ t.test('a router that breaks while it leads gives up the lead and says so', asyn
   t.strictSame([table.held(), clock.pending], [[], 0]);
 });
 
+t.test('of leads that were given up nothing is kept, however often one is taken', async (t) => {
+  const { leads } = setup().process(1);
+  const never = new AbortController().signal;
+  const kind = async () => {
+    await using lead = await leads.take('pruner', never);
+    return lead?.constructor as new () => object;
+  };
+  const takeOften = async (): Promise<void> => {
+    for (let i = 0; i < 10; i++) await kind();
+  };
+  t.equal(await aliveAfter(takeOften, await kind()), 0);
+});
+
 t.test('what a router leaves listening to its signal goes with it', async (t) => {
   const { leads, metrics } = setup().process(1);
   const process = new AbortController();

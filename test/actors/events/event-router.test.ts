@@ -76,3 +76,11 @@ t.test('a stop during the publishing leaves the change for the next router', asy
   await end();
   t.equal(queue.ready.waiting.length, 1);
 });
+
+t.test('changes that concern no lane are done with while the log is away', async (t) => {
+  const { queue, counts } = await setup(t, [created('who-knows'), { kind: 'created', key: 'reports/x' }], () =>
+    Promise.reject(transient('the broker is away')),
+  );
+  t.same(queue.ready.waiting, []);
+  t.same(counts, { ignored: 1, unknown: 1 });
+});

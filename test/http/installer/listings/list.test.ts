@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { ListedDataset } from '../../../../engine/ports/dataset-queries.ts';
 import { listRoute } from '../../../../http/installer/listings/list.ts';
+import { paging } from '../../../../http/installer/listings/paging.ts';
 import { listed, metadata } from '../datasets.ts';
 import { dataTypes, installTargets, OWNER } from '../installation.ts';
 import { listen } from '../installer-app.ts';
@@ -42,6 +43,31 @@ t.test('a listing that its client gives up ends its query, also while it waits f
   t.ok(given < 1_000, `${given} datasets were asked for ahead of the client`);
   stop.abort();
   await ended.promise;
+});
+
+t.test('a listing that skips none is the whole one', async (t) => {
+  const route = listRoute({
+    queries: {
+      list: async function* ({ offset = 0 }) {
+        yield* [listed(), listed(), listed()].slice(offset);
+      },
+    },
+    accounts: { find: async () => new Map() },
+    dataTypes: dataTypes(),
+    targets: installTargets(),
+  });
+  const server = await listen(t, [route]);
+  const lengthOf = async (query: string): Promise<number> => {
+    const url = `http://127.0.0.1:${server.port}/datasets${query}`;
+    const response = await fetch(url, { headers: { authorization: `Bearer ${OWNER}` } });
+    t.equal(response.status, 200, query);
+    return ((await response.json()) as unknown[]).length;
+  };
+  for (const query of ['', '?offset=0']) t.equal(await lengthOf(query), 3, query);
+  t.equal(await lengthOf('?offset=2'), 1);
+  const { offset, limit } = paging;
+  const said = `?offset=${offset.schema.default}&limit=${limit.schema.default}`;
+  t.equal(await lengthOf(said), 3, 'as the defaults in the description of the API');
 });
 
 t.test('the people of 250 datasets are looked up in batches', async (t) => {
