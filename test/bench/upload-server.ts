@@ -79,6 +79,7 @@ async function oursStored(): Promise<number> {
     grow: async () => true,
     accept: async () => undefined,
     usage: async () => 0,
+    waiting: async () => 0,
     giveUp: async () => true,
     abandon: async () => undefined,
   };
