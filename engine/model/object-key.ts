@@ -5,7 +5,7 @@
 //   {ownerId}/{datasetId}/shares/{recipientId}/share-offer.json|share-receipt.json
 //   reports/... and handler/...          other services' objects: never a dataset's
 
-import { type DatasetId, parseDatasetId, parseUserId, type UserId } from './ids.ts';
+import { type DatasetId, parseUserId, type UserId } from './ids.ts';
 
 export const DATASET_OBJECTS = [
   'vdi-meta.json',
@@ -39,6 +39,8 @@ export type ObjectKey = DatasetAddress &
 
 /** Prefixes that belong to other services of the same bucket; router, listings and reconciler skip them. */
 const FOREIGN_PREFIXES = ['reports/', 'handler/'];
+/** Wider than `parseDatasetId`: what is in the bucket is there, and never taken for absent because of its name. */
+const KEY_DATASET_ID = /^[\w.-]{1,64}$/;
 
 export const datasetPrefix = (at: DatasetAddress): string => `${at.owner}/${at.dataset}/`;
 export const objectKey = (at: DatasetAddress, object: DatasetObject): string => datasetPrefix(at) + object;
@@ -57,9 +59,9 @@ export function parseKey(key: string): ObjectKey | 'foreign' | undefined {
   const second = key.indexOf('/', first + 1);
   if (first < 0 || second < 0) return undefined;
   const owner = parseUserId(key.slice(0, first));
-  const dataset = parseDatasetId(key.slice(first + 1, second));
-  if (!owner || !dataset) return undefined;
-  return keyBelow({ owner, dataset }, key.slice(second + 1));
+  const dataset = key.slice(first + 1, second);
+  if (!owner || !KEY_DATASET_ID.test(dataset)) return undefined;
+  return keyBelow({ owner, dataset: dataset as DatasetId }, key.slice(second + 1));
 }
 
 /** {@link parseKey} of a key below a dataset that is known already. */
