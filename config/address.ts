@@ -1,5 +1,5 @@
-// Addresses of the configuration: `host[:port]`, `{host, port}`, and comma-separated lists of the former (contract 2,
-// Common types). An IPv6 host stands in brackets in text, as in a URL.
+// Addresses of the configuration: `host[:port]`, `{host, port}`, and comma-separated lists of the former. An IPv6 host stands
+// in brackets in text, as in a URL.
 
 import { isIP, isIPv6 } from 'node:net';
 

@@ -1,5 +1,5 @@
 // Durations as text: unit groups in descending order, separated by spaces, each unit at most once, such as
-// `1d 12h 30s` or `1.5s` (contract 2, Common types). Read once, here, into milliseconds.
+// `1d 12h 30s` or `1.5s` (config/REFERENCE.md). Read once, here, into milliseconds.
 
 /** Exact, so that editors refuse what the loader refuses. */
 export const DURATION_PATTERN =

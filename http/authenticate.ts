@@ -1,4 +1,4 @@
-// Finds out who calls, and refuses who may not (contract 1, Authentication).
+// Finds out who calls, and refuses who may not (docs/contract/installer.md#authentication).
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

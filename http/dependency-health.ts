@@ -1,4 +1,4 @@
-// GET /health of the services of contract 3, among their own routes. The shape is that of every service (ops.ts).
+// GET /health of reports and dataset access, among their own routes. The shape is that of every service (ops.ts).
 
 import type { Clock } from '../engine/time.ts';
 import { Health, sharedHealth } from './ops.ts';

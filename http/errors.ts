@@ -1,5 +1,5 @@
-// One table of errors: status word, HTTP code and body together (contract 1, Errors). Whatever else is thrown becomes
-// a 500 whose text never leaves the process.
+// One table of errors: status word, HTTP code and body together (docs/contract/installer.md#errors). Whatever else is thrown
+// becomes a 500 whose text never leaves the process.
 
 import { Failure, type FailureKind, hasNoRoom, kindOf } from '../engine/failure.ts';
 

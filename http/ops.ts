@@ -1,5 +1,5 @@
 // What every front end serves for its operators: /health, /ready, /metrics. /health has one shape for all services, that of
-// contract 3 with more in it: `degraded`, `version`, and a `message` for each dependency that is not well.
+// docs/contract/access.md#health with more in it: `degraded`, `version`, and a `message` for each dependency that is not well.
 
 import { Failure, messageOf, transient } from '../engine/failure.ts';
 import { type Clock, deadline } from '../engine/time.ts';

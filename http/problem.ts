@@ -1,4 +1,4 @@
-// The body of every error answer (contract 1, Errors).
+// The body of every error answer (docs/contract/installer.md#errors).
 
 import { ERROR_CODES, type ErrorWord } from './errors.ts';
 import { Type } from './schema-node.ts';

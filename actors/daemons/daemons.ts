@@ -18,7 +18,7 @@ import type { DaemonLeads } from './daemon-lead.ts';
 import { DaemonOrders } from './daemon-orders.ts';
 import { Pruner, type PrunerPorts } from './pruner.ts';
 
-/** Contract 2, daemons; durations in ms. */
+/** `installer.daemons` of config/REFERENCE.md; durations in ms. */
 export interface DaemonSettings {
   readonly pruner: { readonly retentionWindowMs: number; readonly pruneIntervalMs: number };
   readonly reconciler: ReconcilerSchedule & { readonly performDeletes: boolean };

@@ -1,5 +1,5 @@
 // When the reconciler runs what: a full run at start and every fullRunInterval where enabled, a slim run whenever neither
-// has run for slimRunInterval (contract 2, daemons). Both to the nearest tick of its timer.
+// has run for slimRunInterval (config/REFERENCE.md). Both to the nearest tick of its timer.
 
 import type { Clock } from '../../engine/time.ts';
 import { Tunable } from '../../engine/tunable.ts';

@@ -1,4 +1,4 @@
-// `installer.daemons` (contract 2, daemons).
+// `installer.daemons` (config/REFERENCE.md).
 
 import { duration, filled, flag, text } from './field.ts';
 import type { Loaded } from './loaded.ts';

@@ -1,4 +1,4 @@
-// `installer.lanes`: one worker lane per kind of job (contract 2, Events). `upload` and `retry` are ours.
+// `installer.lanes`: one worker lane per kind of job (config/REFERENCE.md). `upload` and `retry` are ours.
 
 import type { LiveKind } from '../live.ts';
 import { duration, filled, integer, text } from './field.ts';

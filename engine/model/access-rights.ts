@@ -1,5 +1,5 @@
 // What a person may do with a dataset: by the dataset's restriction level, the person's part in it, and the time
-// (contract 3, Permission entry).
+// (docs/contract/access.md#permissions).
 
 export const RESTRICTION_LEVELS = ['public', 'prerelease', 'protected', 'controlled', 'private'] as const;
 export type RestrictionLevel = (typeof RESTRICTION_LEVELS)[number];

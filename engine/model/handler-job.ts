@@ -38,7 +38,7 @@ export const isRunning = (state: HandlerState): boolean => (RUNNING_STATES as re
 export const HANDLER_ORIGINS = ['galaxy', 'direct-upload'] as const;
 export type HandlerOrigin = (typeof HANDLER_ORIGINS)[number];
 
-/** What a caller says of a job before it uploads (contract 2, Job metadata). */
+/** What a caller says of a job before it uploads (docs/contract/handler.md#job-metadata). */
 export interface JobRegistration {
   /** At least one, each once, all configured. */
   readonly projects: readonly string[];

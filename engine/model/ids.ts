@@ -4,13 +4,14 @@ declare const brand: unique symbol;
 export type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /**
- * 16 characters of `[0-9A-Za-z]`, time-ordered; a revision is `{root}_{n}`, n from 1 (contract 1, VdiId). Buckets that another
- * installer wrote have ids of up to 64 letters, digits, `_`, `-`, and dots: its revisions are `{root}.{n}`.
+ * 16 characters of `[0-9A-Za-z]`, time-ordered; a revision is `{root}_{n}`, n from 1 (docs/contract/installer.md#shared-types).
+ * Buckets that another installer wrote have ids of up to 64 letters, digits, `_`, `-`, and dots: its revisions are
+ * `{root}.{n}`.
  */
 export type DatasetId = Branded<'DatasetId'>;
-/** A positive integer in decimal, kept as text because it may exceed 2^53 (contract 1, UserId). */
+/** A positive integer in decimal, kept as text because it may exceed 2^53 (docs/contract/installer.md#shared-types). */
 export type UserId = Branded<'UserId'>;
-/** One of the configured install targets, 5..32 characters (contract 1, InstallTargetID). */
+/** One of the configured install targets, 5..32 characters (docs/contract/installer.md#shared-types). */
 export type TargetId = Branded<'TargetId'>;
 
 /** Never `.` or `..`: ids are parts of paths. */

@@ -202,8 +202,8 @@ export function parseUploadError(text: string, where: string): UploadError {
 }
 
 /**
- * The first 20 characters of the name (contract 1, shortName 3..20); computed, never stored. Of white space in a row one
- * character is left: what is cut may not end in so much of it that less than three others remain.
+ * The first 20 characters of the name (docs/contract/installer.md#dataset-details); computed, never stored. Of white space in a
+ * row one character is left: what is cut may not end in so much of it that less than three others remain.
  */
 export function shortName(metadata: Pick<DatasetMetadata, 'name'>): string {
   return [...metadata.name.trim().replaceAll(/\s+/g, ' ')].slice(0, 20).join('').trim();

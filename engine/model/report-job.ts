@@ -25,7 +25,7 @@ export interface Collector {
 
 /** What a user notes about a job of the own collection. */
 export interface UserMeta {
-  /** At most 512 characters (contract 3, User meta). */
+  /** At most 512 characters (docs/contract/report.md#user-meta). */
   readonly summary?: string;
   readonly description?: string;
 }

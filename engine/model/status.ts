@@ -1,4 +1,4 @@
-// Status words of the contract (contract 1, Status block), as values and as types.
+// Status words of the contract (docs/contract/installer.md#status-block), as values and as types.
 
 export const UPLOAD_STATUSES = ['running', 'success', 'rejected', 'failed'] as const;
 export type UploadStatus = (typeof UPLOAD_STATUSES)[number];
@@ -25,7 +25,10 @@ export type InstallKind = (typeof INSTALL_KINDS)[number];
 export const DATASET_STATES = ['receiving', 'live', 'superseded', 'deleting', 'deleted', 'pruning'] as const;
 export type DatasetState = (typeof DATASET_STATES)[number];
 
-/** The stored visibility; `controlled` is computed: protected with zero days for approval (contract 1, Visibility). */
+/**
+ * The stored visibility; `controlled` is computed: protected with zero days for approval
+ * (docs/contract/installer.md#shared-types).
+ */
 export const STORED_VISIBILITIES = ['private', 'protected', 'public'] as const;
 export type StoredVisibility = (typeof STORED_VISIBILITIES)[number];
 export type Visibility = StoredVisibility | 'controlled';

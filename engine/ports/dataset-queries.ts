@@ -10,7 +10,7 @@ export type Ownership = 'any' | 'owned' | 'shared';
 export interface ListFilter {
   readonly viewer: UserId;
   /**
-   * owned = by the viewer; shared = offered to and accepted by the viewer; any = either (contract 1, GET /datasets);
+   * owned = by the viewer; shared = offered to and accepted by the viewer; any = either (docs/contract/installer.md#endpoints);
    * community = all that are not private, whoever the viewer is.
    */
   readonly ownership: Ownership | 'community';

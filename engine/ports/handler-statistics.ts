@@ -1,4 +1,4 @@
-// What the handler service has done so far, over all its processes and their restarts (contract 2, Health).
+// What the handler service has done so far, over all its processes and their restarts (docs/contract/handler.md#health).
 
 export interface HandlerCounts {
   /** Responses by HTTP status. */

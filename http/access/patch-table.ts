@@ -1,4 +1,4 @@
-// What may be changed of an access request, by whom and how (contract 3, End user patch rules), as data: the contract's
+// What may be changed of an access request, by whom and how (docs/contract/access.md#patches), as data: the contract's
 // table row by row.
 
 import { mayBecome, NO_END, REQUEST_STATUSES, type RequestTerms } from '../../engine/model/access-request.ts';

@@ -1,4 +1,4 @@
-// What comes in and goes out of the dataset access service (contract 3, part B). A user id is a JSON integer on the wire
+// What comes in and goes out of the dataset access service (docs/contract/access.md). A user id is a JSON integer on the wire
 // and decimal text in the program, so bodies are checked without it and documented with it.
 
 import type { TObject, TProperties } from 'typebox';

@@ -1,4 +1,4 @@
-// What the handler service says of itself and of its jobs (contract 2, Options and Job status), and the schemas of it.
+// What the handler service says of itself and of its jobs (docs/contract/handler.md#options), and the schemas of it.
 
 import { HANDLER_ORIGINS, HANDLER_STATUS, isRunning } from '../../engine/model/handler-job.ts';
 import type { HandlerJob } from '../../engine/ports/handler-jobs.ts';

@@ -1,4 +1,4 @@
-// The handler job service over HTTP (contract 2, Endpoints).
+// The handler job service over HTTP (docs/contract/handler.md#endpoints).
 
 import { create as contentDisposition } from 'content-disposition';
 import { transient } from '../../engine/failure.ts';

@@ -12,7 +12,7 @@ import { bodyStream } from '../body-stream.ts';
 import { badRequest } from '../errors.ts';
 import { type MultipartPart, readMultipart } from '../multipart.ts';
 
-/** Of one upload (contract 2, Limits). */
+/** Of one upload (docs/contract/handler.md#limits). */
 export const MAX_UPLOAD_BYTES = 524_288_000;
 /** What a form may spend around its file. */
 const FORM_BYTES = 64 * 1024;
@@ -32,7 +32,7 @@ export interface Received {
   readonly kind: PackageKind;
 }
 
-/** 400 for every fault that shows before the body (contract 2, Errors). */
+/** 400 for every fault that shows before the body (docs/contract/handler.md#what-is-answered-400). */
 export function checkUploadHead(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'];
   if (type === undefined)
@@ -111,6 +111,6 @@ function kindOfStart(start: Buffer): PackageKind {
 const tooLarge = (found: string): Error =>
   badRequest(`the upload is too large: at most ${MAX_UPLOAD_BYTES} bytes are taken, ${found}`);
 
-/** 400 for a body that is no package (contract 2, Errors: incorrect payload format). */
+/** 400 for a body that is no package (docs/contract/handler.md#what-is-answered-400). */
 export const badFormat = (why: string): Error =>
   badRequest(`the upload is no .zip, .tar.gz or .tgz archive that can be used: ${why}`);

@@ -1,4 +1,4 @@
-// Faults of one request's input, gathered so that all of them are reported at once (contract 1, Errors, 422).
+// Faults of one request's input, gathered so that all of them are reported at once (docs/contract/installer.md#errors).
 
 import { type HttpError, type InputErrors, invalidInput } from '../errors.ts';
 

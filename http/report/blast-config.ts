@@ -13,7 +13,7 @@ const FIELD = 'blastConfig';
 
 /**
  * What the value comes to; undefined when there are faults, which are added below `blastConfig`. A value that is null or
- * absent is a pairwise report, and a field that is null is absent (contract 3, part A, Blast config).
+ * absent is a pairwise report, and a field that is null is absent (docs/contract/report.md#blast-config).
  */
 export type BlastConfigReader = (value: unknown, faults: FaultSink) => ResolvedConfig | undefined;
 

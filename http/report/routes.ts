@@ -1,4 +1,4 @@
-// The routes of the report job service, with everything they stand on handed in (contract 3, part A).
+// The routes of the report job service, with everything they stand on handed in (docs/contract/report.md).
 
 import { type HealthOptions, healthRoute } from '../dependency-health.ts';
 import type { Route } from '../route.ts';

@@ -1,4 +1,4 @@
-// What comes in and goes out of the report job service (contract 3, part A). Bodies are checked in bodies.ts, by these
+// What comes in and goes out of the report job service (docs/contract/report.md). Bodies are checked in bodies.ts, by these
 // schemas where they tell enough.
 
 import type { TSchema } from 'typebox';

@@ -1,7 +1,7 @@
 // M3: jobs from a durable queue to threads and back: claimed, run in a thread (nothing is done there), completed; fsync is on.
 //
 // How many jobs an engine may have in memory decides how many share a round trip and a commit, and that decides much of this
-// measure. Ours may have 120 (contract 2, bounds of a lane); graphile-worker takes 524 here and pg-boss 1,000. They are measured
+// measure. Ours may have 120 (config/REFERENCE.md); graphile-worker takes 524 here and pg-boss 1,000. They are measured
 // with 120 as well, and ours with 1,000.
 
 import { mkdtemp, rm } from 'node:fs/promises';

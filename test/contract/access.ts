@@ -1,4 +1,4 @@
-// Contract 3, Dataset access service: one row for every field, endpoint, code and rule of its tables; then what the contract
+// Dataset access: one row for every field, endpoint, code and rule of its tables; then what the contract
 // leaves open, as the service's own documentation says it.
 
 const USER_FIELDS = 'userId*, firstName*, lastName*, organization*, email*';

@@ -1,4 +1,4 @@
-// Contract 1, Endpoints: one row for every operation, every documented error code of one, and every administrator record.
+// Endpoints of the installer: one row for every operation, every documented error code of one, and every administrator record.
 // Last, the operations that the contract does not list: they are held to the same document.
 
 export const ENDPOINT_ROWS = {

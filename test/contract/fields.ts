@@ -1,4 +1,4 @@
-// Contract 1, Resources and their fields: one row for every type, field and part, by its table.
+// Resources of the installer and their fields: one row for every type, field and part, by its table.
 
 export const FIELD_ROWS = {
   // Shared types

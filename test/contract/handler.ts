@@ -1,4 +1,4 @@
-// Contract 2, Dataset handler job service: one row for every field, endpoint, code, state and case of its tables; then
+// Handler jobs: one row for every field, endpoint, code, state and case of its tables; then
 // what the contract leaves open, as the service's own documentation says it.
 
 export const HANDLER_ROWS = {

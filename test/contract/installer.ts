@@ -1,4 +1,4 @@
-// Every row of contract 1 as data.
+// Every row of the installer as data.
 
 import { ENDPOINT_ROWS } from './endpoints.ts';
 import { FIELD_ROWS } from './fields.ts';

@@ -1,4 +1,4 @@
-// Contract 3, Report job service: one row for every field, value, move, endpoint, code and limit of its tables; then what
+// Reports: one row for every field, value, move, endpoint, code and limit of its tables; then what
 // the contract leaves open, as the service's own documentation says it.
 
 export const REPORT_ROWS = {

@@ -1,4 +1,4 @@
-// Contract 1: lifecycle moves, authentication, errors, limits, versions.
+// The installer: lifecycle moves, authentication, errors, limits, versions.
 
 export const RULE_ROWS = {
   'lifecycle/delete': 'any dataset, by its owner (else 403): marked deleted, recoverable; 204',

@@ -1,4 +1,4 @@
-// Contract 3 on the running program, dataset access: every endpoint, and how end users are made.
+// The contract of dataset access on the running program: every endpoint, and how end users are made.
 
 import t from 'tap';
 import { accessWorld, type Body, bodyOf, DATASET, dataOf, item, replace, TEXTS } from '../contract/access-world.ts';

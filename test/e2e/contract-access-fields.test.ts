@@ -1,4 +1,4 @@
-// Contract 3 on the running program, dataset access: every field of every resource.
+// The contract of dataset access on the running program: every field of every resource.
 
 import t from 'tap';
 import type { AccessRowId } from '../contract/access.ts';

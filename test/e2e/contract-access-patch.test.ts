@@ -1,4 +1,4 @@
-// Contract 3 on the running program, dataset access: what may be changed of an access request, by whom, and what it may become.
+// The contract of dataset access on the running program: what may be changed of an access request, by whom, and what it may become.
 
 import t from 'tap';
 import type { AccessRowId } from '../contract/access.ts';

@@ -1,4 +1,4 @@
-// Contract 3 on the running program, dataset access: who may do what, errors and limits.
+// The contract of dataset access on the running program: who may do what, errors and limits.
 
 import t, { type Test } from 'tap';
 import { accessWorld, type Body, bodyOf, DATASET, dataOf, type Person, replace } from '../contract/access-world.ts';

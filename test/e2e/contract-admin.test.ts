@@ -1,4 +1,4 @@
-// Contract 1 on the running program: reports and operations of administrators, authentication, and what errors look like.
+// The contract of the installer on the running program: reports and operations of administrators, authentication, and what errors look like.
 
 import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Contract 1 on the running program: datasets from upload to deletion, as their owner and others see them.
+// The contract of the installer on the running program: datasets from upload to deletion, as their owner and others see them.
 
 import t, { type Test } from 'tap';
 import { type Answer, details, idOf, type Part } from '../contract/client.ts';

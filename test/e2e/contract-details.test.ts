@@ -1,4 +1,4 @@
-// Contract 1 on the running program: the metadata table, its conditions, the parts of an upload.
+// The contract of the installer on the running program: the metadata table, its conditions, the parts of an upload.
 
 import t from 'tap';
 import {

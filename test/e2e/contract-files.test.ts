@@ -1,4 +1,4 @@
-// Contract 1 on the running program: the files of a dataset, and every documented error of the endpoints for users.
+// The contract of the installer on the running program: the files of a dataset, and every documented error of the endpoints for users.
 
 import t from 'tap';
 import { type ContractClient, details, idOf, type Part } from '../contract/client.ts';

@@ -1,4 +1,4 @@
-// Contract 2 on the running program: every refusal of the handler service by its own message, headers and limits.
+// The contract of handler jobs on the running program: every refusal of the handler service by its own message, headers and limits.
 
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';

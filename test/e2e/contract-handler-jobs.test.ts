@@ -1,4 +1,4 @@
-// Contract 2 on the running program: what a handler job goes through, what its commands get, what it gives back.
+// The contract of handler jobs on the running program: what a handler job goes through, what its commands get, what it gives back.
 
 import { chmod, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';

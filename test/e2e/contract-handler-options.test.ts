@@ -1,4 +1,4 @@
-// Contract 2 on the running program: the root key `handler` of the configuration, key by key: what `config check` takes
+// The contract of handler jobs on the running program: the root key `handler` of the configuration, key by key: what `config check` takes
 // and refuses, what `config print` says is the default, and what the key does to a service that runs with it.
 
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Contract 2 on the running program: what the handler service says of itself and of its jobs, and every endpoint.
+// The contract of handler jobs on the running program: what the handler service says of itself and of its jobs, and every endpoint.
 
 import { chmod, rename } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Contract 3 on the running program, report job service: every endpoint, code and error body.
+// The contract of reports on the running program: every endpoint, code and error body.
 
 import t, { type Test } from 'tap';
 import type { Answer, ContractClient } from '../contract/client.ts';

@@ -1,4 +1,4 @@
-// Contract 3 on the running program, report job service: every field and limit.
+// The contract of reports on the running program: every field and limit.
 
 import t from 'tap';
 import { resolveConfig } from '../../engine/model/report/blast-config.ts';

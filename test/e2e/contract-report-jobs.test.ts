@@ -1,4 +1,4 @@
-// Contract 3 on the running program, report job service: the life of jobs, their files, and what the contract leaves open.
+// The contract of reports on the running program: the life of jobs, their files, and what the contract leaves open.
 
 import t from 'tap';
 import { FORMAT_TYPE_NAMES, FORMAT_TYPES } from '../../engine/model/report/format-types.ts';

@@ -1,4 +1,4 @@
-// Contract 1 on the running program: the status block, each value brought about by an upload that ends so.
+// The contract of the installer on the running program: the status block, each value brought about by an upload that ends so.
 
 import t, { type Test } from 'tap';
 import { details, idOf, type Part } from '../contract/client.ts';

@@ -1,4 +1,4 @@
-// What POST /datasets refuses, with status and whole body, on the running program (contract 1, Errors).
+// What POST /datasets refuses, with status and whole body, on the running program (docs/contract/installer.md#errors).
 
 import t from 'tap';
 import { Api, detailsOf, formOf } from '../support/api.ts';

@@ -4,7 +4,7 @@ import { type FormatField, fieldsOf, STANDARD_FIELD } from './format-fields.ts';
 import { DEFAULT_FORMAT_TYPE, FORMAT_TYPE_NAMES, type FormatType } from './format-types.ts';
 import { cellOf, isText, OPTION_NAMES, OPTIONS, type OptionName, type SortHits, type SortHsps } from './options.ts';
 
-/** As asked (contract 3, part A, Blast config). */
+/** As asked (docs/contract/report.md#blast-config). */
 export interface BlastConfig {
   readonly formatType?: FormatType;
   readonly formatFields?: readonly FormatField[];

@@ -1,4 +1,4 @@
-// An earlier query, whose result reports are made of (contract 3, part A).
+// An earlier query, whose result reports are made of (docs/contract/report.md).
 
 import type { Branded } from '../ids.ts';
 

@@ -11,7 +11,7 @@ export type ReportJobId = Branded<'ReportJobId'>;
 
 /** The text as the id of a report job, whatever its case; undefined when it is none. */
 export function parseReportJobId(text: string): ReportJobId | undefined {
-  // Both have the same form (contract 3, part A, Job ID).
+  // Both have the same form (docs/contract/report.md#job-id).
   return parseQueryJobId(text) as string | undefined as ReportJobId | undefined;
 }
 

@@ -1,5 +1,6 @@
 // POST /admin/rpc/datasets/proxy-upload: an upload for somebody else, who need not have an account yet. All rules, limits
-// and the quota are those of the user's own uploads; the details may say when the dataset was made (contract 1).
+// and the quota are those of the user's own uploads; the details may say when the dataset was made
+// (docs/contract/installer.md#endpoints).
 
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { RequestContext } from '../../context.ts';

@@ -1,4 +1,4 @@
-// `limit` and `offset` of a report (contract 1, Limits).
+// `limit` and `offset` of a report (docs/contract/installer.md#limits).
 
 import type { ReportPage } from '../../../engine/ports/dataset-reports.ts';
 import type { Query } from '../../query.ts';

@@ -1,5 +1,6 @@
-// Rules of the metadata that look at more than one field (contract 1, Conditional requirements). 'Public/community'
-// means not private. A field that is faulty by itself is absent here: no rule judges it, and none calls it missing.
+// Rules of the metadata that look at more than one field (docs/contract/installer.md#conditional-requirements).
+// 'Public/community' means not private. A field that is faulty by itself is absent here: no rule judges it, and none calls it
+// missing.
 
 import type { FaultSink, FieldPath } from '../../input/faults.ts';
 import type { CreateDetails } from '../schema/details.ts';

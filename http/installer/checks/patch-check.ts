@@ -119,7 +119,7 @@ function overlay(stored: StoredDetails, changes: readonly FieldChange[]): Stored
   return details;
 }
 
-/** What others are shown must name whom to ask (contract 1, Conditional requirements, 1). */
+/** What others are shown must name whom to ask (docs/contract/installer.md#conditional-requirements). */
 function publishable({ visibility, contacts }: StoredDetails, faults: FaultSink): void {
   if (faults.touches('contacts')) return;
   const people = (contacts ?? []) as readonly { readonly isPrimary?: boolean }[];

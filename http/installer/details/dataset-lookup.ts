@@ -53,7 +53,7 @@ export interface FileReading {
 
 /**
  * The dataset when the viewer may read its files; 403 when the viewer sees it and may not.
- * @param unseen what it is called when the viewer does not see it (contract 1, Dataset files)
+ * @param unseen what it is called when the viewer does not see it (docs/contract/installer.md#endpoints)
  */
 export async function findReadable(
   { queries, grants, clock }: FileReading,

@@ -1,5 +1,6 @@
 // /datasets/{id}/files/documents|dataset-properties|variable-properties/{file-name}: the files of a dataset one by one
-// (contract 1, Dataset files). Property files have two paths, the older one of version 1.7.0; both are always served.
+// (docs/contract/installer.md#endpoints). Property files have two paths, the older one of version 1.7.0; both are always
+// served.
 
 import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';

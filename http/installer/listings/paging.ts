@@ -1,4 +1,4 @@
-// `limit` and `offset` of a user's listing: everything unless asked for less (contract 1, GET /datasets).
+// `limit` and `offset` of a user's listing: everything unless asked for less (docs/contract/installer.md#endpoints).
 
 import type { Query } from '../../query.ts';
 

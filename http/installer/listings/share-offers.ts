@@ -26,7 +26,7 @@ export interface ShareOffersOptions {
 }
 
 const WORDS = [...SHARE_STATUSES, 'all'] as const;
-/** Clients send either case (contract 1, Users and plugins). */
+/** Clients send either case (docs/contract/installer.md#endpoints). */
 const ANY_CASE = WORDS.map((word) => [...word].map((letter) => `[${letter}${letter.toUpperCase()}]`).join(''));
 
 export function shareOffersRoute(options: ShareOffersOptions): Route {

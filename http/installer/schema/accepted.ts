@@ -1,4 +1,4 @@
-// The body of the 202 to an upload (contract 1, POST /datasets).
+// The body of the 202 to an upload (docs/contract/installer.md#endpoints).
 
 import { Type } from '../../schema-node.ts';
 import { VdiId } from './dataset-terms.ts';

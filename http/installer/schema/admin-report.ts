@@ -1,4 +1,4 @@
-// The reports for administrators (contract 1, Administrator records).
+// The reports for administrators (docs/contract/installer.md#administrator-records).
 
 import type { Static } from 'typebox';
 import { Type } from '../../schema-node.ts';

@@ -1,4 +1,4 @@
-// GET /datasets/{id} (contract 1, Dataset details), in both interface versions.
+// GET /datasets/{id} (docs/contract/installer.md#dataset-details), in both interface versions.
 
 import type { Static } from 'typebox';
 import { Type } from '../../schema-node.ts';

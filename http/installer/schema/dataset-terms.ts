@@ -1,4 +1,4 @@
-// Terms that several responses share: ids, data type, times, status block (contract 1, Resources and their fields).
+// Terms that several responses share: ids, data type, times, status block (docs/contract/installer.md#shared-types).
 
 import type { Static } from 'typebox';
 import type { DatasetId, TargetId } from '../../../engine/model/ids.ts';

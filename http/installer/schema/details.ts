@@ -1,5 +1,5 @@
 // The `details` part of a create request as one schema: Ajv validates with it, the type comes from it, the API's
-// documentation is printed from it. Every field and bound is that of contract 1, Dataset metadata; lengths count
+// documentation is printed from it. Every field and bound is that of docs/contract/installer.md#dataset-metadata; lengths count
 // characters. Rules that look at more than one field, or at the configuration, are in checks/.
 
 import type { Static, TSchema } from 'typebox';

@@ -1,4 +1,4 @@
-// GET /datasets/{id}/files (contract 1, File listing). Version 1.7.0 says `variableProperties`.
+// GET /datasets/{id}/files (docs/contract/installer.md#file-listing). Version 1.7.0 says `variableProperties`.
 
 import type { Static } from 'typebox';
 import { Type } from '../../schema-node.ts';

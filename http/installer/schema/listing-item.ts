@@ -1,4 +1,4 @@
-// One element of GET /datasets (contract 1, Dataset listing item).
+// One element of GET /datasets (docs/contract/installer.md#dataset-listing).
 
 import type { Static } from 'typebox';
 import { Type } from '../../schema-node.ts';

@@ -1,4 +1,4 @@
-// The body of PATCH /datasets/{id} (contract 1, Revision request body; design, The rest of the dataset surface): the
+// The body of PATCH /datasets/{id} (docs/contract/installer.md#revisions-and-edits): the
 // fields of a create request that may change, each in a wrapper `{value}`. A field that is absent stays as it is, `null`
 // clears one that is optional, lists are replaced whole. Made from the create schema, so that the two cannot differ.
 

@@ -15,7 +15,7 @@ export const Owner = Type.Object({
 });
 export type Owner = Static<typeof Owner>;
 
-/** A share as the listing shows it (contract 1, Dataset listing item). */
+/** A share as the listing shows it (docs/contract/installer.md#dataset-listing). */
 export const ListedShare = Type.Object({
   userId: UserIdOutput,
   firstName: Type.String(),

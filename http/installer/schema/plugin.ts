@@ -1,4 +1,4 @@
-// GET /plugins (contract 1, Plugin info).
+// GET /plugins (docs/contract/installer.md#plugins).
 
 import type { Static } from 'typebox';
 import { Type } from '../../schema-node.ts';

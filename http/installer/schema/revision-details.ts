@@ -1,5 +1,5 @@
-// The part `details` of PUT /datasets/{id} (contract 1, Revision request body): a patch, and what every revision says of
-// itself. The latter two may come in a wrapper too.
+// The part `details` of PUT /datasets/{id} (docs/contract/installer.md#revisions-and-edits): a patch, and what every revision
+// says of itself. The latter two may come in a wrapper too.
 
 import { Type } from '../../schema-node.ts';
 import { CLOSED, CreateDetails } from './details.ts';

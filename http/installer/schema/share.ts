@@ -1,4 +1,4 @@
-// Shares: the bodies of offer and receipt, and the listing of offers (contract 1, Share offer).
+// Shares: the bodies of offer and receipt, and the listing of offers (docs/contract/installer.md#share-offers).
 
 import type { Static } from 'typebox';
 import { OFFER_ACTIONS, RECEIPT_ACTIONS } from '../../../engine/model/share.ts';

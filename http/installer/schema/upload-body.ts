@@ -1,4 +1,4 @@
-// The multipart body of an upload (contract 1, Other multipart parts).
+// The multipart body of an upload (docs/contract/installer.md#multipart-parts).
 
 import type { RouteBody } from '../../route.ts';
 

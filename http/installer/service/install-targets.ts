@@ -3,7 +3,7 @@
 import type { TargetId } from '../../../engine/model/ids.ts';
 
 export const PROJECT_CATEGORIES = ['genomics', 'vector', 'microbiome', 'clinical-epidemiology', 'other'] as const;
-/** Decides which metadata fields a target requires (contract 1, Conditional requirements). */
+/** Decides which metadata fields a target requires (docs/contract/installer.md#conditional-requirements). */
 export type ProjectCategory = (typeof PROJECT_CATEGORIES)[number];
 
 export interface InstallTargetSettings {

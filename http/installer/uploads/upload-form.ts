@@ -1,5 +1,5 @@
-// The multipart body of an upload, part by part in any order (contract 1, Other multipart parts). Files go straight into
-// the upload session; `details` is judged as soon as it is there, so that a body which begins with bad metadata is refused
+// The multipart body of an upload, part by part in any order (docs/contract/installer.md#multipart-parts). Files go straight
+// into the upload session; `details` is judged as soon as it is there, so that a body which begins with bad metadata is refused
 // before its files are read.
 
 import type { DataType } from '../../../engine/model/data-types.ts';

@@ -1,5 +1,5 @@
-// The status block (contract 1, Status block), as every answer shows it. Installs are shown from a complete import on; what
-// the mirror does not know yet is queued.
+// The status block (docs/contract/installer.md#status-block), as every answer shows it. Installs are shown from a complete
+// import on; what the mirror does not know yet is queued.
 //
 // Deployed clients that name no version in `Api-Version` refuse a whole answer in which an install is `queued`: their set
 // of statuses does not have it. They get an entry once something of it has begun, and of that entry no `data` while that

@@ -10,7 +10,7 @@ export function typeView(type: DatasetType, dataTypes: DataTypes): DatasetTypeOu
   return { name: type.name, version: type.version, category: dataTypes.find(type)?.category ?? type.name };
 }
 
-/** `controlled` is protected with 0 days for approval (contract 1, Visibility). */
+/** `controlled` is protected with 0 days for approval (docs/contract/installer.md#shared-types). */
 export function visibilityView(metadata: Pick<DatasetMetadata, 'visibility' | 'daysForApproval'>): Visibility {
   return metadata.visibility === 'protected' && metadata.daysForApproval === 0 ? 'controlled' : metadata.visibility;
 }

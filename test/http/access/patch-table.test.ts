@@ -1,4 +1,4 @@
-// Every path, operation, role and status of contract 3's table of end user patches.
+// Every path, operation, role and status of the table of patches (docs/contract/access.md#patches).
 
 import t from 'tap';
 import { type App, accessApp, enters, replace, TEXTS } from './access-app.ts';

@@ -50,7 +50,7 @@ const READS: Readonly<Record<Visibility, Readonly<Record<'metadata' | 'files', (
   public: { metadata: () => true, files: () => true },
 };
 
-/** `archive`: what is not seen is absent, whatever was before (contract 1, Dataset files). */
+/** `archive`: what is not seen is absent, whatever was before (docs/contract/installer.md#endpoints). */
 const ROUTES: readonly (readonly [path: string, needs: 'metadata' | 'files', kind?: 'archive' | 'no guests'])[] = [
   ['', 'metadata', 'no guests'],
   ['/files', 'metadata'],

@@ -12,7 +12,7 @@ import { keyOf, nodes, type Path, type Schema, sample } from './schema-cases.ts'
 
 const ROOT = CreateDetails as unknown as Schema;
 
-/** `[shortest, longest]` characters; undefined = no bound (contract 1, Dataset metadata). The rest have none. */
+/** `[shortest, longest]` characters; undefined = no bound (docs/contract/installer.md#dataset-metadata). The rest have none. */
 const CONTRACT_LENGTHS: Record<string, readonly [number | undefined, number | undefined]> = {
   'installTargets[0]': [5, 32],
   name: [3, 1024],
