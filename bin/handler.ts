@@ -43,7 +43,7 @@ export interface Handler {
   url(): string;
 }
 
-/** That a job may wait for its upload (design, Handler job service). */
+/** That a job may wait for its upload (docs/design/decisions.md#handler-job-service). */
 const AWAITING_MS = 24 * 3_600_000;
 const EXPIRY_PERIOD_MS = 60_000;
 

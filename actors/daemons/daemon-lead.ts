@@ -1,4 +1,4 @@
-// Who runs a daemon: the process that holds the lease `daemon:{name}` (design, From a change to a job, 5).
+// Who runs a daemon: the process that holds the lease `daemon:{name}` (docs/design/decisions.md#from-a-change-to-a-job).
 //   held       renewed every 10 s
 //   lost       another process took it, or it could not be renewed for 25 s: it may be somebody else's by its 30th
 //   given up   released, and free for others at once, as is the lease of a process that died

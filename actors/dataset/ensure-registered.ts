@@ -1,6 +1,6 @@
 // The cache row of a dataset, made from the object store when the cache does not know the dataset: the store is the
-// truth about which datasets exist (design, Truth). Shares and the targets' answers are left to those who look them up:
-// the cache says of them that it knows nothing, so that sharing, the install lanes and reconciliation do.
+// truth about which datasets exist (docs/design/decisions.md#truth). Shares and the targets' answers are left to those who look
+// them up: the cache says of them that it knows nothing, so that sharing, the install lanes and reconciliation do.
 
 import { objectKey } from '../../engine/model/object-key.ts';
 import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';

@@ -1,4 +1,4 @@
-// Which lanes a change of the object store concerns (design, From a change to a job). Pure.
+// Which lanes a change of the object store concerns (docs/design/decisions.md#from-a-change-to-a-job). Pure.
 
 import type { EventLaneName, ObjectChange } from '../../engine/model/event.ts';
 import { type DatasetAddress, type ObjectKey, parseKey } from '../../engine/model/object-key.ts';

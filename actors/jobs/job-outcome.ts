@@ -1,6 +1,6 @@
 // What becomes of a job that threw: the failure's kind decides, and for transient ones the tries that are left. Crash
-// blame (design, From a change to a job 7): a job whose thread died runs alone from then on; three deaths while it was
-// alone are its own fault.
+// blame (docs/design/decisions.md#from-a-change-to-a-job): a job whose thread died runs alone from then on; three deaths while
+// it was alone are its own fault.
 
 import { kindOf, messageOf } from '../../engine/failure.ts';
 import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';

@@ -1,7 +1,7 @@
-// One circuit breaker per plugin, fed by the plugin calls of all lanes (design, From a change to a job 8). Only calls
-// that nobody answered count: refused, reset, 502, 503. Any answer closes, be it an error of the plugin's scripts; a
-// time-out, or a failure on our side, says nothing. While one is open, calls fail at once and use up no try, and lanes
-// claim no jobs of the plugin's types.
+// One circuit breaker per plugin, fed by the plugin calls of all lanes (docs/design/decisions.md#from-a-change-to-a-job). Only
+// calls that nobody answered count: refused, reset, 502, 503. Any answer closes, be it an error of the plugin's scripts; a
+// time-out, or a failure on our side, says nothing. While one is open, calls fail at once and use up no try, and lanes claim no
+// jobs of the plugin's types.
 
 import { Breaker, type BreakerState, DEFAULT_BREAKER, type Verdict } from '../../engine/breaker.ts';
 import { Failure, kindOf, transient } from '../../engine/failure.ts';

@@ -34,7 +34,7 @@ export interface DecisionContext {
 
 /** Objects younger than this may belong to an upload whose metadata are still to come. */
 const ARRIVING_MS = 60 * 60_000;
-/** A dependency that was missing is looked for again after a day, by full runs (design, Lanes, install). */
+/** A dependency that was missing is looked for again after a day, by full runs (docs/design/decisions.md#lanes). */
 const DEPENDENCY_MS = 24 * 60 * 60_000;
 
 const IN_SYNC: Verdict = { kind: 'in-sync' };

@@ -1,5 +1,5 @@
 // What one run of the reconciler has counted, and the brake that is decided from it: whether the listing can be trusted
-// enough to delete what it lacks (design, Daemons).
+// enough to delete what it lacks (docs/design/decisions.md#daemons).
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { MergedDataset } from './merge-in-store-order.ts';

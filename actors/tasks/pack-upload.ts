@@ -1,5 +1,6 @@
-// Thread side of the upload lane: turns the raw files of an upload into one clean zip (design, Create and the upload
-// lane, 5). A single archive is repacked entry by entry, folders kept; anything else is zipped as it is.
+// Thread side of the upload lane: turns the raw files of an upload into one clean zip
+// (docs/design/decisions.md#create-and-the-upload-lane). A single archive is repacked entry by entry, folders kept; anything
+// else is zipped as it is.
 
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';

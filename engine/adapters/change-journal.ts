@@ -1,5 +1,5 @@
 // How the directory store announces its changes so that a crash loses none: a change is noted before it is made and
-// released after (design, Embedded stack).
+// released after (docs/design/decisions.md#embedded-stack).
 
 import type { ObjectChange } from '../model/event.ts';
 

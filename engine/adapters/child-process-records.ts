@@ -1,6 +1,6 @@
 // Remembers which scripts run, so that a start after a kill -9 ends those that were left behind before their jobs are
-// tried again (design, Script runner). One file per process of ours, `{pid}-{startTime}-{random}.runs`, with one slot of fixed
-// width per script that runs at the same time: a run costs two small writes, not a file.
+// tried again (docs/design/decisions.md#script-runner). One file per process of ours, `{pid}-{startTime}-{random}.runs`, with
+// one slot of fixed width per script that runs at the same time: a run costs two small writes, not a file.
 //
 // A slot:  free --expect (run id)--> expected --started (group)--> running --free--> free
 

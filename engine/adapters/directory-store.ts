@@ -4,7 +4,8 @@
 // A remove: note -> unlink -> fsync folder -> release
 // The journal hears of changes that somebody wants to hear of; the others are made without it, in the same order.
 // A crash between two steps leaves a note that settling compares with the directory: a change that was made is released,
-// one that was not is dropped (design, Embedded stack). So no change is lost and none is announced that did not happen.
+// one that was not is dropped (docs/design/decisions.md#embedded-stack). So no change is lost and none is announced that did
+// not happen.
 
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,6 @@
 // The fence of every write to the cache DB that is made under a dataset's lease: the write and the check are one
-// statement, so a process that lost its lease while it slept cannot write any more (design, From a change to a job, 5).
+// statement, so a process that lost its lease while it slept cannot write any more
+// (docs/design/decisions.md#from-a-change-to-a-job).
 
 import { aborted, type Failure } from '../failure.ts';
 import type { DatasetId } from '../model/ids.ts';

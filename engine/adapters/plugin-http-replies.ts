@@ -1,4 +1,5 @@
-// Answers of a plugin server as outcomes (design, Plugin wire protocol). Fields that hold their default may be absent.
+// Answers of a plugin server as outcomes (docs/design/decisions.md#plugin-wire-protocol). Fields that hold their default may be
+// absent.
 
 import { defect, Failure, transient } from '../failure.ts';
 import { parseJson } from '../model/json.ts';

@@ -1,6 +1,6 @@
-// Plugin servers over HTTP (design, Plugin wire protocol). Streams both ways; made to run in worker threads, so each
-// client has connections of its own and opens one per call: a kept one may have been closed by the other side just
-// when a call that cannot be repeated is sent.
+// Plugin servers over HTTP (docs/design/decisions.md#plugin-wire-protocol). Streams both ways; made to run in worker threads,
+// so each client has connections of its own and opens one per call: a kept one may have been closed by the other side just when
+// a call that cannot be repeated is sent.
 
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';

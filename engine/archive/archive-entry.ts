@@ -68,5 +68,5 @@ export interface ArchiveLimits {
   readonly maxMs?: number;
 }
 
-/** The entry limit where a caller has no smaller one (design, Archive module). */
+/** The entry limit where a caller has no smaller one (docs/design/decisions.md#archive-module). */
 export const MAX_ENTRIES = 100_000;

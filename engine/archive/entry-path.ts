@@ -1,5 +1,5 @@
-// The rules for names inside archives, in one place (design, Archive module). A path that passes is relative, uses `/`,
-// is NFC and can be joined to a directory without leaving it, on file systems that ignore case too.
+// The rules for names inside archives, in one place (docs/design/decisions.md#archive-module). A path that passes is relative,
+// uses `/`, is NFC and can be joined to a directory without leaving it, on file systems that ignore case too.
 
 import { rejected } from '../failure.ts';
 import { isDesktopJunk } from '../model/desktop-junk.ts';

@@ -1,5 +1,5 @@
 // Random reads of a local file through one reused buffer. Reads block: archives are read in worker threads, where many
-// small waits would cost more than the bytes (design, performance hints).
+// small waits would cost more than the bytes (docs/design/decisions.md#waits-for-small-files).
 
 import { fstatSync, readSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-// Counts what an archive really inflates to and stops it at the limits (design, Create and the upload lane, 5).
+// Counts what an archive really inflates to and stops it at the limits (docs/design/decisions.md#create-and-the-upload-lane).
 
 import { rejected } from '../failure.ts';
 import { stopwatch } from '../time.ts';

@@ -1,5 +1,5 @@
 // Events and lanes. An event says that something about a dataset may need work; it carries no instruction, so
-// events may repeat, be late or coalesce without harm (design, From a change to a job).
+// events may repeat, be late or coalesce without harm (docs/design/decisions.md#from-a-change-to-a-job).
 
 import type { DatasetId, UserId } from './ids.ts';
 

@@ -1,4 +1,4 @@
-// A file name given by a user is a label, never a path (design, Ids and object layout).
+// A file name given by a user is a label, never a path (docs/design/decisions.md#ids-and-object-layout).
 
 import { hiddenCharacter, hiddenWords } from './hidden-characters.ts';
 

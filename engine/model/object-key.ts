@@ -1,4 +1,4 @@
-// Object keys: built and parsed here and nowhere else (design, Ids and object layout).
+// Object keys: built and parsed here and nowhere else (docs/design/decisions.md#ids-and-object-layout).
 //   {ownerId}/{datasetId}/{name}         metadata, manifest, archives, flags
 //   {ownerId}/{datasetId}/raw/{file}     the untouched upload until import-ready.zip exists
 //   {ownerId}/{datasetId}/documents|datasetProperties/{file}

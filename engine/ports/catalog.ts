@@ -61,10 +61,12 @@ export type CatalogChange =
   | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
   /** With `from`, only while it is in that state: an owner may have changed it since the writer looked. */
   | { readonly set: 'state'; readonly state: DatasetState; readonly from?: DatasetState }
-  /** Nothing of it can be installed any more: the mirror's statuses and the version of the data go. Not with changes of those. */
+  /**
+   * Nothing of it can be installed any more: the mirror's statuses and the version of the data go. Not with changes of those.
+   */
   | { readonly set: 'trimmed' };
 
-/** One due step of an install: its own tries and next time (design, Lanes, install). */
+/** One due step of an install: its own tries and next time (docs/design/decisions.md#lanes). */
 export interface InstallAttempt {
   readonly target: TargetId;
   readonly kind: InstallKind;

@@ -33,7 +33,9 @@ export interface ClaimedJob extends JobRequest {
   readonly alone: boolean;
   /** `name:version` of the dataset's type, when the catalog knows it; for fairness and breakers. */
   readonly type: string | undefined;
-  /** Of the last request that changed the dataset, also when something else brought about the job; absent when none is known. */
+  /**
+   * Of the last request that changed the dataset, also when something else brought about the job; absent when none is known.
+   */
   readonly traceparent?: Traceparent;
   /** The lease of the dataset, ours until the job's completion is written. */
   readonly lease: Lease;
@@ -49,7 +51,9 @@ export type JobOutcome =
   | { readonly kind: 'requeue'; readonly crashed: boolean }
   | { readonly kind: 'dead'; readonly failure: 'rejected' | 'transient' | 'defect'; readonly message: string };
 
-/** Deaths of a job's thread while the job was alone in it that make it dead (design, From a change to a job 7). */
+/**
+ * Deaths of a job's thread while the job was alone in it that make it dead (docs/design/decisions.md#from-a-change-to-a-job).
+ */
 export const CRASHES_ALONE = 3;
 
 export interface JobCompletion {

@@ -1,4 +1,4 @@
-// Leases: who may work on a dataset or run a daemon, with a fencing token (design, From a change to a job, 5).
+// Leases: who may work on a dataset or run a daemon, with a fencing token (docs/design/decisions.md#from-a-change-to-a-job).
 
 /**
  * Held until released, expired (30 s without renewal) or its holder process died. Tokens of one name only grow: by one from

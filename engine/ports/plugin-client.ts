@@ -1,5 +1,5 @@
 // A plugin server: validates, installs and uninstalls datasets of its types. Codes and parts as in the wire protocol
-// (design, Plugin wire protocol). Calls stream; bodies are opened by the caller once per call.
+// (docs/design/decisions.md#plugin-wire-protocol). Calls stream; bodies are opened by the caller once per call.
 
 import type { Readable } from 'node:stream';
 import type { DatasetId, TargetId } from '../model/ids.ts';
@@ -48,8 +48,9 @@ export type InstallReply =
 export type UninstallReply = { readonly kind: 'success' } | PluginFailure;
 
 /**
- * Tries in all of a call that the plugin took on and did not carry out, answering 500 or nothing in time (design, From
- * a change to a job 8): it is as likely the dataset's fault as the plugin's, and holds a worker for long each time.
+ * Tries in all of a call that the plugin took on and did not carry out, answering 500 or nothing in time
+ * (docs/design/decisions.md#from-a-change-to-a-job): it is as likely the dataset's fault as the plugin's, and holds a worker
+ * for long each time.
  */
 export const PLUGIN_FAULT_TRIES = 3;
 
@@ -101,7 +102,9 @@ export interface PluginClient {
     call: PluginCall & { readonly target: TargetId; readonly type: DatasetType },
     signal: AbortSignal,
   ): Promise<UninstallReply>;
-  /** Takes the dataset's files away and leaves its rows. No script runs. As {@link installFiles} where there is no such call. */
+  /**
+   * Takes the dataset's files away and leaves its rows. No script runs. As {@link installFiles} where there is no such call.
+   */
   uninstallFiles(
     call: PluginCall & { readonly target: TargetId; readonly type: DatasetType },
     signal: AbortSignal,

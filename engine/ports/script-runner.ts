@@ -1,4 +1,4 @@
-// Runs one script of a plugin or of the handler service (design, Script runner).
+// Runs one script of a plugin or of the handler service (docs/design/decisions.md#script-runner).
 
 export interface ScriptSpec {
   /** Absolute path or a name on the child's PATH; executed directly, never by a shell. */

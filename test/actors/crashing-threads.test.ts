@@ -1,5 +1,5 @@
 // A job that kills its thread, on the real parts: a lane, the job table in PostgreSQL, worker threads. It fails alone;
-// the jobs that were in the thread with it run once more, each alone (design, From a change to a job 7).
+// the jobs that were in the thread with it run once more, each alone (docs/design/decisions.md#from-a-change-to-a-job).
 
 import t, { type Test } from 'tap';
 import type { JobHandler } from '../../actors/jobs/job-handler.ts';

@@ -1,7 +1,7 @@
 // A plugin whose calls never return, in the real program: `serve` with its lanes, threads and job table, a plugin
 // server that takes calls on and says nothing, and two plugins that work, one of them in the plugin host with a script.
-// The others' datasets do not wait for the hung ones, which are given up after three tries (design, From a change to a
-// job, 4, 6 and 8) until somebody retries them.
+// The others' datasets do not wait for the hung ones, which are given up after three tries until somebody retries them
+// (docs/design/decisions.md#from-a-change-to-a-job).
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

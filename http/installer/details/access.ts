@@ -1,5 +1,5 @@
 // Who may see a dataset. Whoever cannot see it must not learn that it exists: 404, unless the person already knew of
-// it, which is answered 410 (design, Identity, versions, errors).
+// it, which is answered 410 (docs/design/decisions.md#identity-versions-errors).
 
 import { readsMetadata } from '../../../engine/model/dataset-reading.ts';
 import type { UserId } from '../../../engine/model/ids.ts';

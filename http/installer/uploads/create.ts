@@ -1,4 +1,5 @@
-// POST /datasets: takes an upload in and answers 202 once everything needed to finish it is durable (design, Create).
+// POST /datasets: takes an upload in and answers 202 once everything needed to finish it is durable
+// (docs/design/decisions.md#create-and-the-upload-lane).
 
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { newDatasetId, type UserId } from '../../../engine/model/ids.ts';
