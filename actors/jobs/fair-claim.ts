@@ -1,7 +1,8 @@
 // Fairness between the plugins whose jobs share a lane (docs/design/decisions.md#from-a-change-to-a-job). A plugin that holds
-// half of the workers, rounded up, is crowded: a worker is idle   its jobs are claimed for idle workers only, and only when no
-// others wait none is idle       its jobs stay in the table: a place in memory would keep others out while it waits No claim
-// takes so many that a plugin which is not crowded could come to hold more than that half by it.
+// half of the workers, rounded up, is crowded:
+//   a worker is idle   its jobs are claimed for idle workers only, and only when no others wait
+//   none is idle       its jobs stay in the table: a place in memory would keep others out while it waits
+// No claim takes so many that a plugin which is not crowded could come to hold more than that half by it.
 
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 
