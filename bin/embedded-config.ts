@@ -9,6 +9,7 @@ export interface SamplePlugin {
   readonly name: string;
   readonly category: string;
   readonly allowedFileExtensions: readonly string[];
+  readonly usesDataProperties: boolean;
   /** Script files by configuration key. */
   readonly scripts: Readonly<Record<string, string>>;
 }
@@ -89,6 +90,7 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
                 ...(plugin.allowedFileExtensions.length > 0
                   ? { allowedFileExtensions: plugin.allowedFileExtensions }
                   : {}),
+                usesDataProperties: plugin.usesDataProperties,
               },
             ],
             scripts: Object.fromEntries(

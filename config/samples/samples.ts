@@ -11,6 +11,7 @@ export interface Sample {
   readonly category: string;
   /** Empty = any. */
   readonly allowedFileExtensions: readonly string[];
+  readonly usesDataProperties: boolean;
   readonly load: () => Promise<SamplePlugin>;
 }
 
@@ -19,30 +20,35 @@ export const SAMPLES: Readonly<Record<SampleName, Sample>> = {
     version: '1.0',
     category: 'Gene List',
     allowedFileExtensions: [],
+    usesDataProperties: false,
     load: async () => (await import('./genelist.ts')).genelist,
   },
   isasimple: {
     version: '1.0',
     category: 'ISA Study',
     allowedFileExtensions: [],
+    usesDataProperties: false,
     load: async () => (await import('./isasimple.ts')).isasimple,
   },
   biom: {
     version: '1.0',
     category: 'BIOM',
     allowedFileExtensions: [],
+    usesDataProperties: false,
     load: async () => (await import('./biom.ts')).biom,
   },
   rnaseq: {
     version: '1.0',
     category: 'RNA-Seq',
     allowedFileExtensions: ['.tabular', '.txt', '.tsv', '.bw', '.bigwig'],
+    usesDataProperties: false,
     load: async () => (await import('./rnaseq.ts')).rnaseq,
   },
   lightweight: {
     version: '1.0',
     category: 'Lightweight',
     allowedFileExtensions: [],
+    usesDataProperties: false,
     load: async () => (await import('./lightweight.ts')).lightweight,
   },
 };

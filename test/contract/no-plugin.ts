@@ -5,6 +5,7 @@ export const NO_PLUGIN: SamplePlugin = {
   name: 'none',
   category: 'None',
   allowedFileExtensions: [],
+  usesDataProperties: false,
   scripts: Object.fromEntries(
     ['dataCleaning', 'checkCompatibility', 'dataInstall', 'metaUpdate', 'uninstall'].map((key) => [key, '/bin/true']),
   ),
