@@ -178,7 +178,7 @@ const SPECIAL: Readonly<Record<string, () => Promise<{ readonly status: number }
   'PUT variable-properties 400': () =>
     owner.call('PUT', `${files(open)}/variable-properties/a%2Fb`, { headers: TSV, body: 'x' }),
   'GET /users/self/share-offers 400': () => owner.get('/users/self/share-offers?status=mine'),
-  'GET internal details 400': () => admin.get('/admin/reports/datasets/a.b'),
+  'GET internal details 400': () => admin.get('/admin/reports/datasets/.b'),
   'GET imports/failed 400': () => admin.get('/admin/reports/imports/failed?before=yesterday'),
 };
 const asked = (id: string): readonly [call: Call, code: number] | undefined => {
