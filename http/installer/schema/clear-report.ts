@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import { CLEAR_SKIPS } from '../../../engine/ports/failed-installs.ts';
 import { Type } from '../../schema-node.ts';
-import { Datetime, VdiId } from './dataset-terms.ts';
+import { DatasetIdInput, Datetime } from './dataset-terms.ts';
 import { CLOSED, InstallTargetId } from './details.ts';
 
 /** More are named in several requests. */
@@ -13,7 +13,7 @@ export const ClearInput = Type.Object(
   {
     all: Type.Optional(Type.Boolean({ description: 'Everything that failed; instead of targets' })),
     targets: Type.Optional(
-      Type.Array(Type.Object({ datasetId: VdiId, installTarget: InstallTargetId }, CLOSED), {
+      Type.Array(Type.Object({ datasetId: DatasetIdInput, installTarget: InstallTargetId }, CLOSED), {
         minItems: 1,
         maxItems: MAX_PLACES,
         description: 'Only these installs; those that have not failed are passed over',

@@ -7,6 +7,11 @@ import { Type } from '../../schema-node.ts';
 import { VISIBILITIES } from './details.ts';
 
 export const VdiId = Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]+$' });
+/** In requests: ids that another installer gave may have dots, too (`parseDatasetId`). */
+export const DatasetIdInput = Type.Unsafe<DatasetId>({
+  type: 'string',
+  pattern: '^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$',
+});
 export const InstallTargetIdOutput = Type.Unsafe<TargetId>({ type: 'string', minLength: 5, maxLength: 32 });
 export const InstallTargetIds = Type.Array(InstallTargetIdOutput, { uniqueItems: true });
 export const Datetime = Type.String({ format: 'date-time' });

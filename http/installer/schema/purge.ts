@@ -1,11 +1,11 @@
 // POST /admin/rpc/object-store/purge-dataset.
 
 import type { Static } from 'typebox';
-import { type DatasetId, parseUserId, type UserId } from '../../../engine/model/ids.ts';
+import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import { Faults } from '../../input/faults.ts';
 import { Type } from '../../schema-node.ts';
-import { VdiId } from './dataset-terms.ts';
+import { DatasetIdInput, VdiId } from './dataset-terms.ts';
 import { CLOSED } from './details.ts';
 import { UserIdOutput } from './people.ts';
 
@@ -16,7 +16,7 @@ export const PurgeBody = Type.Object({ userId: UserIdOutput, datasetId: VdiId },
 export const PurgeInput = Type.Object(
   {
     userId: Type.Unsafe<UserId>({ type: 'string', pattern: '^[1-9][0-9]{0,18}$' }),
-    datasetId: Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$' }),
+    datasetId: DatasetIdInput,
   },
   CLOSED,
 );

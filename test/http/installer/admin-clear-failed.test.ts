@@ -109,7 +109,7 @@ t.test('an order that names nothing, or cannot be read, is refused', async (t) =
     [{ all: 'yes' }, { byKey: { all: [/true or false is required/] } }],
     [{ all: true, force: true }, { byKey: { force: [/is not a known field/] } }],
     [{ targets: [{ datasetId: 'one' }] }, { byKey: { 'targets[0].installTarget': [/is missing/] } }],
-    [{ targets: [{ ...place, datasetId: 'a.b' }] }, { byKey: { 'targets[0].datasetId': [/pattern/] } }],
+    [{ targets: [{ ...place, datasetId: '.b' }] }, { byKey: { 'targets[0].datasetId': [/pattern/] } }],
     [{ targets: [{ ...place, installTarget: 'Four' }] }, { byKey: { 'targets[0].installTarget': [/has 4/] } }],
     [{ targets: [{ ...place, installTarget: 'T'.repeat(33) }] }, { byKey: { 'targets[0].installTarget': [/has 33/] } }],
     [[], {}],
