@@ -1,16 +1,16 @@
-// What both archive readers yield and both writers take.
+// What both archive readers yield and both writers accept.
 
 import type { ArchiveNotes } from './archive-notes.ts';
 
 /** A file inside an archive as a reader yields it. */
 export interface ArchiveEntry {
-  /** Relative, `/` between folders, passed by entry-path.ts. */
+  /** Relative, `/` between folders, checked by entry-path.ts. */
   readonly path: string;
-  /** Bytes before compression; the body has exactly as many, else it fails. */
+  /** Bytes before compression. The body fails unless it has exactly this many. */
   readonly size: number;
   /**
-   * To be read once, whole, before the next entry is asked for; or not at all. A chunk holds until the next one is asked
-   * for: its memory is used again.
+   * Read it once and completely before requesting the next entry, or not at all. A chunk is valid until the next one is
+   * requested: its memory is reused.
    */
   readonly body: AsyncIterable<Uint8Array>;
 }
@@ -18,20 +18,20 @@ export interface ArchiveEntry {
 /** A file to be written into an archive. */
 export interface ArchiveSource {
   readonly path: string;
-  /** Bytes of the body; one that has more or fewer fails the archive. */
+  /** Bytes of the body. The archive fails when the body has more or fewer. */
   readonly size: number;
-  /** A writer is done with a chunk when it asks for the next one; a local file is opened when its turn comes. */
+  /** A writer is done with a chunk when it requests the next one. A local file is opened only when it is written. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | LocalFile;
   /** Absent = 1980-01-01, so that equal content makes equal archives. */
   readonly modified?: Date;
 }
 
-/** By its path. */
+/** A file on disk, by its path. */
 export interface LocalFile {
   readonly file: string;
 }
 
-/** A local file and its path in the archive: plain data, for whoever has an archive written in a thread. */
+/** A local file and its path in the archive. Plain data, so that it can be passed to a thread that writes the archive. */
 export interface PackedFile {
   readonly path: string;
   /** Its path on disk. */
@@ -48,25 +48,25 @@ export interface WrittenArchive {
 export interface ReadOptions {
   readonly limits: ArchiveLimits;
   /**
-   * Sees every file and throws a failure to refuse the archive: of a zip all files before the first body is read, of a tar.gz
-   * each file before its own body.
+   * Called for every file; throws a failure to refuse the archive. For a zip it sees all files before the first body is read,
+   * for a tar.gz each file before its own body.
    */
   readonly inspect?: (entry: Pick<ArchiveEntry, 'path' | 'size'>) => void;
-  /** Hears what was left out or read in another way than it is written. */
+  /** Is told what was left out, or was read differently from how it is written. */
   readonly notes?: ArchiveNotes | undefined;
 }
 
-/** Enforced on the bytes that really come out, never on what headers say. */
+/** Enforced on the bytes that are actually inflated, never on what headers state. */
 export interface ArchiveLimits {
   readonly maxTotalBytes: number;
   readonly maxFileBytes: number;
   /** Entries of any kind, dropped ones and folders included. */
   readonly maxEntries: number;
-  /** Of all entries together; absent = whatever so many entries may have. */
+  /** Of all entries together; absent = no limit of its own beyond `maxEntries`. */
   readonly maxNameBytes?: number;
-  /** From the opening to the end; absent = however long it takes. */
+  /** From opening to the end; absent = no time limit. */
   readonly maxMs?: number;
 }
 
-/** The entry limit where a caller has no smaller one (docs/design/decisions.md#archive-module). */
+/** The entry limit when a caller sets no smaller one (docs/design/decisions.md#archive-module). */
 export const MAX_ENTRIES = 100_000;

@@ -1,13 +1,13 @@
-// The file that an archive is written to: buffered, positioned, removed when the archive fails. Two buffers serve the
-// whole archive: one is filled while the other is being written, and whoever has bytes to read reads them right into the
-// one being filled. What is appended leaves nothing for the collector, which is slow to see memory outside its heap.
+// The file that an archive is written to: buffered, and removed when the archive fails. Two buffers serve the whole archive.
+// One is filled while the other is being written, and sources read their bytes straight into the one being filled. Appending
+// creates no garbage: the collector is slow to notice memory outside its heap.
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { Failure, transient } from '../failure.ts';
 
-/** Of one write. */
+/** Bytes per write. */
 export const OUTPUT_BYTES = 1024 * 1024;
-/** Of the first: most archives are small, and the collector counts what nobody touches, too. */
+/** Size of the first buffer. Most archives are small, and the collector counts memory that was never touched, too. */
 const FIRST_BYTES = 64 * 1024;
 
 interface Patch {
@@ -20,14 +20,14 @@ export class ArchiveOutput {
   readonly #file: string;
   #filling: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #filled = 0;
-  /** Being written, while `#writing` is there; else free. */
+  /** Being written while `#writing` is set; otherwise free. */
   #other: Buffer | undefined;
   #writing: Promise<void> | undefined;
-  /** Where in the file what is being filled begins. */
+  /** Position in the file where the buffer being filled begins. */
   #begin = 0;
   /**
-   * Of what is no longer in memory. They wait for the buffer that is being written, since two writes to one file exclude
-   * each other: whoever waited for a patch would wait for that buffer, too, and fill none meanwhile.
+   * Patches of bytes that are no longer in memory. They wait for the buffer that is being written, because two writes to one
+   * file exclude each other: a caller that waited for a patch would wait for that buffer, too, and fill none meanwhile.
    */
   #patches: Patch[] = [];
 
@@ -46,23 +46,23 @@ export class ArchiveOutput {
     return this.#begin + this.#filled;
   }
 
-  /** Free space, of at least so many bytes, for what comes next; it holds until the next call. */
+  /** Free space of at least `atLeast` bytes for the next write; valid until the next call. */
   async room(atLeast = 1): Promise<Buffer> {
     if (this.#filling.length - this.#filled < atLeast) await this.#hand();
     return this.#filling.subarray(this.#filled);
   }
 
-  /** The same where there is enough without waiting. */
+  /** As {@link room}, but undefined when it would have to wait. */
   roomNow(atLeast: number): Buffer | undefined {
     return this.#filling.length - this.#filled < atLeast ? undefined : this.#filling.subarray(this.#filled);
   }
 
-  /** So many bytes of the room are filled. */
+  /** Marks the first `bytes` bytes of the room as filled. */
   advance(bytes: number): void {
     this.#filled += bytes;
   }
 
-  /** Copies the bytes; they are the caller's again when it resolves. */
+  /** Copies the bytes; the caller may reuse them once this resolves. */
   async append(bytes: Uint8Array): Promise<void> {
     for (let rest = bytes; rest.length > 0; ) {
       const room = await this.room();
@@ -73,7 +73,7 @@ export class ArchiveOutput {
     }
   }
 
-  /** Overwrites bytes that were appended before; they are the output's from now on. */
+  /** Overwrites bytes that were appended before. Takes ownership of `bytes`. */
   patch(position: number, bytes: Uint8Array): void {
     const gone = Math.min(Math.max(this.#begin - position, 0), bytes.length);
     if (gone > 0) this.#patches.push({ position, bytes: bytes.subarray(0, gone) });
@@ -92,12 +92,12 @@ export class ArchiveOutput {
     await rm(this.#file, { force: true });
   }
 
-  /** Begins to write what is filled, once what was before it is written. */
+  /** Starts writing the filled buffer once the previous write has finished. */
   async #hand(): Promise<void> {
     await this.#settled();
     const full = this.#filling;
     this.#writing = writeAll(this.#handle, full.subarray(0, this.#filled), this.#begin);
-    // Told to whoever waits for it next, which may be long after.
+    // Whoever waits for the write next gets the error, which may be much later.
     this.#writing.catch(() => {});
     this.#begin += this.#filled;
     this.#filled = 0;
@@ -120,7 +120,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
-/** Runs `write` on a new file: closed when it resolves, gone when it rejects. */
+/** Runs `write` on a new file. The file is closed when this resolves and removed when it rejects. */
 export async function writeArchive<Result>(
   file: string,
   write: (output: ArchiveOutput) => Promise<Result>,
@@ -137,7 +137,7 @@ export async function writeArchive<Result>(
   }
 }
 
-/** What a failure while an archive is written is to its callers: a full disk is nobody's bad data. */
+/** Turns an error from writing an archive into a failure for callers: a full disk is not caused by bad data. */
 export function outputFailure(file: string, error: unknown): unknown {
   if (error instanceof Failure || !(error instanceof Error) || !('syscall' in error)) return error;
   return transient(`writing ${file}: ${error.message}`, { cause: error });

@@ -1,6 +1,6 @@
-// Writes a zip to a local file. Sizes are known before and checksums are patched in afterwards, so local headers are
-// complete and no data descriptors are needed: readers that stream can read stored entries too. Large and numerous
-// entries switch to zip64. For worker threads: local files are read with blocking calls.
+// Writes a zip to a local file. Sizes are known in advance and checksums are patched in afterwards. So local headers are
+// complete and no data descriptors are needed: streaming readers can read stored entries, too. Large and numerous entries
+// switch to zip64. For worker threads: local files are read with blocking calls.
 
 import { crc32, deflateRawSync } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
@@ -20,18 +20,18 @@ import {
 export interface ZipWriteOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
   readonly level: number;
-  /** Writes every header in the zip64 form, as it is needed for more than 4 GiB. */
+  /** Writes every header in the zip64 form, which is otherwise used only above 4 GiB. */
   readonly forceZip64?: boolean;
 }
 
-/** A body as small as that is deflated at once, in memory of its own size, unless it has to wait for others. */
+/** Bodies up to this size are deflated at once, in memory of their own size, unless they have to wait for others. */
 const SMALL_BYTES = 16 * 1024;
-/** Of the directory, written in one go. */
+/** Directory records per write. */
 const RECORDS_AT_ONCE = 1_000;
 
 /**
- * Creates or replaces `target`, which is gone again when anything fails. Paths must be clean and unique (entry-path.ts).
- * A body longer or shorter than its size is a defect of the caller, whose readers and stores promise sizes.
+ * Creates or replaces `target`; removes it when anything fails. Paths must be clean and unique (entry-path.ts). A body longer
+ * or shorter than its size is a defect of the caller, whose readers and stores promise sizes.
  */
 export async function writeZip(
   target: string,
@@ -64,7 +64,7 @@ class ZipPacking implements AsyncDisposable {
     this.#deflater = new BlockDeflater(options.level);
   }
 
-  /** Stores a small local file when that needs no wait; else false, and nothing is done. */
+  /** Stores a small local file when that needs no waiting; otherwise returns false and does nothing. */
   addNow(source: ArchiveSource): boolean {
     const { size, body } = source;
     if (this.#options.level > 0 || size >= BLOCK_BYTES || !('file' in body)) return false;
@@ -100,25 +100,25 @@ class ZipPacking implements AsyncDisposable {
     await this.#deflater[Symbol.asyncDispose]();
   }
 
-  /** Where the output is now, the content to be known later. */
+  /** A record at the output's current position; the content is filled in later. */
   #draft({ path, size, modified }: ArchiveSource, deflated: boolean): ZipRecord {
     const offset = this.#output.position;
     const zip64 = this.#options.forceZip64 === true || needsZip64(size, offset);
     return { name: Buffer.from(path), modified, offset, zip64, size, crc: 0, packedSize: size, deflated };
   }
 
-  /** Read to where it is written from, behind the place of its header. */
+  /** Reads the body straight into the output buffer, after the space for its header. */
   async #storeWhole(source: ArchiveSource, body: SourceBody): Promise<void> {
     const { size } = source;
     const draft = this.#draft(source, false);
     const length = localHeaderBytes(draft);
-    // One byte more shows that there is more.
+    // Room for one byte more than promised shows whether the body is longer.
     const room = await this.#output.room(length + size + 1);
     await body.fill(room.subarray(length, length + size + 1));
     this.#stored(draft, room);
   }
 
-  /** Its content lies in the room behind the place of its header. */
+  /** The content already lies in the room, after the space for its header. */
   #stored(draft: ZipRecord, room: Buffer): void {
     const length = localHeaderBytes(draft);
     const record = { ...draft, crc: crc32(room.subarray(length, length + draft.size)) };
@@ -141,7 +141,10 @@ class ZipPacking implements AsyncDisposable {
     this.#patch({ ...draft, crc });
   }
 
-  /** Most uploads have no other: three blocks of half a MiB for each are more work for the collector than the rest. */
+  /**
+   * Most uploads have only small bodies; three blocks of half a MiB for each would be more work for the collector than all
+   * else.
+   */
   async #deflateSmall(source: ArchiveSource, body: SourceBody): Promise<void> {
     const raw = Buffer.allocUnsafe(source.size);
     await body.fill(raw);
@@ -166,7 +169,7 @@ class ZipPacking implements AsyncDisposable {
     await body.finish();
   }
 
-  /** What deflate cannot shrink is stored: it is read back faster. */
+  /** What deflate cannot shrink is stored, because it is faster to read back. */
   async #addWhole({ source, crc }: DeflatedEntry, packed: Uint8Array, raw: Uint8Array): Promise<void> {
     const shrunk = packed.length < raw.length;
     const body = shrunk ? packed : raw;
@@ -192,12 +195,12 @@ class ZipPacking implements AsyncDisposable {
   }
 }
 
-/** What is known of an entry of several blocks so far. */
+/** What is known so far of an entry of several blocks. */
 interface DeflatedEntry {
   readonly source: ArchiveSource;
-  /** Of all blocks once the last was started. */
+  /** Of all blocks, once the last one was started. */
   crc: number;
-  /** From the first block on. */
+  /** Set from the first block on. */
   draft: ZipRecord | undefined;
   packedSize: number;
 }

@@ -25,17 +25,15 @@ export interface JobRequest {
 
 export interface ClaimedJob extends JobRequest {
   readonly id: number;
-  /** Tries that failed before this one; 0 at first. */
+  /** Attempts that failed before this one; 0 at first. */
   readonly tries: number;
-  /** Threads that died under this job while it ran alone. */
+  /** How often a thread died under this job while the job ran alone. */
   readonly crashes: number;
-  /** Run without company in its thread: its last thread died. */
+  /** Must run alone in its thread, because the last thread that ran it died. */
   readonly alone: boolean;
   /** `name:version` of the dataset's type, when the catalog knows it; for fairness and breakers. */
   readonly type: string | undefined;
-  /**
-   * Of the last request that changed the dataset, also when something else brought about the job; absent when none is known.
-   */
+  /** Of the last request that changed the dataset, even when something else caused the job; absent when none is known. */
   readonly traceparent?: Traceparent;
   /** The lease of the dataset, ours until the job's completion is written. */
   readonly lease: Lease;
@@ -45,15 +43,13 @@ export interface ClaimedJob extends JobRequest {
 
 export type JobOutcome =
   | { readonly kind: 'done' }
-  /** Try again in `delayMs`; `countTry` false when a dependency was not reached at all. */
+  /** Retry in `delayMs`; `countTry` is false when a dependency could not be reached at all. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly message: string; readonly countTry: boolean }
-  /** Back to the queue at once. `crashed` marks it to run alone, and counts when it already did. */
+  /** Back to the queue at once. `crashed` marks the job to run alone, and counts as a crash when it already did. */
   | { readonly kind: 'requeue'; readonly crashed: boolean }
   | { readonly kind: 'dead'; readonly failure: 'rejected' | 'transient' | 'defect'; readonly message: string };
 
-/**
- * Deaths of a job's thread while the job was alone in it that make it dead (docs/design/decisions.md#from-a-change-to-a-job).
- */
+/** After so many thread deaths while running alone, a job is dead (docs/design/decisions.md#from-a-change-to-a-job). */
 export const CRASHES_ALONE = 3;
 
 export interface JobCompletion {
@@ -65,13 +61,15 @@ export interface ClaimRequest {
   readonly lane: LaneName;
   /** 0 = complete only. */
   readonly limit: number;
-  /** Types whose jobs are claimed only when no others wait (they hold their share of the lane). */
+  /** Types that already hold their share of the lane: their jobs are claimed only when no others wait. */
   readonly crowdedTypes: readonly string[];
-  /** Types whose jobs are not claimed at all (breaker open, or the lane is full of them). */
+  /** Types whose jobs are not claimed at all (breaker open, or they fill the lane). */
   readonly blockedTypes: readonly string[];
-  /** Types whose plugin is away: their queued install, updateMeta and sharing jobs hold back no other job; default none. */
+  /**
+   * Types whose plugin is unreachable: their queued install, updateMeta and sharing jobs do not block other jobs; default none.
+   */
   readonly awayTypes?: readonly string[];
-  /** Owners whose jobs are not claimed (they hold their share of the lane); default none. Others then take turns. */
+  /** Owners that hold their share of the lane: their jobs are not claimed; default none. Other owners then take turns. */
   readonly withheldOwners?: readonly UserId[];
   /** Owners whose jobs are claimed only when no others wait; default none. */
   readonly crowdedOwners?: readonly UserId[];
@@ -83,23 +81,23 @@ export interface LaneDepth {
   readonly running: number;
   readonly delayed: number;
   readonly dead: number;
-  /** Milliseconds the oldest claimable job has waited; 0 when none waits. */
+  /** How long the oldest claimable job has waited, in ms; 0 when none waits. */
   readonly oldestMs: number;
 }
 
 export interface Jobs {
-  /** Upserts; wakes the lanes concerned. Durable when it resolves. */
+  /** Upserts, and wakes the lanes concerned. Durable when it resolves. */
   enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void>;
   /**
-   * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A
-   * job is claimable when it is due, no lower-ranked job of its dataset waits (one delayed by a target that is away holds
-   * back nobody, nor one whose plugin is away), and the dataset's lease is free.
-   * Completions whose lease was lost are ignored. A lane may have two under way: no job is given to both.
+   * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A job is
+   * claimable when it is due, the dataset's lease is free, and no lower-ranked job of its dataset waits. A job that is delayed
+   * because its target or its plugin is unreachable does not block others.
+   * Completions whose lease was lost are ignored. A lane may have two calls under way: no job is given to both.
    */
   exchange(done: readonly JobCompletion[], claim: ClaimRequest, signal: AbortSignal): Promise<readonly ClaimedJob[]>;
-  /** Calls `wake` when the lane may have claimable work. The returned function stops that. */
+  /** Calls `wake` when the lane may have claimable work. The returned function unsubscribes. */
   watch(lane: LaneName, wake: () => void): () => void;
-  /** Those of the datasets that wait to be deleted or superseded: a job of the softDelete lane is queued. In no order. */
+  /** The given datasets that wait to be deleted or superseded: they have a queued job in the softDelete lane. In no order. */
   overtaken(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]>;
   /** One entry per lane, zeros included. */
   depths(signal: AbortSignal): Promise<readonly LaneDepth[]>;

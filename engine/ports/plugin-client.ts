@@ -1,5 +1,5 @@
-// A plugin server: validates, installs and uninstalls datasets of its types. Codes and parts as in the wire protocol
-// (docs/design/decisions.md#plugin-wire-protocol). Calls stream; bodies are opened by the caller once per call.
+// A plugin server: validates, installs and uninstalls datasets of its types. Codes and parts are those of the wire protocol
+// (docs/design/decisions.md#plugin-wire-protocol). Calls stream; the caller opens each body once per call.
 
 import type { Readable } from 'node:stream';
 import type { DatasetId, TargetId } from '../model/ids.ts';
@@ -9,7 +9,7 @@ import type { Traceparent } from '../model/traceparent.ts';
 export interface PluginCall {
   readonly eventId: number;
   readonly dataset: DatasetId;
-  /** Passed on to the plugin server as the header of that name. */
+  /** Passed on to the plugin server in the header of that name. */
   readonly traceparent?: Traceparent | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Validation {
   readonly community: readonly string[];
 }
 
-/** A plugin failed on its own side: 555 (script) or 500 (server). */
+/** A plugin failed internally: 555 (script) or 500 (server). */
 export interface PluginFailure {
   readonly kind: 'script-error' | 'server-error';
   readonly message: string;
@@ -48,15 +48,15 @@ export type InstallReply =
 export type UninstallReply = { readonly kind: 'success' } | PluginFailure;
 
 /**
- * Tries in all of a call that the plugin took on and did not carry out, answering 500 or nothing in time
- * (docs/design/decisions.md#from-a-change-to-a-job): it is as likely the dataset's fault as the plugin's, and holds a worker
- * for long each time.
+ * Maximum number of attempts for a call that the plugin accepted but did not carry out, by answering 500 or not answering in
+ * time (docs/design/decisions.md#from-a-change-to-a-job). The dataset is as likely the cause as the plugin, and each attempt
+ * occupies a worker for a long time.
  */
 export const PLUGIN_FAULT_TRIES = 3;
 
 /**
- * Refused, reset, 502, 503 and time-outs are `transient` failures (refused: `unreachable`; time-outs: worth
- * {@link PLUGIN_FAULT_TRIES}); an answer outside the protocol is a `defect`.
+ * Refused, reset, 502, 503 and timeouts are `transient` failures (refused: `unreachable`; timeouts: limited to {@link
+ * PLUGIN_FAULT_TRIES}); an answer outside the protocol is a `defect`.
  */
 export interface PluginClient {
   /** Streams the reply to `replyFile` (created, replaced). */
@@ -87,8 +87,8 @@ export interface PluginClient {
     signal: AbortSignal,
   ): Promise<InstallReply>;
   /**
-   * Brings the dataset's files to a target from another one that shares its data schema, where it is installed. No script
-   * but the one that checks dependencies runs. A server that has no such call answers `script-error`.
+   * Copies the dataset's files to a target from another one that shares its data schema and has the dataset installed. The only
+   * script that runs is the one that checks dependencies. A server that lacks this call answers `script-error`.
    */
   installFiles(
     call: PluginCall & {
@@ -103,7 +103,7 @@ export interface PluginClient {
     signal: AbortSignal,
   ): Promise<UninstallReply>;
   /**
-   * Takes the dataset's files away and leaves its rows. No script runs. As {@link installFiles} where there is no such call.
+   * Removes the dataset's files and keeps its rows. No script runs. Like {@link installFiles} when the server lacks this call.
    */
   uninstallFiles(
     call: PluginCall & { readonly target: TargetId; readonly type: DatasetType },

@@ -1,5 +1,4 @@
-// How a dataset enters: quota reservation, the upload row, and the one transaction that makes the 202 true.
-//
+// How a dataset enters: the quota reservation, the upload row, and the one transaction that must commit before we answer 202.
 // States of an upload row:
 //   receiving  from before the first byte; holds reserved quota; swept when its process died
 //   accepted   with the dataset's rows and the upload job (the 202); read by the upload lane
@@ -18,70 +17,77 @@ export type UploadSource = (
   | { readonly kind: 'files'; readonly files: readonly FileEntry[] }
   | { readonly kind: 'url'; readonly url: string }
 ) & {
-  /** Names of files that desktops add, which came with it and were not kept; absent = none. */
+  /** Names of the files that desktops add (such as .DS_Store). They were in the upload and were not stored. Absent = none. */
   readonly leftOut?: readonly string[];
 };
 
 export interface AcceptedUpload extends DatasetAddress {
   readonly metadata: DatasetMetadata;
-  /** Version of the vdi-meta.json that was put. */
+  /** Version of the vdi-meta.json that was written. */
   readonly metaVersion: ObjectVersion;
   readonly source: UploadSource;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
-  /** Further objects of the dataset that are kept already, by their names below its prefix; absent = not known. */
+  /** Further objects of the dataset that are already stored, by their names below its prefix; absent = not known. */
   readonly others?: readonly FileEntry[];
   readonly eventId: number;
-  /** Of the request that brought it, for the jobs that follow. */
+  /** Of the request that uploaded the dataset, for the jobs that follow. */
   readonly traceparent?: Traceparent;
 }
 
 export interface Uploads {
   /**
-   * Opens a `receiving` row with `bytes` reserved. False when the owner's quota (`limitBytes`) would be exceeded: no row.
-   * `rejected` when the dataset exists or is being received, or another revision of it is: of two at once one is made.
+   * Opens a `receiving` row with `bytes` reserved. Returns false, without a row, when the owner's quota (`limitBytes`) would be
+   * exceeded.
+   * `rejected` when the dataset, or another revision of it, exists or is being received: of two concurrent calls one succeeds.
    */
   begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
-  /** Raises the reservation to `bytes` in all. False when the quota would be exceeded: the reservation stays. */
+  /**
+   * Raises the reservation to `bytes` in total. Returns false, with the reservation unchanged, when the quota would be
+   * exceeded.
+   */
   grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
   /**
-   * In one transaction: dataset, metadata, target and publication rows, upload `running`, import `queued`, files of
-   * documents and properties, the reservation settled to the bytes really kept, the upload job. Wakes the lane.
+   * In one transaction: writes the rows of dataset, metadata, target and publication, sets upload to `running` and import to
+   * `queued`, records the files of documents and properties, settles the reservation to the bytes really stored, and enqueues
+   * the upload job. Wakes the lane.
    */
   accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void>;
   /**
-   * Takes up an upload again that was accepted once and that the cache DB has forgotten: begin and accept in one
-   * transaction, so that no crash leaves a `receiving` row whose objects the sweep would remove. The owner's quota was
-   * asked the first time. False, with nothing done, when the dataset is known or is being received, or when `isWhole`,
-   * which is asked once no sweep can touch the upload any more, finds that one has been there.
+   * Resumes an upload that was accepted once and that the cache DB has lost. Does begin and accept in one transaction, so that
+   * no crash leaves a `receiving` row whose objects the sweep would remove. The owner's quota was checked the first time.
+   * Returns false, with nothing done, when the dataset is known or is being received, or when `isWhole` returns false.
+   * `isWhole` is called once no sweep can touch the upload any more; it says whether a sweep has already touched it.
    */
   resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>;
   /**
-   * Decides an acceptance whose outcome is unknown. False: it has happened. True: it has not and cannot any more; the row
-   * stays, an orphan from now on, until its objects are removed and it is abandoned or swept. When it fails, the next
-   * {@link orphans} that succeeds gives the upload up.
+   * Decides an acceptance whose outcome is unknown. False: it was committed. True: it was not and no longer can be; the row
+   * stays as an orphan until its objects are removed and it is abandoned or swept. If this call fails, the next successful
+   * {@link orphans} gives the upload up.
    */
   giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean>;
-  /** Forgets a `receiving` row and its reservation; the caller has removed its objects. */
+  /** Deletes a `receiving` row and its reservation; the caller has already removed its objects. */
   abandon(dataset: DatasetId, signal: AbortSignal): Promise<void>;
   /** The source of an accepted upload; undefined when there is none or it is stored. */
   source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined>;
-  /** Bytes that an accepted upload may have in all within the owner's quota (`limitBytes`); 0 when there is none. */
+  /**
+   * Bytes that an accepted upload may have in total within the owner's quota (`limitBytes`); 0 when there is no such upload.
+   */
   room(dataset: DatasetId, limitBytes: number, signal: AbortSignal): Promise<number>;
-  /** The files of an accepted upload are under raw/ now and not to be fetched again. Guarded by the lease. */
+  /** Records that the files of an accepted upload are under raw/ and need not be fetched again. Guarded by the lease. */
   fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void>;
   /**
-   * Marks the upload `stored`, with the bytes that are left under raw/. Guarded by the lease. Jobs of the dataset that an
-   * event made before the acceptance, and that know no trace, have that of the upload from now on.
+   * Marks the upload `stored`, with the bytes that are left under raw/. Guarded by the lease. Jobs of the dataset that an event
+   * created before the acceptance and that have no trace take over the trace of the upload.
    */
   settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
   /**
-   * `receiving` rows whose process is dead or that were given up, for the sweep: remove their objects, then {@link abandon}.
-   * None of them can be accepted any more, not even by a process that was only thought to be dead.
+   * For the sweep: `receiving` rows whose process is dead or that were given up. The caller removes their objects, then calls
+   * {@link abandon}. None of them can be accepted any more, not even by a process that was wrongly believed dead.
    */
   orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
-  /** Bytes that count against the owner's quota: what is kept of their datasets, and reservations. */
+  /** Bytes that count against the owner's quota: the stored bytes of their datasets, and reservations. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;
-  /** Jobs of the owner's uploads, imports and installs that wait, run or are tried again; counted up to `most`. */
+  /** Number of jobs of the owner's uploads, imports and installs that wait, run or will be retried; counted up to `most`. */
   waiting(owner: UserId, most: number, signal: AbortSignal): Promise<number>;
 }
