@@ -1,9 +1,10 @@
-// What a lane has to exchange with its source, what of it is under way, and when the next exchange is due. Sends nothing itself.
+// Tracks what a lane has to exchange with its source, what is under way, and when the next exchange is due. Sends nothing
+// itself.
 //
-//   one after the other   as soon as there are outcomes or jobs to claim while the mailbox is less than half full; with a
-//                         fuller one outcomes wait for each other for a while
-//   another beside it     only where the last claim found plenty, and as many jobs again have ended that it is worth while
-//   after a failure       none before a delay that grows; the outcomes of the failed one come first
+//   one at a time         as soon as there are outcomes, or jobs to claim while the mailbox is less than half full; when it is
+//                         fuller, outcomes are collected for a while
+//   a second in parallel  only when the last claim found plenty and enough jobs have ended since to make it worthwhile
+//   after a failure       none before a growing delay; the outcomes of the failed exchange go first
 
 import type { Completion, LaneOptions } from './lane-options.ts';
 import { Backoff } from './retry.ts';
@@ -13,23 +14,26 @@ type TrafficOptions = Pick<LaneOptions<never, never>, 'pollMs' | 'flushMs' | 'an
 /** An exchange under way. */
 export interface Sent<Job, Outcome> {
   readonly done: readonly Completion<Job, Outcome>[];
-  /** Jobs it may bring. */
+  /** Maximum number of jobs to claim. */
   readonly limit: number;
 }
 
-/** What a lane has place for. */
+/** How much room a lane has. */
 export interface LanePlaces {
-  /** Jobs that would find a place, were nothing under way. */
+  /** Jobs that the lane could take if nothing were under way. */
   readonly free: number;
-  /** Jobs that wait. */
+  /** Jobs that wait in the mailbox. */
   readonly depth: number;
-  /** Jobs that may wait. */
+  /** Jobs that may wait in the mailbox. */
   readonly capacity: number;
 }
 
-/** At thousands of jobs a second half a mailbox, so that an exchange is of many; nothing to a job that takes long. */
+/**
+ * At thousands of jobs a second, half a mailbox collects in this time, so an exchange carries many. A long job does not notice
+ * it.
+ */
 const FLUSH_MS = 25;
-/** Exchanges under way at once: one is worked on while the other is on its way here or there. */
+/** Maximum number of concurrent exchanges: the source works on one while the other travels. */
 const UNDER_WAY = 2;
 const ANOTHER_AT = 16;
 const BACKOFF = { baseMs: 100, maxMs: 10_000 };
@@ -40,7 +44,7 @@ export class LaneTraffic<Job, Outcome> {
   readonly #sent = new Set<Sent<Job, Outcome>>();
   #done: Completion<Job, Outcome>[] = [];
   #mayHaveJobs = true;
-  /** The last claim brought as many jobs as it was to. */
+  /** The last claim brought as many jobs as it asked for. */
   #findsPlenty = false;
   #pollAt = 0;
   #flushAt = 0;
@@ -50,7 +54,7 @@ export class LaneTraffic<Job, Outcome> {
     this.#options = options;
   }
 
-  /** Outcomes that are not written yet, those under way included. */
+  /** Outcomes that are not written yet, including those under way. */
   get unwritten(): readonly Completion<Job, Outcome>[] {
     return [...[...this.#sent].flatMap(({ done }) => done), ...this.#done];
   }
@@ -64,12 +68,12 @@ export class LaneTraffic<Job, Outcome> {
     return this.#done.length + this.#sent.size === 0;
   }
 
-  /** The last exchange that was answered has failed. */
+  /** True when the last exchange that was answered has failed. */
   get isFailing(): boolean {
     return this.#backoff.failures > 0;
   }
 
-  /** There may be jobs to claim. */
+  /** Notes that there may be jobs to claim. */
   wake(): void {
     this.#mayHaveJobs = true;
   }
@@ -88,11 +92,11 @@ export class LaneTraffic<Job, Outcome> {
     return Math.max(0, this.#retryAt - now, Math.min(flushIn, claimIn));
   }
 
-  /** Takes what there is for an exchange that is sent now. */
+  /** Takes what there is to send in an exchange now. */
   send(now: number, places: LanePlaces): Sent<Job, Outcome> {
     const limit = this.#mayHaveJobs || this.#findsPlenty || now >= this.#pollAt ? this.#room(places) : 0;
     if (limit > 0) {
-      // From before the call on: a wake during it must not be forgotten.
+      // Cleared before the call: a wake during the call must not be forgotten.
       this.#mayHaveJobs = false;
       this.#pollAt = now + this.#options.pollMs;
     }
@@ -110,7 +114,7 @@ export class LaneTraffic<Job, Outcome> {
     if (this.#findsPlenty) this.#mayHaveJobs = true;
   }
 
-  /** The next one waits for the delay of failures in a row; `soon`: for the shortest. */
+  /** The next exchange waits for the back-off of consecutive failures; `soon`: for the shortest delay. */
   failed(sent: Sent<Job, Outcome>, now: number, soon: boolean): void {
     this.#sent.delete(sent);
     this.#done = [...sent.done, ...this.#done];
@@ -120,7 +124,7 @@ export class LaneTraffic<Job, Outcome> {
     this.#retryAt = now + (soon ? BACKOFF.baseMs : delayMs);
   }
 
-  /** A wait after a failure lasts no longer than the shortest from now on. */
+  /** From now on a back-off lasts no longer than the shortest delay. */
   hurry(now: number): void {
     this.#retryAt = Math.min(this.#retryAt, now + BACKOFF.baseMs);
   }
@@ -130,7 +134,7 @@ export class LaneTraffic<Job, Outcome> {
     return this.#room(places) >= (this.#options.anotherAt ?? Math.max(ANOTHER_AT, places.capacity / 2));
   }
 
-  /** What is under way may bring jobs, too. */
+  /** Exchanges under way may bring jobs, too. */
   #room({ free }: LanePlaces): number {
     let room = free;
     for (const { limit } of this.#sent) room -= limit;

@@ -1,16 +1,17 @@
-// A lane: claims jobs from a source in batches, works on a bounded number of them, gives their outcomes back.
+// A lane: claims jobs from a source in batches, runs a bounded number of them, and writes their outcomes back.
 //
-// A job claimed      waits in the mailbox, then runs in one of `workerCount` places
+// A job claimed      waits in the mailbox, then runs on one of `workerCount` workers
 //   run resolves     its outcome waits to be written
 //   run rejects      `settle` turns the error (the abort's reason when we aborted it) into an outcome
-//   not begun        at stop, `abandon` says the outcome
-// Outcomes are written and new jobs claimed in one exchange with the source: what finishes while one is under way goes with
-// the next (group commit). Only a lane that finds plenty of jobs, and has ended many again, sends the next one before that
-// has come back, so that the source need not wait for us (lane-traffic.ts). A failing exchange backs off and keeps the
-// outcomes; they cannot pile up, for without an exchange nothing new is claimed. What an exchange brought begins when the
-// next one has been sent, if one is due: the source works while this thread hands out the jobs.
-//   resize  running jobs beyond the new number end in their time; waiting ones beyond it are given back
-//   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   nothing is
+//   not started      at stop, `abandon` provides the outcome
+// Outcomes are written and new jobs claimed in one exchange with the source. Jobs that finish while an exchange is under way go
+// with the next one (group commit). A second exchange is sent while one is under way only when the lane finds plenty of jobs
+// and has finished many meanwhile, so that the source need not wait for us (lane-traffic.ts).
+// A failing exchange backs off and keeps the outcomes. They cannot pile up, because without an exchange nothing new is claimed.
+// Jobs that an exchange brought start after the next exchange was sent, if one is due: the source works while this thread
+// starts the jobs.
+//   resize  running jobs beyond the new number run to their end; waiting ones beyond it are given back
+//   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   no outcomes are written
 
 import { Bell } from './bell.ts';
 import { aborted, kindOf, messageOf } from './failure.ts';
@@ -30,7 +31,7 @@ interface Running<Job> {
   readonly job: Job;
   readonly claimedAt: number;
   readonly controller: AbortController;
-  /** The same job claimed again (its lease was lost and won back): begins when this run has ended. */
+  /** The same job, claimed again after its lease was lost; starts when this attempt has ended. */
   next?: Claimed<Job>;
 }
 
@@ -38,9 +39,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   readonly #options: LaneOptions<Job, Outcome>;
   readonly #mailbox: Mailbox<Claimed<Job>>;
   readonly #running = new Map<number | string, Running<Job>>();
-  /** Of those running the ones that have a place and begin at the next occasion. */
+  /** The running jobs that were given a worker and have not been started yet. */
   #placed: Running<Job>[] = [];
-  /** Waiting jobs that are not to begin, and why. */
+  /** Waiting jobs that were aborted before they started, and why. */
   readonly #doomed = new Map<number | string, unknown>();
   readonly #bell = new Bell();
   readonly #metrics: LaneMetrics;
@@ -70,14 +71,14 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     };
   }
 
-  /** Every claimed job whose outcome is not written yet: those whose leases must be kept. */
+  /** Every claimed job whose outcome is not written yet, that is, whose lease must be renewed. */
   held(): Job[] {
     const running = [...this.#running.values()].flatMap(({ job, next }) => (next ? [job, next.job] : [job]));
     const waiting = [...this.#mailbox].map(({ job }) => job);
     return [...waiting, ...running, ...this.#traffic.unwritten.map(({ job }) => job)];
   }
 
-  /** Aborts the job if it runs, keeps it from beginning if it waits; false when the lane has no such job. */
+  /** Aborts the job if it runs, or keeps it from starting if it waits. False when the lane has no such job. */
   abortJob(id: number | string, reason: Error): boolean {
     const running = this.#running.get(id);
     running?.controller.abort(reason);
@@ -87,7 +88,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     return running !== undefined || waiting;
   }
 
-  /** At any time: no job is lost, aborted or begun twice. More workers begin what waits at once. */
+  /** May be called at any time: no job is lost, aborted or started twice. With more workers, waiting jobs start at once. */
   resize({ queueSize, workerCount }: LaneBounds): void {
     this.#workers = workerCount;
     if (!this.stopping.aborted) this.#beginWaiting();
@@ -114,7 +115,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       this.#beginPlaced();
       if (wait > 0) await this.#bell.wait(this.clock, wait);
     }
-    // Each ends by the source's own deadline; whoever stops or kills the lane does not wait for longer than it says.
+    // Each exchange has the source's own deadline; a stop or kill of the lane waits no longer than its own deadline.
     while (this.#traffic.underWay > 0) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
     if (this.#fault) throw this.#fault.error;
   }
@@ -166,7 +167,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     else if (!this.#mailbox.offer(claimed)) this.#giveBack(claimed);
   }
 
-  /** A job that waited and is not to begin here: as it was doomed, or else for anybody to claim again. */
+  /** Gives back a waiting job that will not start here: with the reason of its abort, or else for any process to claim. */
   #giveBack({ job }: Claimed<Job>): void {
     const id = this.#options.idOf(job);
     const doomed = this.#doomed.has(id);
@@ -178,7 +179,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   #exchangeFailed(sent: Sent<Job, Outcome>, error: unknown): void {
     this.#metrics.exchanged('failed', 0);
     const first = !this.#traffic.isFailing;
-    // The time before the deadline is short: no long waits then.
+    // Little time is left before the deadline, so back-off delays are short then.
     this.#traffic.failed(sent, this.clock.now(), this.stopping.aborted);
     if (!first || this.ended.aborted) return;
     const kind = kindOf(error);
@@ -221,7 +222,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       controller.signal.throwIfAborted();
       outcome = await this.#options.run(job, controller.signal);
     } catch (error) {
-      // Whatever it turned our abort into, the abort is the reason.
+      // Whatever error our abort turned into, the reason is the abort's.
       outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
     }
     this.#running.delete(this.#options.idOf(job));
@@ -230,7 +231,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     if (this.stopping.aborted) {
       if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
     } else {
-      // Not at once where the place itself is gone.
+      // Not started at once when resize has removed this worker.
       if (running.next) this.#admit(running.next);
       this.#beginWaiting();
     }
@@ -258,7 +259,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     try {
       return this.#options.settle(error, job);
     } catch (fault) {
-      // Without an outcome the job would be held for ever: break, so that its lease runs out.
+      // Without an outcome the job would be held forever. The lane crashes so that the lease expires.
       this.#fault = { error: fault };
       return undefined;
     }
@@ -271,7 +272,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   }
 
   #abandonWaiting(): void {
-    // A wait for the source begun before the stop is not worth keeping.
+    // A back-off delay that began before the stop is cut short.
     this.#traffic.hurry(this.clock.now());
     this.#doomed.clear();
     for (const { job } of this.#mailbox.drain()) this.#complete(job, this.#options.abandon(job));

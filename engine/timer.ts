@@ -1,8 +1,8 @@
-// A daemon: runs `runOnce` every period, give or take the jitter, one run after the other, in one process only.
-//   due, or asked by runNow    leads already, or gets the lead: runs; somebody else leads: asks again later
+// A daemon: calls `runOnce` every period, varied by the jitter, one run at a time, in one process only.
+//   due, or asked by runNow    runs if it leads or becomes leader; if another process leads, asks again later
 //   a run fails                logged and counted; the next one comes at its time
 //   quiet, stop                no further run; the running one has its signal aborted shortly before the deadline
-// The lead is kept between runs, so that of several processes always the same one runs, until it is lost or given up.
+// Leadership is kept between runs until it is lost or given up, so of several processes the same one always runs.
 
 import { Bell } from './bell.ts';
 import { aborted, kindOf, messageOf, transient } from './failure.ts';
@@ -14,9 +14,9 @@ import { type DaemonMetrics, daemonMetrics } from './timer-metrics.ts';
 import { Tunable } from './tunable.ts';
 import { settledUnless, unlessAborted } from './wait.ts';
 
-/** The right to run; disposing gives it up. */
+/** Leadership: the right to run. Disposing gives it up. */
 export interface Lead extends AsyncDisposable {
-  /** Aborts when the right was lost, and with it the run. */
+  /** Aborts when leadership was lost; the run is aborted with it. */
   readonly lost?: AbortSignal;
 }
 
@@ -24,18 +24,18 @@ export type Run<Result> = (signal: AbortSignal) => Promise<Result>;
 
 export type RunReport<Result> =
   | { readonly kind: 'done'; readonly result: Result }
-  /** Another process leads: it has to be asked. */
+  /** Another process leads: ask that one. */
   | { readonly kind: 'not-leader' };
 
 export interface TimerOptions<Result> extends LifecycleOptions {
-  /** From the start of one run to the start of the next; runs that are missed are left out. May change meanwhile. */
+  /** From the start of one run to the start of the next; missed runs are skipped. May change while the daemon runs. */
   readonly periodMs: number | Tunable<number>;
-  /** Share of the period by which it varies, 0 to 1; default 0.1. */
+  /** How much the period varies, as a share from 0 to 1; default 0.1. */
   readonly jitter?: number;
-  /** Until the first run; default one period. */
+  /** Delay before the first run; default one period. */
   readonly firstMs?: number;
   readonly runOnce: Run<Result>;
-  /** The lead, or undefined while another process has it; without this hook every process runs. */
+  /** Returns the lead, or undefined while another process leads; without this hook every process runs. */
   readonly lead?: (signal: AbortSignal) => Promise<Lead | undefined>;
   readonly metrics: Metrics;
   readonly random?: Random;
@@ -46,7 +46,7 @@ interface Order<Result> {
   readonly answer: PromiseWithResolvers<RunReport<Result>>;
 }
 
-/** After how long one that is due and does not lead asks again, at most. */
+/** Longest delay before a daemon that is due and does not lead asks for the lead again. */
 export const LEAD_RETRY_MS = 5_000;
 
 export class Timer<Result> extends Lifecycle {
@@ -57,7 +57,7 @@ export class Timer<Result> extends Lifecycle {
   #order: Order<Result> | undefined;
   readonly #periodMs: Tunable<number>;
   #dueAt = 0;
-  /** When the period began that is under way; undefined while the run is due by another reckoning. */
+  /** When the current period began; undefined while the next run is not due by the period. */
   #begunAt: number | undefined;
 
   constructor(options: TimerOptions<Result>) {
@@ -70,8 +70,8 @@ export class Timer<Result> extends Lifecycle {
   }
 
   /**
-   * Has `run` (default: the daemon's own) done as soon as the current run has ended, and waits for it. Rejects with the
-   * run's failure; `transient` when another order waits already; `aborted` at the end. The signal ends the wait only.
+   * Executes `run` (default: the daemon's own) as soon as the current run has ended, and waits for it. Rejects with the run's
+   * failure; `transient` when another order is already waiting; `aborted` at shutdown. The signal ends the wait only.
    */
   runNow(signal: AbortSignal, run: Run<Result> = this.#options.runOnce): Promise<RunReport<Result>> {
     if (this.draining.aborted) return Promise.reject(aborted(`daemon '${this.name}' is ending`));
@@ -85,7 +85,7 @@ export class Timer<Result> extends Lifecycle {
 
   protected override async open(): Promise<void> {}
 
-  /** The next run comes one new period after the start of the last one: at once when that is past. */
+  /** Schedules the next run one new period after the start of the last one; at once when that time has passed. */
   #reckonAgain(): void {
     if (this.#begunAt === undefined) return;
     this.#dueAt = this.#begunAt + this.#period();
@@ -93,7 +93,7 @@ export class Timer<Result> extends Lifecycle {
   }
 
   protected override async work(): Promise<void> {
-    // Asked at each scrape: a lead may be lost between two runs.
+    // Evaluated at each scrape, because a lead may be lost between two runs.
     using cleanup = new DisposableStack();
     cleanup.defer(() => this.#metrics.leads(false));
     cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.leads(this.#mayRun)));

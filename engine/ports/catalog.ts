@@ -1,5 +1,5 @@
-// The lanes' view of the cache DB: one record per dataset, written under the dataset's lease.
-// What the front ends read is ports/dataset-queries.ts; how a dataset enters is ports/uploads.ts.
+// The lanes' view of the cache DB: one record per dataset, written under the dataset's lease. What the front ends read is in
+// ports/dataset-queries.ts; how a dataset enters is in ports/uploads.ts.
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
@@ -7,7 +7,7 @@ import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
 import type { Lease } from './leases.ts';
 
-/** Identity of an object's content; in sync = both equal. */
+/** Identifies an object's content; in sync = both are equal. */
 export interface ObjectVersion {
   readonly modified: Date;
   readonly etag: string;
@@ -29,12 +29,12 @@ export interface DatasetRecord extends DatasetAddress {
   readonly upload: { readonly status: UploadStatus; readonly message: string | undefined };
   /** Undefined until the upload succeeded. */
   readonly import: { readonly status: ImportStatus; readonly messages: readonly string[] } | undefined;
-  /** The mirror of the install targets' own statuses. */
+  /** A mirror of the statuses that the install targets keep. */
   readonly installs: readonly InstallRecord[];
   readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
 }
 
-/** What owner and recipient said about one share; absent while they said nothing. */
+/** What owner and recipient said about one share; a field is absent until they said something. */
 export interface ShareWords {
   readonly recipient: UserId;
   readonly offer?: 'grant' | 'revoke';
@@ -44,35 +44,36 @@ export interface ShareWords {
 export type CatalogChange =
   | { readonly set: 'upload'; readonly status: UploadStatus; readonly message?: string }
   | { readonly set: 'import'; readonly status: ImportStatus; readonly messages: readonly string[] }
-  /** The folder's files as a whole. */
+  /** Replaces all files of the folder. */
   | {
       readonly set: 'uploadFiles' | 'installFiles' | 'documentFiles' | 'propertyFiles';
       readonly files: readonly FileEntry[];
     }
   /** All shares of the dataset; recipients that are not named have none. */
   | { readonly set: 'shares'; readonly shares: readonly ShareWords[] }
-  /** What the store keeps of the dataset beside raw/ and flags, by names below its prefix: it counts against the quota. */
+  /** What the store keeps of the dataset besides raw/ and flags, by names below its prefix. It counts against the quota. */
   | { readonly set: 'kept'; readonly objects: readonly FileEntry[] }
   | { readonly set: 'metadata'; readonly metadata: DatasetMetadata }
   | ({ readonly set: 'install' } & InstallRecord)
   | ({ readonly set: 'attempt' } & InstallAttempt)
-  /** The step is over, or not due any more: its tries are forgotten. */
+  /** The step is finished, or no longer due: its attempts are forgotten. */
   | { readonly set: 'attemptOver'; readonly target: TargetId; readonly kind: InstallKind }
   | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
-  /** With `from`, only while it is in that state: an owner may have changed it since the writer looked. */
+  /** With `from`, only while it is in that state, because the owner may have changed it since the writer looked. */
   | { readonly set: 'state'; readonly state: DatasetState; readonly from?: DatasetState }
   /**
-   * Nothing of it can be installed any more: the mirror's statuses and the version of the data go. Not with changes of those.
+   * Nothing of it can be installed any more: removes the mirror's statuses and the version of the data. Do not combine with
+   * changes of those.
    */
   | { readonly set: 'trimmed' };
 
-/** One due step of an install: its own tries and next time (docs/design/decisions.md#lanes). */
+/** One due step of an install: it has its own attempts and next time (docs/design/decisions.md#lanes). */
 export interface InstallAttempt {
   readonly target: TargetId;
   readonly kind: InstallKind;
-  /** Tries that failed so far. */
+  /** Attempts that failed so far. */
   readonly tries: number;
-  /** Not before this time; undefined = now. */
+  /** Not due before this time; undefined = now. */
   readonly notBefore: Date | undefined;
   /** True from just before the plugin was called: an install may have begun. */
   readonly started: boolean;
@@ -81,8 +82,8 @@ export interface InstallAttempt {
 export interface Catalog {
   find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined>;
   /**
-   * Adds a dataset that the object store knows and the cache does not: state live, upload success, import queued
-   * unless the changes say otherwise, all in one transaction. Does nothing when it exists or is being received.
+   * Adds a dataset that the object store knows and the cache does not: state live, upload success, import queued unless the
+   * changes say otherwise, all in one transaction. Does nothing when it exists or is being received.
    */
   register(
     at: DatasetAddress,
@@ -91,9 +92,11 @@ export interface Catalog {
     lease: Lease,
     signal: AbortSignal,
   ): Promise<void>;
-  /** All changes or none, only while the lease is ours: else an `aborted` failure 'lease lost'. */
+  /** Writes all changes or none, and only while we hold the lease; otherwise an `aborted` failure 'lease lost'. */
   write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void>;
   attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]>;
-  /** Removes the dataset and everything about it but its job rows; nothing to do when it is not there. Fenced like `write`. */
+  /**
+   * Removes the dataset and everything about it except its job rows; does nothing when it does not exist. Fenced like `write`.
+   */
   remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void>;
 }

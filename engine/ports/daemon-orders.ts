@@ -1,25 +1,25 @@
-// What front ends may ask the daemons of this process: a run now, and what the last one found. Exactly one process runs
-// each daemon; another one answers `elsewhere` and has to be passed over for it.
+// What front ends may ask of this process's daemons: to run now, and what the last run found. Exactly one process runs each
+// daemon; another process answers `elsewhere`, and the caller has to ask the next one.
 
 import type { TargetId } from '../model/ids.ts';
 
 export type OrderAnswer =
-  /** The run has begun. */
+  /** The run has started. */
   | 'started'
-  /** One is under way, or about to be. */
+  /** One is running, or about to start. */
   | 'running'
   /** Another process leads this daemon. */
   | 'elsewhere';
 
 export type ReconcilerRunKind = 'full' | 'slim';
 
-/** A run under way: what it has found so far. */
+/** A run in progress: what it has found so far. */
 export interface ReconcilerRun {
   readonly kind: ReconcilerRunKind;
   readonly startedAt: Date;
   /** Datasets with at least one object in the store. */
   readonly listed: number;
-  /** Of these, such without readable metadata: left as they are. */
+  /** Of these, datasets without readable metadata: left unchanged. */
   readonly malformed: number;
   /** Handed to the reconciliation lane. */
   readonly reconciled: number;
@@ -27,9 +27,9 @@ export interface ReconcilerRun {
   readonly wouldDelete: Readonly<Record<string, number>>;
   /** Handed to the hardDelete lane. */
   readonly deleted: number;
-  /** Absent from the listing, but there when looked for by themselves: not deleted. */
+  /** Absent from the listing, but found when looked up individually: not deleted. */
   readonly spared: number;
-  /** Install targets that did not answer and were left out, with the reason. */
+  /** Install targets that did not answer and were skipped, with the reason. */
   readonly leftOut: readonly { readonly target: TargetId; readonly reason: string }[];
   /** Why nothing was deleted although datasets are absent. */
   readonly braked: string | undefined;
@@ -42,7 +42,7 @@ export interface ReconcilerReport extends ReconcilerRun {
 }
 
 export interface ReconcilerControl {
-  /** Of this process, like the last report; undefined while none is under way. */
+  /** Of this process, like the last report; undefined while no run is in progress. */
   readonly current: ReconcilerRun | undefined;
   /** Undefined before the first run has ended. */
   readonly lastReport: ReconcilerReport | undefined;
@@ -55,30 +55,30 @@ export interface ReconcilerControl {
 }
 
 export const PRUNER_SKIPS = [
-  /** The flag that would make it due is gone: its state is about to change. */
+  /** The deletion flag that would make it due is gone: its state is about to change. */
   'no-flag',
   'too-young',
-  /** An install target of it is disabled or unknown. */
+  /** One of its install targets is disabled or unknown. */
   'target-disabled',
   'target-away',
   'not-uninstalled',
   'undeleted',
-  /** Superseded, and nothing is left to trim. */
+  /** Superseded, and already trimmed. */
   'trimmed-before',
 ] as const;
 export type PrunerSkip = (typeof PRUNER_SKIPS)[number];
 
-/** A run under way: what it has found so far. */
+/** A run in progress: what it has found so far. */
 export interface PrunerRun {
   readonly startedAt: Date;
   /** Flags older than this made a dataset due. */
   readonly cutoff: Date;
-  /** Handed to the hardDelete lane to be removed, those included whose removal had begun before. */
+  /** Handed to the hardDelete lane for removal, including datasets whose removal had begun before. */
   readonly pruned: number;
   /** Superseded revisions handed to the hardDelete lane to be trimmed. */
   readonly trimmed: number;
   readonly skipped: Readonly<Partial<Record<PrunerSkip, number>>>;
-  /** Datasets that could not be told about. */
+  /** Datasets that could not be handed over. */
   readonly failures: number;
   /** Why the run ended early. */
   readonly failure: string | undefined;

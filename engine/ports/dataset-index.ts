@@ -1,5 +1,5 @@
-// Which datasets a database knows, page by page, for the daemons: in the order of the object store's keys, so that both
-// sides can be merged in constant memory, or those that are on their way out.
+// Which datasets a database knows, page by page, for the daemons. Pages come in the order of the object store's keys, so that
+// both sides can be merged in constant memory. Datasets on their way to deletion can be listed, too.
 
 import type { DatasetId, TargetId } from '../model/ids.ts';
 import type { DatasetType } from '../model/metadata.ts';
@@ -23,36 +23,39 @@ export interface InstalledDataset extends DatasetAddress {
   readonly control: ControlState;
 }
 
-/** Rows of a page, of which a database may make each only when it is read; an array is one. */
+/** Rows of a page. A database may create each of them only when it is read; an array is one. */
 export type PageRows<Row> = Pick<readonly Row[], 'length' | 'at' | typeof Symbol.iterator>;
 
-/** Datasets of a page as places in its bytes, for whoever compares millions and needs few. All may be longer than the page. */
+/**
+ * Datasets of a page as offsets into its bytes, for callers that compare millions and need few. Arrays may be longer than the
+ * page.
+ */
 export interface DatasetColumns {
   readonly bytes: Uint8Array;
   /**
-   * Eight of each dataset: where its owner begins and ends; where its id, which begins one byte later, ends; where the etags
-   * of its synced metadata and data begin and end; where what follows begins, which ends with {@link ends}: bytes that stand
-   * for everything else, the same only where all of it is the same.
+   * Eight offsets per dataset: start and end of its owner; end of its id, which starts one byte later; start and end of the
+   * etag of its synced metadata, then of its data; and the start of the rest, which ends at {@link ends}. The rest is bytes
+   * that represent all other fields: equal only when all of those are equal.
    */
   readonly places: Int32Array;
   readonly ends: Int32Array;
-  /** Since 1970; NaN where never synced. */
+  /** Milliseconds since 1970; NaN where never synced. */
   readonly metaMs: Float64Array;
   readonly dataMs: Float64Array;
 }
 
 export type DatasetPage = PageRows<IndexedDataset> & {
   /**
-   * Some indexes have columns too, though not of every page.
-   * @param spare columns that nobody looks at any more, in whose memory they may be made
+   * Some indexes have columns, though not for every page.
+   * @param spare columns that are no longer used, whose memory may be reused
    */
   readonly columns?: (spare?: DatasetColumns) => DatasetColumns | undefined;
 };
 
 export interface StoreOrdered<Row extends DatasetAddress, Page extends PageRows<Row> = PageRows<Row>> {
   /**
-   * Up to `limit` rows (1..10,000) after the given address, in bytewise order of `{owner}/{dataset}/`, which is the order
-   * of the store's keys. Fewer than `limit` rows = the end.
+   * Up to `limit` rows (1..10,000) after the given address, in bytewise order of `{owner}/{dataset}/`, which is the order of
+   * the store's keys. Fewer than `limit` rows = the end.
    */
   page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<Page>;
 }
@@ -70,7 +73,7 @@ export interface RetiredDataset extends DatasetAddress {
 }
 
 export interface DatasetIndex extends StoreOrdered<IndexedDataset, DatasetPage> {
-  /** Up to `limit` datasets of the state with ids after `after`, in order of their ids. */
+  /** Up to `limit` datasets in that state with ids after `after`, in order of their ids. */
   retired(
     state: RetiredState,
     after: DatasetId | undefined,
@@ -78,8 +81,8 @@ export interface DatasetIndex extends StoreOrdered<IndexedDataset, DatasetPage> 
     signal: AbortSignal,
   ): Promise<readonly RetiredDataset[]>;
   /**
-   * From `deleted` to `pruning`, the point of no return: whoever wants a deletion back finds it gone from here on. False
-   * when the dataset is not `deleted` (any more).
+   * Moves a dataset from `deleted` to `pruning`, the point of no return: from here on a deletion can no longer be undone. False
+   * when the dataset is not, or no longer, `deleted`.
    */
   beginPruning(dataset: DatasetId, signal: AbortSignal): Promise<boolean>;
 }

@@ -1,11 +1,11 @@
-// How many bytes the object store keeps for each owner, object by object: what the quota counts beside the reservations of
+// How many bytes the object store keeps for each owner, object by object. The quota counts these and the reservations of
 // uploads (uploads.ts). An object's entry:
 //   absent   nothing is kept
-//   held     a process is changing the object; counts the larger of what it has and what it is about to have
-//   settled  counts what the object has
-//   stale    held by a process that is dead, or a dataset whose objects nobody has counted: for the sweep
-// Each change of an entry is a turn. Of two changes at once, the one whose turn is over when it is done has to look what
-// came of the object.
+//   held     a process is changing the object; counts the larger of its current and its future size
+//   settled  counts the object's size
+//   stale    held by a process that is dead, or of a dataset whose objects nobody has counted: for the sweep
+// Each change of an entry gets a new turn. Of two concurrent changes, the one whose turn has been superseded when it is done
+// has to check what became of the object.
 
 import type { UserId } from '../model/ids.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
@@ -16,9 +16,9 @@ export interface KeptObject extends DatasetAddress {
 }
 
 export interface ReserveOptions {
-  /** What the owner may keep; absent = what is put is counted, and not refused. */
+  /** The owner's quota; absent = the put is counted but never refused. */
   readonly limitBytes?: number;
-  /** What lies under raw/ goes when this is there, and takes no room from it. */
+  /** The content of raw/ is removed once this object is there, so it takes no room away from it. */
   readonly replacesRaw?: boolean;
   /** Only a new object can be refused. */
   readonly onlyNew?: boolean;
@@ -26,7 +26,7 @@ export interface ReserveOptions {
 
 export type Reservation =
   | { readonly fits: true; readonly turn: number }
-  /** `usedBytes` without what the object has already. */
+  /** `usedBytes` excludes the bytes that the object already has. */
   | { readonly fits: false; readonly usedBytes: number };
 
 export interface CountedObject {
@@ -34,31 +34,33 @@ export interface CountedObject {
   readonly bytes: number;
 }
 
-/** What is known of a dataset at one moment; to be handed back with a listing that began later. */
+/** What is known of a dataset at one moment; pass it back with a listing that began later. */
 export type KeptSnapshot = readonly (CountedObject & { readonly turn: number })[];
 
 export interface KeptBytes {
-  /** Holds the entry with room for `bytes` in all. What takes no more room than before always fits. */
+  /** Holds the entry with room for `bytes` in total. A change that needs no more room than before always fits. */
   reserve(object: KeptObject, bytes: number, options: ReserveOptions, signal: AbortSignal): Promise<Reservation>;
-  /** Holds the entries that are there, about to be removed; the turn of each. */
+  /** Holds the existing entries of objects that are about to be removed; returns the turn of each. */
   hold(
     at: DatasetAddress,
     names: readonly string[],
     signal: AbortSignal,
   ): Promise<readonly { readonly name: string; readonly turn: number }[]>;
-  /** What the object has now; undefined = it is gone. False, with nothing done, when the turn is over. */
+  /**
+   * Records the object's current bytes; undefined = it is gone. False, with nothing done, when the turn has been superseded.
+   */
   settle(object: KeptObject, turn: number, bytes: number | undefined, signal: AbortSignal): Promise<boolean>;
   /** Some datasets with stale entries, in no order. */
   stale(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
-  /** The dataset's entries, but those that a living process holds. */
+  /** The dataset's entries, except those that a living process holds. */
   snapshot(at: DatasetAddress, signal: AbortSignal): Promise<KeptSnapshot>;
-  /** Writes down what a listing says, but for entries that have changed since the snapshot. */
+  /** Records what a listing found, except for entries that have changed since the snapshot. */
   recount(
     at: DatasetAddress,
     before: KeptSnapshot,
     listed: readonly CountedObject[],
     signal: AbortSignal,
   ): Promise<void>;
-  /** All that counts against the owner's quota, reservations included. */
+  /** Everything that counts against the owner's quota, reservations included. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;
 }

@@ -1,4 +1,4 @@
-// Report jobs as those see them who run them, and who clean up after them.
+// Report jobs as seen by those who run them and by those who clean up after them.
 //
 //   queued       --exchange claims-->  in-progress   with a lease: 30 s, or until its process dies
 //   in-progress  --complete, failed--> ended
@@ -11,15 +11,15 @@ import type { Tenant } from '../model/tenant.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
 export interface ReportClaim extends ReportRequest {
-  /** Only grows: what this run may write, and nobody else. */
+  /** Only grows. This attempt, and no other, may write under this number. */
   readonly attempt: number;
-  /** Tries that failed since the job was queued; 0 at first. */
+  /** Attempts that failed since the job was queued; 0 at first. */
   readonly tries: number;
-  /** Milliseconds for which it could have been claimed. */
+  /** How long the job was claimable before it was claimed, in ms. */
   readonly waitedMs: number;
-  /** Of the request that had it wait; absent for jobs of programs that knew none. */
+  /** Of the request that queued it; absent for jobs queued by programs without tracing. */
   readonly traceparent?: Traceparent;
-  /** Whose share it counts against. */
+  /** The tenant whose share it counts against. */
   readonly tenant: Tenant;
 }
 
@@ -30,9 +30,9 @@ export type ReportOutcome =
       readonly files: readonly ReportFile[];
       readonly stderr: string;
     }
-  /** `reason` says why, and is the last line of `stderr`. */
+  /** `reason` says why; it is the last line of `stderr`. */
   | { readonly kind: 'failed'; readonly ended: Date; readonly reason: string; readonly stderr: string }
-  /** Back to the queue: cut short, or something that the run needs is away. */
+  /** Back to the queue: interrupted, or something that the attempt needs is unavailable. */
   | { readonly kind: 'again'; readonly from: Date; readonly countTry: boolean };
 
 export interface ReportCompletion {
@@ -42,22 +42,22 @@ export interface ReportCompletion {
 
 export interface ReportDebris {
   readonly id: ReportJobId;
-  /** Objects of this attempt and of those before it are nobody's any more. */
+  /** Objects of this attempt and of earlier ones are no longer used. */
   readonly upTo: number;
 }
 
 export interface ReportClaimRequest {
   /** 0 = complete only. */
   readonly limit: number;
-  /** Tenants of whom no job is claimed; default none. */
+  /** Tenants whose jobs are not claimed; default none. */
   readonly withheld?: readonly Tenant[];
 }
 
 export interface ReportQueue {
   /**
-   * Writes outcomes and claims up to `limit` jobs, none of a withheld tenant; all or nothing. Tenants take turns, the one with
-   * the fewest running first; of one tenant, and where tenants have as many, those that have waited longest come first. An
-   * outcome whose lease is over is ignored.
+   * Writes outcomes and claims up to `limit` jobs, none of a withheld tenant; all or nothing. Tenants take turns: the one with
+   * the fewest running jobs comes first. Within a tenant, and between tenants with equally many, the jobs that have waited
+   * longest come first. An outcome whose lease has expired is ignored.
    */
   exchange(
     done: readonly ReportCompletion[],
@@ -65,22 +65,25 @@ export interface ReportQueue {
     now: Date,
     signal: AbortSignal,
   ): Promise<readonly ReportClaim[]>;
-  /** Extends the leases; returns those that are over. Call every 10 s. */
+  /** Extends the leases; returns those that have expired. Call every 10 s. */
   renew(
     claims: readonly Pick<ReportClaim, 'id' | 'attempt'>[],
     signal: AbortSignal,
   ): Promise<readonly Pick<ReportClaim, 'id' | 'attempt'>[]>;
-  /** Calls `wake` when there may be jobs to claim. The returned function stops that. */
+  /** Calls `wake` when there may be jobs to claim. The returned function unsubscribes. */
   watch(wake: () => void): () => void;
 }
 
 export interface ReportExpiry {
-  /** Complete and failed jobs that nobody has accessed since that time expire, at most `limit`; how many did. */
+  /** Expires at most `limit` completed and failed jobs that nobody has accessed since that time; returns how many. */
   expire(before: Date, limit: number, signal: AbortSignal): Promise<number>;
-  /** One job expires, whenever it was accessed; `running`: it has not ended and stays as it is. An expired one is `expired`. */
+  /**
+   * Expires one job, whenever it was accessed. `running`: it has not ended and is unchanged. A job already expired is
+   * `expired`.
+   */
   expireOne(id: ReportJobId, signal: AbortSignal): Promise<'expired' | 'running' | 'absent'>;
-  /** What ended attempts have left in the object store: at most `limit` jobs, in the order of ids, after that id. */
+  /** What ended attempts have left in the object store: at most `limit` jobs with ids after `after`, in order of ids. */
   debris(after: ReportJobId | undefined, limit: number, signal: AbortSignal): Promise<readonly ReportDebris[]>;
-  /** After it was removed. */
+  /** Call this after the objects were removed. */
   removed(debris: ReportDebris, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,5 @@
 // How a dataset enters: the quota reservation, the upload row, and the one transaction that must commit before we answer 202.
+//
 // States of an upload row:
 //   receiving  from before the first byte; holds reserved quota; swept when its process died
 //   accepted   with the dataset's rows and the upload job (the 202); read by the upload lane
@@ -57,7 +58,8 @@ export interface Uploads {
    * Resumes an upload that was accepted once and that the cache DB has lost. Does begin and accept in one transaction, so that
    * no crash leaves a `receiving` row whose objects the sweep would remove. The owner's quota was checked the first time.
    * Returns false, with nothing done, when the dataset is known or is being received, or when `isWhole` returns false.
-   * `isWhole` is called once no sweep can touch the upload any more; it says whether a sweep has already touched it.
+   * `isWhole` is called once no
+   * sweep can touch the upload any more; it says whether all objects of the upload are still there.
    */
   resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean>;
   /**
