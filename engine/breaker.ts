@@ -1,11 +1,11 @@
-// A circuit breaker: a dependency that failed several times in a row is left alone for a while.
+// A circuit breaker: after several failures in a row, calls to a dependency are refused for a while.
 //
 //   closed     every call goes through; `failures` in a row open it
 //   open       calls fail at once as `transient`, unreachable; after `probeMs` the next call is the probe
-//   half-open  one probe is under way, the others fail at once; its success closes, its failure opens again; one that
-//              lasts `acceptedMs` closes as well, since calls may take hours once somebody has taken them on
+//   half-open  one probe is under way, other calls fail at once; its success closes the breaker, its failure opens it again;
+//              a probe that lasts `acceptedMs` closes it as well, since calls that were accepted may take hours
 //
-// An answer of a call that began before the breaker last opened or closed is old news and changes nothing.
+// The result of a call that began before the breaker last opened or closed is stale and changes nothing.
 
 import { kindOf, transient } from './failure.ts';
 import type { Clock } from './time.ts';
@@ -16,7 +16,9 @@ export interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly failures: number;
   readonly probeMs: number;
-  /** A probe that is still under way after this time was taken on, and closes; by default only its end does. */
+  /**
+   * A probe still under way after this time counts as accepted and closes the breaker; by default only the probe's end does.
+   */
   readonly acceptedMs?: number;
   /** Called after each change of state, for logs and metrics. */
   readonly changed?: (state: BreakerState) => void;
@@ -24,7 +26,7 @@ export interface BreakerOptions {
 
 export const DEFAULT_BREAKER: BreakerOptions = { failures: 5, probeMs: 30_000 };
 
-/** What an error of a call says about the dependency; `unknown`: nothing, since it was perhaps not even called. */
+/** What a call's error says about the dependency; `unknown`: nothing, since the call may not have reached it. */
 export type Verdict = 'failed' | 'answered' | 'unknown';
 
 export class Breaker {
@@ -34,7 +36,7 @@ export class Breaker {
   #state: BreakerState = 'closed';
   #failures = 0;
   #probeAt = 0;
-  /** Grows with each change of state; a call remembers the one it began in. */
+  /** Increases with each change of state; a call remembers the value at its start. */
   #era = 0;
 
   constructor(name: string, options: BreakerOptions, clock: Clock) {
@@ -47,19 +49,19 @@ export class Breaker {
     return this.#state;
   }
 
-  /** True while a call would fail at once; false when the probe is due. */
+  /** True while a call would fail at once; false when a probe is due. */
   get blocked(): boolean {
     return this.#state === 'half-open' || (this.#state === 'open' && this.#clock.now() < this.#probeAt);
   }
 
-  /** Milliseconds until the next probe may go; 0 when calls go through. */
+  /** Milliseconds until the next probe is allowed; 0 when calls go through. */
   get retryInMs(): number {
     return this.#state === 'open' ? Math.max(0, this.#probeAt - this.#clock.now()) : 0;
   }
 
   /**
-   * Runs `call` unless the breaker is open. `judge` says what its error means for the breaker; by default a transient
-   * one is a failure, an aborted one says nothing, and any other is an answer and counts as success.
+   * Runs `call` unless the breaker is open. `judge` maps an error to a verdict. By default a transient error is a failure, an
+   * aborted one says nothing, and any other error counts as an answer, that is, as success.
    */
   async run<T>(call: () => Promise<T>, judge: (error: unknown) => Verdict = verdictOf): Promise<T> {
     const era = this.#enter();
@@ -107,7 +109,7 @@ export class Breaker {
     this.#become('open');
   }
 
-  /** A probe that found nothing out: open again, and the next call may probe at once. */
+  /** A probe without a verdict: the breaker opens again, and the next call may probe at once. */
   #unknown(era: number): void {
     if (era === this.#era && this.#state === 'half-open') this.#become('open');
   }

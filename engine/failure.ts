@@ -1,8 +1,8 @@
-// The four kinds of failure. The kind, and nothing else, decides whether a job is tried again, whether a
-// message is acknowledged and which HTTP class answers. Never match on a message's text.
+// The four kinds of failure. Only the kind decides whether a job is retried, whether a message is acknowledged, and which HTTP
+// class is returned. Never match on a message's text.
 //
-//   rejected   the user's data or request is at fault; trying again cannot help
-//   transient  something outside may be well again later; try again with back-off
+//   rejected   the user's data or request is at fault; retrying cannot help
+//   transient  something outside may recover later; retry with back-off
 //   aborted    we stopped it ourselves (shutdown, lost lease, cancelled request); back to the queue
 //   defect     a bug of ours or of a plugin; recorded, not hidden
 
@@ -10,11 +10,11 @@ export type FailureKind = 'rejected' | 'transient' | 'aborted' | 'defect';
 
 export interface FailureOptions {
   readonly cause?: unknown;
-  /** A dependency was not reached at all (refused, breaker open): the job waits without using up a try. */
+  /** A dependency could not be reached at all (refused, breaker open): the job waits without using up an attempt. */
   readonly unreachable?: boolean;
-  /** The dependency that was called gave no answer (refused, reset, bad gateway): what its circuit breaker counts. */
+  /** The dependency that was called did not answer (refused, reset, bad gateway): its circuit breaker counts this. */
   readonly unanswered?: boolean;
-  /** Tries in all that it is worth, the first included, when those are fewer than whoever tries again would make. */
+  /** Upper limit on attempts, the first included, when the caller's retry policy allows more. */
   readonly maxTries?: number | undefined;
 }
 
@@ -41,18 +41,18 @@ export const transient = (message: string, options?: FailureOptions): Failure =>
 export const aborted = (message: string, options?: FailureOptions): Failure => new Failure('aborted', message, options);
 export const defect = (message: string, options?: FailureOptions): Failure => new Failure('defect', message, options);
 
-/** The kind of anything thrown. An abort error is `aborted`; whatever is not a {@link Failure} is a `defect`. */
+/** The kind of anything thrown. An abort error is `aborted`; anything else that is not a {@link Failure} is a `defect`. */
 export function kindOf(error: unknown): FailureKind {
   if (error instanceof Failure) return error.kind;
   if (error instanceof Error && error.name === 'AbortError') return 'aborted';
   return 'defect';
 }
 
-/** Of a file system, a quota of the system, and PostgreSQL (disk_full). */
+/** Error codes of file systems, of system quotas, and of PostgreSQL (disk_full). */
 const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100']);
 const DEEPEST_CAUSE = 10;
 
-/** A disk that is full, or a quota of it: whatever was being done, that is why it failed. */
+/** True when a full disk, or a full disk quota, is the cause, whatever operation failed. */
 export function hasNoRoom(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < DEEPEST_CAUSE; at = at.cause, depth++)
     if ('code' in at && NO_ROOM.has(at.code)) return true;

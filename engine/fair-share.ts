@@ -1,30 +1,31 @@
-// Fair share between tenants: those who can fill a queue, each a user or all guests of one address. One rule for all queues:
-//   hold   a tenant holds at most all workers and less than half of the queue in memory; the rest of its jobs stay where they are
-//   claim  where little waits in memory, jobs of a tenant that has half of the workers are claimed when no others wait
-//   spare  in a lane whose jobs somebody else may draw out, a tenant holds at most all workers but one, and nothing in memory
-//   begin  of the jobs in memory, the first of the tenant whose turn it is begins (turns.ts)
-// So while one tenant fills a lane, the job of another always finds a place, and is the next to begin.
+// Fair share between tenants. A tenant is whoever can fill a queue: a user, or all guests of one address. One rule for all
+// queues:
+//   hold   a tenant holds at most all workers and less than half of the queue in memory; its other jobs stay in the table
+//   claim  while few jobs wait in memory, a tenant that has half of the workers gets more only when no others wait
+//   spare  in a lane whose jobs a client can prolong, a tenant holds at most all workers but one, and nothing in memory
+//   begin  of the jobs in memory, the next to start is the first of the tenant whose turn it is (turns.ts)
+// So while one tenant fills a lane, another tenant's job always finds room and is the next to start.
 
 export interface SharedPlaces<Tenant extends string> {
   readonly workers: number;
   /** Jobs that may wait in memory. */
   readonly capacity: number;
-  /** Jobs that would find a place now. */
+  /** Jobs that the lane could take now. */
   readonly room: number;
   /** Tenants of the jobs that hold a place, one entry per job. */
   readonly held: readonly Tenant[];
-  /** One worker is left to others, whoever comes first: for jobs that may last as long as somebody wants. */
+  /** Keeps one worker free for other tenants: for jobs whose duration a client controls. */
   readonly spare?: boolean;
-  /** Tenants of the jobs that have just left theirs. */
+  /** Tenants of the jobs that have just given up their place. */
   readonly left?: readonly Tenant[];
 }
 
 export interface FairShare<Tenant extends string> {
-  /** Jobs to claim now: with so many, no tenant comes to hold more than its share. */
+  /** Jobs to claim now. Small enough that no tenant exceeds its share. */
   readonly limit: number;
   /** Tenants that hold their share. */
   readonly withheld: readonly Tenant[];
-  /** Those of whom jobs are claimed only when no others wait: they have, or just had, half of the workers. */
+  /** Tenants that have, or just had, half of the workers: their jobs are claimed only when no others wait. */
   readonly crowded: readonly Tenant[];
 }
 

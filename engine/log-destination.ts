@@ -1,11 +1,11 @@
-// Where log lines go: a file that is appended to, or a descriptor; on a terminal as lines to be read.
+// Where log lines go: a file that is appended to, or a descriptor; on a terminal in a readable form.
 //
-// Lines of one turn of the event loop go out in one write at its end: a lane logs the end of each of the jobs that a turn
-// brought. A process that ends or breaks writes what waits before it is gone; only one that is killed within a turn loses
-// that turn's lines. Who must not lose them calls `flush`.
+// Lines of one turn of the event loop are written together at its end, because a lane logs the end of each job of that turn. A
+// process that exits or crashes writes the buffered lines first; only one that is killed within a turn loses that turn's lines.
+// Callers that must not lose lines call `flush`.
 //
-// What cannot be written (a full disk) costs lines, never jobs: nothing is thrown, the first lines of that time are kept,
-// and each further turn that logs tries again.
+// When writing fails (a full disk), lines are lost but jobs go on: nothing is thrown, the first lines are kept, and each
+// further turn that logs retries the write.
 
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -16,15 +16,15 @@ import { readableLine } from './log-lines.ts';
 export type LogTarget = { readonly file: string } | { readonly fd: number };
 
 export interface LogOutage {
-  /** Nothing can be written from now on; default: says so on standard error, for nobody would find it in the log. */
+  /** Called when writing starts to fail. Default: reports it on standard error, because the log cannot say it. */
   readonly failed?: (error: Error) => void;
-  /** It is written again; `lost` lines of the time between are missing. */
+  /** Called when writing works again; `lost` lines are missing. */
   readonly recovered?: (lost: number) => void;
 }
 
-/** Characters that wait at most for the end of a turn. */
+/** Most characters that wait for the end of a turn. */
 const MOST_WAITING = 65_536;
-/** Characters kept while nothing can be written, beside those of the write that failed. */
+/** Characters kept while writing fails, in addition to those of the write that failed. */
 const KEPT = 4 * 1024 * 1024;
 
 export class LogDestination implements pino.DestinationStream {
@@ -38,13 +38,13 @@ export class LogDestination implements pino.DestinationStream {
   #lost = 0;
 
   constructor(to: LogTarget, { failed = tellOf, recovered = () => {} }: LogOutage = {}) {
-    // Synchronously: what was written before a crash is there after it.
+    // Synchronous, so that lines written before a crash are there after it.
     const dest = 'file' in to ? { dest: to.file, mode: 0o640 } : { fd: to.fd };
     this.#target = pino.destination({ ...dest, sync: true });
     this.#target.on('error', (error: Error) => {
       this.#error = error;
     });
-    // Of the library's own formatter ten packages would have to be carried along, and it writes later than it is told to.
+    // The library's own formatter needs ten more packages, and it writes later than it is told to.
     const coloured = process.stdout.hasColors?.() ?? false;
     this.#readable = 'fd' in to && isatty(to.fd) ? (line) => readableLine(line, coloured) : undefined;
     this.#outage = { failed, recovered };
@@ -59,7 +59,7 @@ export class LogDestination implements pino.DestinationStream {
     if (this.#waiting.length >= MOST_WAITING) this.flush();
   }
 
-  /** Writes what waits for the end of the turn. */
+  /** Writes the lines that wait for the end of the turn. */
   readonly flush = (): void => {
     const lines = this.#waiting;
     if (lines === '') return;
@@ -69,7 +69,7 @@ export class LogDestination implements pino.DestinationStream {
     else this.#send(lines);
   };
 
-  /** False when it failed: the library then keeps the text, and whatever is written next begins with it. */
+  /** False when writing failed: the library then keeps the text and puts it before the next write. */
   #send(text: string): boolean {
     this.#error = undefined;
     this.#target.write(text);
@@ -95,6 +95,6 @@ function tellOf(error: Error): void {
   try {
     writeSync(2, `longshore: the log cannot be written: ${messageOf(error)}\n`);
   } catch {
-    // Nor can standard error: there is nobody left to tell.
+    // Standard error failed, too: there is nowhere left to report it.
   }
 }

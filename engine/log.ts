@@ -1,5 +1,5 @@
-// Structured logs: pino, one child logger per actor, constant messages, data in fields. Keys that may appear:
-// actor, lane, dataset, owner, target, plugin, event, request, err. Secrets are redacted by name wherever they stand.
+// Structured logs: pino, one child logger per actor, constant messages, data in fields. Keys that may appear: actor, lane,
+// dataset, owner, target, plugin, event, request, err. Secrets are redacted by name at any depth.
 //   info  a state change      warn  coped with, worth knowing      error  a person should look
 
 import pino from 'pino';
@@ -24,16 +24,16 @@ const SECRET_FIELDS = [
 ];
 
 export interface LogOptions {
-  /** Fixed, or one that may change: for every child too, those made before included. */
+  /** Fixed, or a threshold that may change; a change applies to every child, including existing ones. */
   readonly level: LogLevel | LogThreshold;
   /** A file that is appended to, or a descriptor; 1 is standard output. */
   readonly to: LogTarget;
 }
 
-/** Severity from which on a line does not wait for the end of its turn; as the library numbers them: a warning. */
+/** From this severity on a line is written at once, not at the end of its turn. In the library's numbers: a warning. */
 const AT_ONCE = 40;
 
-/** JSON lines, on a terminal lines to be read; what may be lost of them, and when: log-destination.ts. */
+/** JSON lines, or readable lines on a terminal. log-destination.ts says which lines may be lost, and when. */
 export function createLogger(options: LogOptions): Logger {
   const threshold = options.level instanceof LogThreshold ? options.level : new LogThreshold(options.level);
   const destination = new LogDestination(options.to, {
@@ -41,7 +41,7 @@ export function createLogger(options: LogOptions): Logger {
   });
   const log: Logger = pino(
     {
-      // The library keeps the level of each child by itself; ours is asked at each line.
+      // The library stores a level per child; we check ours at each line.
       level: 'trace',
       hooks: {
         logMethod(args, method, severity) {
@@ -69,8 +69,8 @@ export function createLogger(options: LogOptions): Logger {
 }
 
 /**
- * The library looks for secrets in every single value of a line, texts and numbers too, which takes longer than all else
- * that a line costs. Only what has fields of its own can hide one; a field with a secret's name is censored before this.
+ * The library searches every value of a line for secrets, texts and numbers too, which takes longer than all else that a line
+ * costs. Only values with fields can contain one; a field with a secret's name is censored before this.
  */
 function passPlainValues(log: Logger): void {
   const { stringifiersSym, wildcardFirstSym } = pino.symbols;
@@ -83,7 +83,10 @@ function passPlainValues(log: Logger): void {
       : redacted(value);
 }
 
-/** The time of a line in ISO 8601; a text for all lines of a millisecond, for making it takes as long as writing the line. */
+/**
+ * The time of a line in ISO 8601. Lines of one millisecond share the text, because formatting it takes as long as writing the
+ * line.
+ */
 function timeField(): () => string {
   let at = Number.NaN;
   let field = '';

@@ -1,9 +1,10 @@
-// A supervisor: starts children in order, each ready before the next, restarts the one that broke, stops in reverse.
+// A supervisor: starts children in order, each after the one before is ready, restarts a child that crashes, stops in reverse
+// order.
 //
-//   a child breaks        it is stopped, a new one made after a delay that grows; the others are not touched
-//   it breaks too often   (more than `restarts` times in `periodMs`) all are stopped and the supervisor itself breaks
-//   it cannot start       transient: tried on like a restart, the next ones start meanwhile; else the start fails
-// Transient failures do not count towards "too often": a dependency that is away is waited for, not given up on.
+//   a child crashes         it is stopped and replaced by a new one after a growing delay; the others are not affected
+//   it crashes too often    (more than `restarts` times in `periodMs`) all are stopped and the supervisor itself crashes
+//   it cannot start         transient: retried like a restart, the next ones start meanwhile; otherwise the start fails
+// Transient failures do not count towards "too often": we wait for an unavailable dependency and do not give up.
 
 import type { Child, ChildSpec } from './child.ts';
 import { aborted, defect, kindOf, messageOf } from './failure.ts';
@@ -25,9 +26,9 @@ export const DEFAULT_RESTARTS: RestartPolicy = { restarts: 5, periodMs: 60_000, 
 export interface SupervisorOptions extends LifecycleOptions {
   readonly children: readonly ChildSpec[];
   readonly restart?: RestartPolicy;
-  /** Time for one broken child to stop, and for all when the supervisor breaks; default 5 s. */
+  /** Time for one crashed child to stop, and for all when the supervisor crashes; default 5 s. */
   readonly cleanupMs?: number;
-  /** Stops all at once instead of one after the other: for children that do not need each other. */
+  /** Stops all children at the same time instead of one after the other: for children that do not depend on each other. */
   readonly stopTogether?: boolean;
   readonly metrics: Metrics;
 }
@@ -36,7 +37,7 @@ export interface ChildStatus {
   readonly name: string;
   readonly state: 'waiting' | 'running' | 'down' | 'stopped';
   readonly restarts: number;
-  /** Why it is down, or was last. */
+  /** Why it is down, or was last down. */
   readonly failure: string | undefined;
 }
 
@@ -54,11 +55,11 @@ export class Supervisor extends Lifecycle {
   readonly #options: SupervisorOptions;
   readonly #policy: RestartPolicy;
   readonly #seats: readonly Seat[];
-  /** Aborted when nothing is to be made anew any more: draining, or giving up. */
+  /** Aborted when nothing is to be restarted any more: draining, or giving up. */
   readonly #over = new AbortController();
   readonly #escalated = Promise.withResolvers<never>();
   readonly #restarts: Counter<'child'>;
-  /** Instants of the breaks that count. */
+  /** Instants of the crashes that count. */
   #breaks: number[] = [];
 
   constructor(options: SupervisorOptions) {
@@ -78,7 +79,7 @@ export class Supervisor extends Lifecycle {
       failure: undefined,
     }));
     this.#restarts = options.metrics.counter('supervisor_restarts_total', 'Children made anew.', ['child']);
-    // From zero, so that the first one shows as an increase.
+    // Starts at zero, so that the first restart shows as an increase.
     for (const child of names) this.#restarts.inc({ child }, 0);
     this.#escalated.promise.catch(() => {});
     this.draining.addEventListener('abort', () => this.#quietAll(), { once: true });
@@ -136,7 +137,7 @@ export class Supervisor extends Lifecycle {
 
   async #startChild(seat: Seat, signal: AbortSignal): Promise<void> {
     const child = seat.spec.create();
-    // In its seat before it is ready, so that a stop meanwhile reaches it.
+    // Stored before it is ready, so that a stop meanwhile reaches it.
     seat.child = child;
     if (this.#over.signal.aborted) child.quiet();
     await child.start(signal);
@@ -171,7 +172,7 @@ export class Supervisor extends Lifecycle {
     return true;
   }
 
-  /** Never rejects; ends when the child runs, the supervisor drains or gives up. */
+  /** Never rejects; resolves when the child runs, or the supervisor drains or gives up. */
   async #restart(seat: Seat): Promise<void> {
     for (;;) {
       if (seat.child) await this.#stopChild(seat, this.clock.now() + this.#cleanupMs);
@@ -201,7 +202,7 @@ export class Supervisor extends Lifecycle {
       await Promise.all(seats.map((seat) => this.#stopChild(seat, deadline)));
       return;
     }
-    // One that uses up its time must leave some to those below it.
+    // A child that uses up its time must leave some for the children below it.
     const left = Math.max(0, deadline - this.clock.now());
     const share = Math.min(1000, left / 2 / Math.max(1, seats.length));
     for (const [i, seat] of seats.entries()) {

@@ -1,7 +1,7 @@
-// The thread side of the worker pool. A thread's entry file says
+// The thread side of the worker pool. A thread's entry file contains
 //   export default serveTasks(open, handlers);
-// A session opens the thread's own resources once, runs any number of tasks at a time, closes the resources at its end.
-// A task that fails fails alone; what is thrown outside of any task ends the thread, and the pool tells its tasks.
+// A session opens the thread's own resources once, runs any number of tasks concurrently, and closes the resources at its end.
+// A task that fails does not affect others. An error thrown outside of any task ends the thread, and the pool fails its tasks.
 
 import type { MessagePort } from 'node:worker_threads';
 import { BusyPoll } from './busy-poll.ts';
@@ -27,15 +27,15 @@ export type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
   ) => Promise<Tasks[K]['output']>;
 };
 
-/** Work for which it is worth to send some answers earlier. */
+/** With work longer than this it is worthwhile to send some answers earlier. */
 const LONG_MS = 2;
 
-/** A thread is quick at tasks of which it answers all that came within this: to wake another one takes as long. */
+/** A thread is quick at a kind of task when it answers all of them within this time: waking another thread takes as long. */
 const QUICK_MS = 0.2;
 
 type Handler<Resources> = (input: unknown, resources: Resources, signal: AbortSignal) => Promise<unknown>;
 
-/** `open` is given the pool's `workerData`. The result is what the pool calls in the thread, once per session. */
+/** `open` receives the pool's `workerData`. The pool calls the result in the thread, once per session. */
 export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources extends AsyncDisposable>(
   open: (workerData: WorkerData) => Promise<Resources>,
   handlers: TaskHandlers<Tasks, Resources>,
@@ -54,7 +54,7 @@ export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources e
   };
 }
 
-/** Of tasks that are all of one kind, and of nothing else. */
+/** The name of the task when the batch consists of tasks of one kind only. */
 function onlyTaskOf(batch: readonly ToThread[]): string | undefined {
   const [only] = batch;
   return batch.length === 1 && only?.kind === 'run' ? only.task : undefined;
@@ -65,10 +65,13 @@ class ThreadSession<Resources> {
   readonly #handlers: ReadonlyMap<string, Handler<Resources>>;
   readonly #resources: Resources;
   readonly #outbox: Outbox<FromThread>;
-  /** Of tasks that run or are about to, by the task's number, which the pool uses again and again: an array stays as small as the most that run at once. */
+  /**
+   * By task number: tasks that run or are about to. The pool reuses numbers, so the array stays as small as the peak
+   * concurrency.
+   */
   readonly #running: (AbortController | undefined)[] = [];
   #unanswered = 0;
-  /** What came last. */
+  /** The last batch that arrived. */
   #arrived: { readonly at: number; readonly task: string | undefined } = { at: 0, task: undefined };
   #quickAt: string | undefined;
 
@@ -101,8 +104,8 @@ class ThreadSession<Resources> {
   }
 
   /**
-   * Tasks that compute run one after the other, and none is answered before the event is over. Of many that take long the
-   * first half is answered before the second begins: the pool sends others meanwhile, and the thread never waits for them.
+   * Tasks that compute run one after the other, and none is answered before the event is over. Of many long tasks the first
+   * half is answered before the second begins: the pool sends more meanwhile, and the thread never waits for work.
    */
   #runAll({ task, ids, inputs }: RunTasks): void {
     const handler = this.#handlers.get(task) ?? (() => Promise.reject(this.#noTask(task)));
@@ -140,7 +143,7 @@ class ThreadSession<Resources> {
     }
   }
 
-  /** Tells the pool when it has become quick at a kind of task, or is so no longer. */
+  /** Tells the pool when this thread has become quick at a kind of task, or no longer is. */
   #tellPace(): void {
     const { at, task } = this.#arrived;
     const quickAt = this.#unanswered === 0 && stopwatch() - at <= QUICK_MS ? task : undefined;

@@ -1,5 +1,5 @@
 // The rules for names inside archives, in one place (docs/design/decisions.md#archive-module). A path that passes is relative,
-// uses `/`, is NFC and can be joined to a directory without leaving it, on file systems that ignore case too.
+// uses `/`, is NFC, and can be joined to a directory without leaving it, on case-insensitive file systems, too.
 
 import { rejected } from '../failure.ts';
 import { isDesktopJunk } from '../model/desktop-junk.ts';
@@ -7,25 +7,25 @@ import { hiddenCharacter, visible } from '../model/hidden-characters.ts';
 
 const MAX_PATH_BYTES = 1024;
 const MAX_SEGMENT_BYTES = 255;
-/** Deeper trees are no data; the bound keeps the work per name small. */
+/** No real data is nested deeper; the bound limits the work per name. */
 const MAX_DEPTH = 64;
 
 export type PathCheck =
   | { readonly path: string }
-  /** What desktops add and nobody asked for (desktop-junk.ts); also the root itself (`./`). */
+  /** Files that desktops add (desktop-junk.ts), and the root itself (`./`). */
   | { readonly dropped: 'junk' | 'root' }
   | { readonly fault: string };
 
 /**
- * The path as we keep it, or what is wrong with it. `.` and empty segments are taken out (`./a//b` is `a/b`), since
- * common tools write them; a trailing slash is for the caller to interpret.
+ * The path as we store it, or what is wrong with it. `.` and empty segments are removed (`./a//b` is `a/b`), because common
+ * tools write them; the caller interprets a trailing slash.
  */
 export function checkEntryPath(raw: string): PathCheck {
   if (raw === '') return { fault: 'has an empty name' };
   if (Buffer.byteLength(raw) > MAX_PATH_BYTES) return { fault: `has a name longer than ${MAX_PATH_BYTES} bytes` };
   if (raw.includes('\0')) return { fault: 'has a NUL character in its name' };
   if (!raw.isWellFormed()) return { fault: 'has half of a surrogate pair in its name' };
-  // Before the rules: the icon of a folder of macOS has a control character in its name.
+  // Checked before the rules, because the name of a macOS folder icon has a control character.
   const isJunk = isDesktopJunk(raw);
   const hidden = isJunk ? undefined : hiddenCharacter(raw);
   if (hidden) return { fault: `has ${hidden.kind} in its name: ${hidden.code} at position ${hidden.position}` };
@@ -46,8 +46,8 @@ export function checkEntryPath(raw: string): PathCheck {
 }
 
 /**
- * The name as it is in the archive, in the form that {@link checkEntryPath} takes: Windows programs write `\\` between
- * folders, and the readers that people know take it for `/`.
+ * The archive's name in the form that {@link checkEntryPath} accepts. Windows programs write `\\` between folders, and common
+ * unpackers read that as `/`.
  */
 export const withSlashes = (raw: string): string => raw.replaceAll('\\', '/');
 
@@ -58,8 +58,8 @@ export function quoteEntry(raw: string): string {
 }
 
 /**
- * The file names of one archive. Refuses a name that comes twice and names that differ by case only: sites may keep
- * files where case does not count, and one would silently replace the other. Refuses a file that is also a folder.
+ * The file names of one archive. Refuses a name that occurs twice and names that differ by case only: on a case-insensitive
+ * file system one would silently replace the other. Refuses a file that is also a folder.
  */
 export class EntryNames {
   readonly #files = new Set<string>();
@@ -76,7 +76,7 @@ export class EntryNames {
     this.#files.add(key);
   }
 
-  /** Call when all names are known: finds files that came after something inside a folder of the same name. */
+  /** Call when all names are known. Finds files that came after an entry inside a folder of the same name. */
   finish(): void {
     for (const key of this.#files) this.#refuseFolderThatIsFile(key);
   }

@@ -1,7 +1,6 @@
-// The entries of a zip, the next ones being inflated while the one before is written: they do not depend on each other.
-// It is done by the process's own thread pool (libuv's) on bytes that were read before; what goes wrong with an entry is
-// told when it is read. What is ahead is bounded, and what is read lies in memory that is used again: left to the collector,
-// it costs a fifth of the time.
+// The entries of a zip; the next ones are inflated while the current one is written, since they do not depend on each other.
+// The process's own thread pool (libuv's) inflates bytes that were read before. An entry's error is reported when that entry is
+// read. The amount ahead is bounded, and read buffers are reused: leaving them to the collector costs a fifth of the time.
 
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
@@ -9,24 +8,24 @@ import type { ZipMember } from './zip-directory.ts';
 
 export interface MemberAhead {
   readonly member: ZipMember;
-  /** Its whole content; undefined when it is not inflated ahead. */
+  /** Its complete content; undefined when it is not inflated ahead. */
   readonly inflated: Promise<Buffer> | undefined;
 }
 
-/** Smaller ones are inflated when their turn comes: not worth the way to another thread. */
+/** Smaller entries are inflated when they are read: not worth a trip to another thread. */
 export const INLINE_BYTES = 32 * 1024;
-/** Unpacked, of the entry that is read and of those ahead of it. */
+/** Inflated bytes, of the entry being read and of those ahead of it. */
 const AHEAD_BYTES = 12 * 1024 * 1024;
-/** A directory is read ahead no further than this. */
+/** How many directory entries are read ahead. */
 const AHEAD_ENTRIES = 8;
 const inflate = promisify(inflateRaw);
 
-/** Fills `target`, as long as the member's compressed size, with its packed bytes. */
+/** Fills `target` with the member's packed bytes; it is as long as the member's compressed size. */
 export type ReadPacked = (member: ZipMember, target: Buffer) => void;
 
 /**
- * Those that are deflated and have from 32 KiB up to `maxBytes`, packed and unpacked, are inflated ahead, from
- * what `read` reads of them.
+ * Inflates deflated entries ahead when their size, packed and unpacked, is from 32 KiB to `maxBytes`; `read` reads their packed
+ * bytes.
  */
 export async function* inflatedAhead(
   members: AsyncIterable<ZipMember>,
@@ -59,7 +58,7 @@ export async function* inflatedAhead(
   }
 }
 
-/** One byte more than declared is room enough to notice a lie without inflating it. */
+/** Room for one byte more than declared is enough to notice a wrong size without inflating the rest. */
 export const inflateOptions = ({
   size,
 }: ZipMember): { readonly chunkSize: number; readonly maxOutputLength: number } => ({
@@ -82,18 +81,18 @@ function start(member: ZipMember, memory: PackedMemory, read: ReadPacked): Promi
       memory.give(buffer);
     }
   })();
-  // Told to whoever reads the entry.
+  // Whoever reads the entry gets the error.
   inflated.catch(() => {});
   return inflated;
 }
 
-/** For packed bytes: as many buffers as entries are inflated at once, each as large as it had to be so far. */
+/** Buffers for packed bytes: as many as entries are inflated at once, each as large as was needed so far. */
 class PackedMemory {
   readonly #free: Buffer[] = [];
 
   take(bytes: number): Buffer {
     const fits = this.#free.findIndex(({ length }) => length >= bytes);
-    // Where none is large enough, a larger one takes the place of one.
+    // When none is large enough, a larger one replaces one of them.
     const [buffer] = this.#free.splice(Math.max(fits, 0), 1);
     return fits === -1 || !buffer ? Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(bytes))) : buffer;
   }

@@ -13,16 +13,16 @@ import { InflateBudget } from './inflate-budget.ts';
 import { TarEntries, type TarEntry } from './tar-entries.ts';
 import { zlibChunks } from './zlib-chunks.ts';
 
-/** Large ones: the thread that inflates waits for this one at each. */
+/** Large, because the inflating thread waits for this one at each chunk. */
 const CHUNK_BYTES = 1024 * 1024;
-/** What a tar may spend beside its files: headers with long names, padding, empty records at the end. */
+/** What a tar may use in addition to its files: headers with long names, padding, empty records at the end. */
 const OVERHEAD_PER_ENTRY_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 1024 * 1024;
 
 /**
- * The files of the archive in its own order; a stream given is destroyed at the end. Fails `rejected`, naming the entry,
- * for everything that the archive rules refuse. A failure of the stream itself is passed on. What is wrong near
- * the end is noticed near the end, so nothing read is good before the loop ended.
+ * The files of the archive in its own order; destroys a given stream at the end. Fails with `rejected`, naming the entry, for
+ * everything that the archive rules refuse. A failure of the stream itself is passed on. Faults near the end are noticed only
+ * there, so trust nothing before the loop has ended.
  */
 export async function* readTarGz(
   source: string | Readable,
@@ -48,7 +48,7 @@ class TarGzUnpacking {
   readonly #names = new EntryNames();
   #entries = 0;
   #fileBytes = 0;
-  /** How many bytes of the input there are up to the last that is not zero; gunzip leaves out what is behind zeros. */
+  /** Number of input bytes up to the last one that is not zero; gunzip ignores what follows zeros. */
   #lastByte = 0;
   #current = '';
   #inputError: { readonly error: unknown } | undefined;
@@ -89,7 +89,7 @@ class TarGzUnpacking {
     await this.#inflated.return(undefined).catch(() => {});
   }
 
-  /** Whoever waits for a chunk is told that there is none. */
+  /** Tells whoever waits for a chunk that there is none. */
   #stop(): void {
     if (typeof this.#source !== 'string') this.#source.destroy();
     this.#gunzip.destroy();
@@ -110,7 +110,7 @@ class TarGzUnpacking {
     }
   }
 
-  /** Guards what lies between the files: an endless run of headers or of empty records is no file at all. */
+  /** Limits what lies between the files: an endless run of headers or empty records contains no file. */
   async *#meter(inflated: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     const { maxTotalBytes } = this.#options.limits;
     let bytes = 0;
@@ -161,7 +161,7 @@ class TarGzUnpacking {
       for (let chunk = await this.#tar.content(); chunk; chunk = await this.#tar.content()) {
         this.#signal.throwIfAborted();
         bytes += chunk.length;
-        // The ratio is the meter's business: what gunzip has read so far says nothing about one entry.
+        // The meter checks the ratio: what gunzip has read so far says nothing about one entry.
         this.#budget.take(file.path, chunk.length, bytes, Number.POSITIVE_INFINITY);
         yield chunk;
       }
@@ -173,13 +173,13 @@ class TarGzUnpacking {
 
   #fault(error: unknown): unknown {
     const cause = this.#inputError ? this.#inputError.error : error;
-    // A foreign error of the stream must not pass for damage of the archive.
+    // An error of the stream must not be reported as a damaged archive.
     if (this.#inputError && !this.#signal.aborted && !(cause instanceof Error && 'syscall' in cause)) return cause;
     return archiveFault(cause, 'the archive', this.#signal);
   }
 }
 
-/** With blocking reads, for worker threads: to wait for them takes longer, and meanwhile nothing is inflated. */
+/** Uses blocking reads, for worker threads: waiting takes longer, and nothing is inflated meanwhile. */
 async function* localChunks(file: string): AsyncGenerator<Uint8Array> {
   const fd = openSync(file, 'r');
   try {
@@ -190,7 +190,7 @@ async function* localChunks(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The current sparse formats hide the map in the file's own bytes. */
+/** Current sparse formats store the map in the file's own bytes. */
 function isSparse({ pax }: TarEntry): boolean {
   return Object.keys(pax).some((key) => key.startsWith('GNU.sparse.'));
 }

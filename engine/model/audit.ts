@@ -1,4 +1,4 @@
-// What is kept of a request for those who ask later who did what: never a secret, never the content of a file.
+// What is recorded of a request, so that one can later see who did what: never a secret, never the content of a file.
 
 /** Why the request was recorded. */
 export const AUDIT_KINDS = ['change', 'download', 'admin-read', 'refusal'] as const;
@@ -30,37 +30,37 @@ export interface AuditRow {
   readonly at: number;
   readonly kind: AuditKind;
   readonly actor: AuditActor;
-  /** IP address, or the network whose refusals were counted together. */
+  /** IP address, or the network whose refusals are counted together. */
   readonly address: string;
-  /** The front end. */
+  /** The front end that was called. */
   readonly service: string;
   readonly method: string;
-  /** The route's pattern, never the URL: its query may hold a token. */
+  /** The route's pattern, never the URL, because its query may hold a token. */
   readonly route: string;
   readonly dataset?: string;
-  /** The path parameters by name. */
+  /** The path parameters, by name. */
   readonly records: Readonly<Record<string, string>>;
   readonly outcome: AuditOutcome;
   /** HTTP status; absent when there was no answer. */
   readonly status?: number;
-  /** Of requests alike that one row stands for. */
+  /** How many similar requests this row represents. */
   readonly count: number;
-  /** Id of the request, the first of those counted. */
+  /** Id of the request, or of the first one counted. */
   readonly request: string;
 }
 
-/** A row's place in the order of time: newer rows have higher ones. */
+/** A row's position in time order: newer rows have higher ones. */
 export interface AuditPlace {
   readonly at: number;
   readonly number: number;
 }
 
-/** A row as it is kept. */
+/** A row as it is stored. */
 export interface AuditEntry extends AuditRow {
   readonly number: number;
 }
 
-/** Of an answer to somebody who was let in. */
+/** The outcome of a response to an authorized caller. */
 export function outcomeOf(status: number): AuditOutcome {
   if (status < 400) return 'done';
   if (status === 401 || status === 403) return 'refused';

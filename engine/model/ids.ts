@@ -5,7 +5,7 @@ export type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /**
  * 16 characters of `[0-9A-Za-z]`, time-ordered; a revision is `{root}_{n}`, n from 1 (docs/contract/installer.md#shared-types).
- * Buckets that another installer wrote have ids of up to 64 letters, digits, `_`, `-`, and dots: its revisions are
+ * Buckets that another installer wrote have ids of up to 64 letters, digits, `_`, `-`, and dots; there a revision is
  * `{root}.{n}`.
  */
 export type DatasetId = Branded<'DatasetId'>;
@@ -14,10 +14,10 @@ export type UserId = Branded<'UserId'>;
 /** One of the configured install targets, 5..32 characters (docs/contract/installer.md#shared-types). */
 export type TargetId = Branded<'TargetId'>;
 
-/** Never `.` or `..`: ids are parts of paths. */
+/** Never `.` or `..`, because ids are path segments. */
 const DATASET_ID = /^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$/;
 const USER_ID = /^[1-9][0-9]{0,18}$/;
-/** Upper bound of a UserId as the contract prints it. */
+/** Upper bound of a UserId as printed in the contract. */
 const USER_ID_MAX = 9223372036854776000n;
 const USER_ID_DIGITS = 19;
 
@@ -26,12 +26,12 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const TIME_CHARACTERS = 8;
 const RANDOM_CHARACTERS = 8;
 
-/** The text as a dataset id, or undefined when it is none. */
+/** The text as a dataset id, or undefined when it is not one. */
 export function parseDatasetId(text: string): DatasetId | undefined {
   return DATASET_ID.test(text) ? (text as DatasetId) : undefined;
 }
 
-/** The text as a user id, or undefined when it is none (1..9223372036854776000). */
+/** The text as a user id, or undefined when it is not one (1..9223372036854776000). */
 export function parseUserId(text: string): UserId | undefined {
   if (!USER_ID.test(text) || (text.length === USER_ID_DIGITS && BigInt(text) > USER_ID_MAX)) return undefined;
   return text as UserId;
@@ -43,7 +43,7 @@ export function targetId(text: string): TargetId {
 }
 
 /**
- * A new dataset id. Ids made later sort later (to the millisecond) as bytes; no coordination is needed.
+ * A new dataset id. Bytewise order of ids is order of creation, to the millisecond; no coordination is needed.
  * @param nowMs milliseconds since 1970
  * @param random fills the given array with random bytes
  */
@@ -60,7 +60,7 @@ export function newDatasetId(nowMs: number, random: (bytes: Uint8Array<ArrayBuff
   return id as DatasetId;
 }
 
-/** The dataset that a revision belongs to; a dataset that is no revision is its own root. */
+/** The dataset that a revision belongs to; a dataset that is not a revision is its own root. */
 export function rootOf(id: DatasetId): DatasetId {
   const match = /^(.+)[_.][0-9]+$/.exec(id);
   return (match?.[1] ?? id) as DatasetId;

@@ -1,5 +1,5 @@
-// The dataset documents in the object store: metadata, manifest, upload error. Field names are those that existing
-// buckets and plugins rely on; the API's names are mapped in http/installer.
+// The dataset documents in the object store: metadata, manifest, upload error. Field names are those that existing buckets and
+// plugins rely on; http/installer maps the API's names to them.
 
 import { Failure } from '../failure.ts';
 import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
@@ -122,7 +122,7 @@ export interface UploadError {
   readonly message: string;
 }
 
-/** The dataset that this one is a revision of, or itself. Revisions of compatible systems are known by their history alone. */
+/** The dataset that this one is a revision of, or itself. In buckets of compatible systems only the history tells revisions. */
 export const originalOf = (
   dataset: DatasetId,
   { revisionHistory }: Pick<DatasetMetadata, 'revisionHistory'>,
@@ -135,7 +135,7 @@ export function serialiseMetadata(metadata: DatasetMetadata): string {
 /** Metadata with the names that stored documents have. */
 export function metadataDocument(metadata: DatasetMetadata): object {
   const { revisionHistory, ...rest } = metadata;
-  // In stored documents the list inside the history carries the history's own name.
+  // Stored documents give the list inside the history the same name as the history itself.
   const history = revisionHistory && {
     originalId: revisionHistory.originalId,
     revisionHistory: revisionHistory.revisions,
@@ -144,12 +144,12 @@ export function metadataDocument(metadata: DatasetMetadata): object {
 }
 
 /**
- * Reads a metadata document that we or a compatible system wrote; a document we cannot use is a `rejected` failure. What is
- * null in it counts as absent, so the list of dependencies is always there.
+ * Reads a metadata document that we or a compatible system wrote; a document that we cannot use is a `rejected` failure. Null
+ * values count as absent, so the list of dependencies is always present.
  */
 export function parseMetadata(text: string, where: string): DatasetMetadata {
   const parsed = parseObject(text, where);
-  // Few documents hold a null, and many are read.
+  // Few documents contain a null, and many documents are read.
   const raw = text.includes('null') ? (withoutNulls(parsed) as Record<string, unknown>) : parsed;
   const type = raw.type as { name?: unknown; version?: unknown } | undefined;
   const targets = raw.installTargets ?? raw.projects;
@@ -202,8 +202,8 @@ export function parseUploadError(text: string, where: string): UploadError {
 }
 
 /**
- * The first 20 characters of the name (docs/contract/installer.md#dataset-details); computed, never stored. Of white space in a
- * row one character is left: what is cut may not end in so much of it that less than three others remain.
+ * The first 20 characters of the name (docs/contract/installer.md#dataset-details); computed, never stored. Runs of white space
+ * are collapsed to one character first, so that the cut does not leave less than three other characters.
  */
 export function shortName(metadata: Pick<DatasetMetadata, 'name'>): string {
   return [...metadata.name.trim().replaceAll(/\s+/g, ' ')].slice(0, 20).join('').trim();
@@ -221,7 +221,7 @@ function parseObject(text: string, where: string): Record<string, unknown> {
   return raw as Record<string, unknown>;
 }
 
-/** Without members and items that are null, at every level. */
+/** Copies the value without null members and items, at every level. */
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);

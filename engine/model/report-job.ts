@@ -1,13 +1,12 @@
-// A job of the report job service: an earlier query's result in one format. The texts of the states are those that
-// clients read.
+// A job of the report job service: an earlier query's result in one format. Clients read the texts of the states.
 //
 //   (none) --submit--> queued --claim--> in-progress --> complete | failed
-//   in-progress  --cut off, given back, a dependency away--> queued
+//   in-progress  --interrupted, given back, a dependency unavailable--> queued
 //   failed       --submitted again after a while--> queued
-//   complete, failed  --not accessed for long--> expired     its files go, its configuration stays
+//   complete, failed  --not accessed for long--> expired     its files are removed, its configuration stays
 //   expired      --submit, requeue--> queued
-// Each claim is an attempt with a number of its own; what an attempt writes lies below that number, so that one which
-// was taken for dead writes nowhere that another one does.
+// Each claim is an attempt with its own number, and an attempt writes only below that number. So an attempt that was wrongly
+// believed dead never writes where another one does.
 
 import type { UserId } from './ids.ts';
 import type { ResolvedConfig } from './report/blast-config.ts';
@@ -17,20 +16,20 @@ import type { ReportJobId } from './report/report-job-id.ts';
 export const REPORT_STATUSES = ['queued', 'in-progress', 'complete', 'failed', 'expired'] as const;
 export type ReportStatus = (typeof REPORT_STATUSES)[number];
 
-/** Whose collection. The number of a guest may be that of a user. */
+/** Whose collection it is. A guest and a user may have the same number. */
 export interface Collector {
   readonly id: UserId;
   readonly guest: boolean;
 }
 
-/** What a user notes about a job of the own collection. */
+/** A user's notes about a job in their collection. */
 export interface UserMeta {
   /** At most 512 characters (docs/contract/report.md#user-meta). */
   readonly summary?: string;
   readonly description?: string;
 }
 
-/** A key that is absent stays as it is, null clears it. */
+/** An absent key is unchanged, null clears it. */
 export interface UserMetaChange {
   readonly summary?: string | null;
   readonly description?: string | null;
@@ -43,12 +42,12 @@ export interface ReportFile {
   readonly size: number;
 }
 
-/** What a report is made of; the id stands for all of it. */
+/** What a report is made from; the id identifies all of it. */
 export interface ReportRequest {
   readonly id: ReportJobId;
   readonly queryId: QueryJobId;
   readonly configuration: ResolvedConfig;
-  /** Of the databases that the query searched, as they were then. */
+  /** Of the databases that the query searched, as they were at that time. */
   readonly fingerprint: string;
 }
 

@@ -1,6 +1,6 @@
-// Changes of a dataset by its owner, outside the lanes and without a lease: the dataset's row is locked while the change
-// is decided and while its object is put, so that two edits never mix and what the object store says last is what the
-// cache says. The change's own event then finds nothing left to do.
+// Changes of a dataset by its owner, outside the lanes and without a lease. The dataset's row is locked while the change is
+// decided and its object is put, so edits never interleave and the cache matches the last object put. The change's own event
+// then finds nothing left to do.
 
 import type { DatasetId } from '../model/ids.ts';
 import type { FileEntry } from '../model/metadata.ts';
@@ -21,30 +21,30 @@ export interface EditableDataset extends DatasetRecord {
 
 export interface NewerRevision {
   readonly dataset: DatasetId;
-  /** Its upload or its import has failed: it will not take the place of others. */
+  /** Its upload or its import has failed, so it will not supersede others. */
   readonly failed: boolean;
 }
 
-/** What the owner may cause; the rest belongs to the lanes. */
+/** The changes that an owner may cause; all others belong to the lanes. */
 export type DatasetEdit =
   | Extract<CatalogChange, { readonly set: 'metadata' | 'sync' | 'state' | 'shares' }>
   | { readonly set: 'documentFiles' | 'propertyFiles'; readonly files: readonly FileEntry[] }
-  /** The older revisions become `deleting`, those that are so already or more stay as they are. */
+  /** The older revisions become `deleting`; those that are already `deleting` or further are unchanged. */
   | { readonly set: 'olderDeleted' };
 
 export interface DecidedEdit<Result> {
   readonly changes: readonly DatasetEdit[];
   readonly result: Result;
-  /** Of the request that changes the dataset, for the jobs that follow. Kept only with changes. */
+  /** Of the request that changes the dataset, for the jobs that follow. Stored only when there are changes. */
   readonly traceparent?: Traceparent;
 }
 
 export interface DatasetEdits {
   /**
-   * Locks the dataset and has `decide` say what changes; applies that and lets go. `decide` puts the object that goes
-   * with the change, refuses by throwing (nothing is changed then), and must not take long: lanes that write to this
-   * dataset wait. Nor may it ask the database for more: it would wait for a connection while it holds one, as all edits at
-   * once might. It gets undefined when there is no such dataset, or one that is still being received.
+   * Locks the dataset, calls `decide`, applies the changes it returns, and unlocks. `decide` puts the object that belongs to
+   * the change and refuses by throwing, which changes nothing. It must be quick, because lanes that write to this dataset wait.
+   * It must not query the database: with many edits at once, each would hold a connection while it waits for another. It gets
+   * undefined when there is no such dataset, or when it is still being received.
    */
   edit<Result>(
     dataset: DatasetId,

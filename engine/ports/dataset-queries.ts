@@ -1,4 +1,4 @@
-// What the front ends read from the cache DB. Nothing here writes.
+// What the front ends read from the cache DB. Read-only.
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
@@ -11,10 +11,10 @@ export interface ListFilter {
   readonly viewer: UserId;
   /**
    * owned = by the viewer; shared = offered to and accepted by the viewer; any = either (docs/contract/installer.md#endpoints);
-   * community = all that are not private, whoever the viewer is.
+   * community = all datasets that are not private, whoever the viewer is.
    */
   readonly ownership: Ownership | 'community';
-  /** Only datasets that name this target. */
+  /** Only datasets that have this target. */
   readonly target?: TargetId;
   readonly limit?: number;
   readonly offset?: number;
@@ -34,13 +34,13 @@ export interface OfferFilter {
 export interface OfferedDataset extends DatasetAddress {
   readonly metadata: DatasetMetadata;
   readonly status: ShareStatus;
-  /** About what it takes in memory as it is stored, for whoever gathers several. */
+  /** Approximate memory of this record as it is stored, for callers that collect several. */
   readonly bytes: number;
 }
 
 export interface ShareRecord {
   readonly recipient: UserId;
-  /** The owner's offer stands. */
+  /** The owner's offer is in force. */
   readonly granted: boolean;
   /** The recipient accepted. */
   readonly accepted: boolean;
@@ -49,14 +49,14 @@ export interface ShareRecord {
 export interface ListedDataset extends Omit<DatasetRecord, 'sync'> {
   readonly fileCount: number;
   readonly fileBytes: number;
-  /** About what it takes in memory as it is stored, for whoever gathers several. */
+  /** Approximate memory of this record as it is stored, for callers that collect several. */
   readonly bytes: number;
   readonly shares: readonly ShareRecord[];
 }
 
 export interface DatasetFiles {
   readonly upload: readonly FileEntry[];
-  /** Empty until import is complete. */
+  /** Empty until the import is complete. */
   readonly install: readonly FileEntry[];
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
@@ -75,26 +75,26 @@ export interface RelatedDataset {
 
 export interface ViewedDataset extends DatasetRecord {
   readonly shares: readonly ShareRecord[];
-  /** Newest revision of the same root that is live, when it is another one. */
+  /** The newest live revision of the same root, when it is another dataset. */
   readonly newest: DatasetId | undefined;
 }
 
 /** All revisions of one dataset, the original included. */
 export interface RevisionFamily {
-  /** Of any, deleted ones included; 0 for the original alone. */
+  /** Of all revisions, including deleted ones; 0 for the original alone. */
   readonly highestNumber: number;
-  /** The highest that is not deleted, whether or not its upload, import or installs succeeded. */
+  /** The highest revision that is not deleted, whether or not its upload, import or installs succeeded. */
   readonly newest: DatasetRecord | undefined;
 }
 
 export interface DatasetQueries {
   /** Live datasets only, newest `created` first, in constant memory. */
   list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset>;
-  /** Live datasets whose owner's offer to the recipient stands, newest `created` first, in constant memory. */
+  /** Live datasets with an offer to the recipient in force, newest `created` first, in constant memory. */
   offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset>;
   /** In any state but `receiving`. */
   view(dataset: DatasetId, signal: AbortSignal): Promise<ViewedDataset | undefined>;
-  /** Of the dataset that this one is a revision of. Undefined when the dataset is unknown. */
+  /** The family of the dataset. Undefined when the dataset is unknown. */
   family(dataset: DatasetId, signal: AbortSignal): Promise<RevisionFamily | undefined>;
   files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles>;
   /** Live datasets related by project, program (same owner) or publication (that the viewer may see); at most 1,000. */

@@ -1,12 +1,12 @@
-// Records of handler jobs. Times are the caller's: a job is absent from the instant at which it expires.
+// Records of handler jobs. The caller passes the times: a job is absent from the instant at which it expires.
 
 import type { HandlerState, JobRegistration } from '../model/handler-job.ts';
 import type { UserId } from '../model/ids.ts';
 
 export interface NewHandlerJob {
-  /** Internal, a UUID: names workspace and objects. */
+  /** Internal id, a UUID: names workspace and objects. */
   readonly id: string;
-  /** The caller's own. */
+  /** The caller's own id. */
   readonly jobId: string;
   readonly registration: JobRegistration;
   readonly created: Date;
@@ -16,27 +16,27 @@ export interface NewHandlerJob {
 export interface HandlerResult {
   readonly fileName: string;
   readonly bytes: number;
-  /** From then on it can no longer be fetched. */
+  /** From this instant on it can no longer be fetched. */
   readonly expires: Date;
 }
 
 export interface HandlerJob extends Omit<NewHandlerJob, 'expires'> {
   readonly state: HandlerState;
-  /** Of the upload. */
+  /** When the upload started. */
   readonly started: Date | undefined;
   readonly ended: Date | undefined;
   /** Bytes uploaded. */
   readonly size: number;
   /** Undefined before the job has completed and after the result was removed. */
   readonly result: HandlerResult | undefined;
-  /** Why it failed, or why the last upload was refused. */
+  /** Why the job failed, or why the last upload was refused. */
   readonly message: string | undefined;
 }
 
-/** To another state; model/handler-job.ts says from where. */
+/** A move to another state; model/handler-job.ts says which states it may come from. */
 export type HandlerMove =
   | { readonly to: 'uploading'; readonly started: Date }
-  /** The upload was refused: as before it, but for the message. */
+  /** The upload was refused: back to the state before it, plus the message. */
   | { readonly to: 'awaiting'; readonly message: string; readonly expires: Date }
   | { readonly to: 'unpacking'; readonly size: number }
   | { readonly to: 'processing' }
@@ -45,37 +45,40 @@ export type HandlerMove =
       readonly ended: Date;
       readonly result: HandlerResult;
       readonly expires: Date;
-      /** What the owner should hear of although all went well; absent = nothing. */
+      /** What the owner should be told although the job succeeded; absent = nothing. */
       readonly message?: string;
     }
   | { readonly to: 'failed'; readonly ended: Date; readonly message: string; readonly expires: Date };
 
-/** What has to be removed: the objects of a job's result, or those and the record. */
+/** What has to be removed: the objects of a job's result, or the objects and the record. */
 export interface DueHandlerJob {
   readonly id: string;
   readonly what: 'result' | 'job';
 }
 
 export interface KeptResults {
-  /** Of all results that were not removed yet, those past their time included. */
+  /** Of all results that were not removed yet, including expired ones. */
   readonly bytes: number;
-  /** When the first of them is to go; undefined when there is none. */
+  /** When the first of them expires; undefined when there is none. */
   readonly nextExpiry: Date | undefined;
 }
 
 export interface HandlerJobs {
-  /** In the place of a job under the same id that does not run, which is due at once; false while one runs. */
+  /**
+   * Registers the job. A job under the same id that does not run is replaced and is due for removal at once. False while one
+   * runs.
+   */
   register(job: NewHandlerJob, signal: AbortSignal): Promise<boolean>;
-  /** The job that the caller's id stands for at that time. */
+  /** The job that the caller's id refers to at that time. */
   find(jobId: string, now: Date, signal: AbortSignal): Promise<HandlerJob | undefined>;
-  /** False, and nothing changes, when the job is gone, in another state, or runs in another process. */
+  /** False, with nothing changed, when the job is gone, in another state, or runs in another process. */
   move(id: string, move: HandlerMove, signal: AbortSignal): Promise<boolean>;
-  /** Results of all jobs of the owner, those whose ids were taken over by others included. */
+  /** Results of all jobs of the owner, including jobs whose ids were reused by others. */
   kept(owner: UserId, signal: AbortSignal): Promise<KeptResults>;
   /** Fails the running jobs of processes that died; returns their internal ids. */
   failOrphans(end: Omit<HandlerMove & { to: 'failed' }, 'to'>, signal: AbortSignal): Promise<readonly string[]>;
   /** Some of what is due at that time, at most `limit`. */
   due(now: Date, limit: number, signal: AbortSignal): Promise<readonly DueHandlerJob[]>;
-  /** After the objects were removed. A job that was registered anew meanwhile is another one and stays. */
+  /** Call this after the objects were removed. A job that was registered again meanwhile is a different job and stays. */
   forget(due: DueHandlerJob, signal: AbortSignal): Promise<void>;
 }
