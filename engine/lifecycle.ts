@@ -1,11 +1,11 @@
-// The states of engine/child.ts, once for everything in the kernel that runs. A subclass writes two things:
-//   open(signal)   gets ready; aborted at once when a stop comes first. When it throws it has cleaned up after itself.
+// Implements the states of engine/child.ts for everything in the kernel that runs. A subclass writes two methods:
+//   open(signal)   gets ready; the signal aborts at once when a stop comes first. When it throws it has already cleaned up.
 //   work()         works until `draining`, finishes what it has, frees what it holds, resolves. Called once after open.
 //
-// Four signals tell how far the end has come; each implies those before it:
+// Four signals tell how far shutdown has come; each implies those before it:
 //   draining   quiet: take nothing new
-//   stopping   stop: give back what has not begun, finish what runs
-//   hurried    shortly before the deadline, or kill: what runs is to give up, results are still written
+//   stopping   stop: give back what has not started, finish what runs
+//   hurried    shortly before the deadline, or kill: running work must give up; results are still written
 //   ended      deadline or kill: nothing may wait any longer
 
 import type { Child } from './child.ts';
@@ -19,7 +19,7 @@ export interface LifecycleOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** From `hurried` to the deadline: time to write the last results. At most half of the time left; default 2 s. */
+  /** From `hurried` to the deadline: time to write the last results. At most half of the remaining time; default 2 s. */
   readonly marginMs?: number;
 }
 
@@ -45,7 +45,7 @@ export abstract class Lifecycle implements Child {
     this.log = options.log.child({ actor: options.name });
     this.#marginMs = options.marginMs ?? 2000;
     const broken = Promise.withResolvers<never>();
-    // Without a supervisor nobody may be listening; that is no reason to end the process.
+    // Without a supervisor nobody may listen; an unhandled rejection must not end the process.
     broken.promise.catch(() => {});
     this.broken = broken.promise;
     this.#break = broken.reject;
@@ -64,7 +64,7 @@ export abstract class Lifecycle implements Child {
     return this.#ended.signal;
   }
 
-  /** When `ended` comes, ms since 1970; Infinity while no stop has set it. */
+  /** When `ended` fires, ms since 1970; Infinity until a stop has set it. */
   protected get deadline(): number {
     return this.#deadline;
   }
@@ -124,7 +124,7 @@ export abstract class Lifecycle implements Child {
     this.#disarm();
   }
 
-  /** The earliest deadline of several stops counts. */
+  /** Of several stops the earliest deadline counts. */
   #arm(deadline: number): void {
     if (deadline >= this.#deadline || this.ended.aborted) return;
     this.#deadline = deadline;

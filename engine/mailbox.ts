@@ -1,8 +1,8 @@
-// A bounded queue in memory: a ring of fixed slots.
-//   offer   puts one in; false when full or closed: the sender decides what that means
-//   take    waits for one; undefined once closed and empty
-//   resize  changes how many it holds; what no longer fits leaves
-//   close   refuses what comes, hands out what is there, then ends the takers
+// A bounded in-memory queue: a ring of fixed slots.
+//   offer   adds an item; false when full or closed: the sender decides what that means
+//   take    waits for an item; undefined once closed and empty
+//   resize  changes the capacity; returns what no longer fits
+//   close   refuses new items, hands out the remaining ones, then ends the takers
 
 export class Mailbox<T> {
   #slots: (T | undefined)[];
@@ -31,7 +31,7 @@ export class Mailbox<T> {
     if (this.#closed) return false;
     const [taker] = this.#takers;
     if (taker) {
-      // Takers wait only while the ring is empty, so order is kept.
+      // Takers wait only while the ring is empty, so order is preserved.
       this.#takers.delete(taker);
       taker(item);
       return true;
@@ -42,7 +42,7 @@ export class Mailbox<T> {
     return true;
   }
 
-  /** The oldest item, or undefined when there is none just now. */
+  /** The oldest item, or undefined when there is none. */
   poll(): T | undefined {
     if (this.#size === 0) return undefined;
     const item = this.#slots[this.#head];
@@ -52,7 +52,7 @@ export class Mailbox<T> {
     return item;
   }
 
-  /** The oldest of those with the lowest rank, or undefined when there is none just now. Looks at each. */
+  /** The oldest of the items with the lowest rank, or undefined when there is none. Looks at every item. */
   pollLowest(rankOf: (item: T) => number): T | undefined {
     let [place, lowest] = [0, Number.POSITIVE_INFINITY];
     let i = 0;
@@ -63,13 +63,15 @@ export class Mailbox<T> {
       i++;
     }
     const found = this.#size === 0 ? undefined : this.#slots[this.#slot(place)];
-    // Those before it move up by one, and the first of them leaves a free slot.
+    // The items before it move up by one, which frees the first slot.
     for (let i = place; i > 0; i--) this.#slots[this.#slot(i)] = this.#slots[this.#slot(i - 1)];
     this.poll();
     return found;
   }
 
-  /** Waits for an item; undefined when closed and empty; rejects with the signal's reason. `rankOf` as of {@link pollLowest}. */
+  /**
+   * Waits for an item; undefined when closed and empty; rejects with the signal's reason. `rankOf` as in {@link pollLowest}.
+   */
   take(signal: AbortSignal, rankOf?: (item: T) => number): Promise<T | undefined> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#size > 0 || this.#closed) return Promise.resolve(rankOf ? this.pollLowest(rankOf) : this.poll());
@@ -87,14 +89,14 @@ export class Mailbox<T> {
     });
   }
 
-  /** Takes everything out at once, oldest first. */
+  /** Removes and returns all items, oldest first. */
   drain(): T[] {
     const items: T[] = [];
     while (this.#size > 0) items.push(this.poll() as T);
     return items;
   }
 
-  /** Holds up to `capacity` from now on. Gives back what is too much: the newest, oldest first. */
+  /** Sets the capacity. Returns the newest items when they no longer fit, oldest first. */
   resize(capacity: number): T[] {
     const kept = slots<T>(capacity);
     const items = this.drain();
@@ -106,7 +108,7 @@ export class Mailbox<T> {
     return surplus;
   }
 
-  /** What is there, oldest first; nothing leaves. */
+  /** The items, oldest first, without removing them. */
   *[Symbol.iterator](): Generator<T> {
     for (let i = 0; i < this.#size; i++) yield this.#slots[(this.#head + i) % this.capacity] as T;
   }

@@ -1,7 +1,6 @@
-// Metrics of one process in the Prometheus text format. Names get the prefix `longshore_` and follow its conventions:
-// base units (seconds, bytes), counters end in `_total`. Asking again for a metric gives the same one, so that a
-// restarted child goes on counting. Label values come from configuration or from our code, never from users: their
-// number must be bounded.
+// Metrics of one process in the Prometheus text format. Names get the prefix `longshore_` and follow its conventions: base
+// units (seconds, bytes), counters end in `_total`. Requesting a metric again returns the same one, so that a restarted child
+// continues its counts. Label values come from configuration or from our code, never from users: their number must be bounded.
 
 import * as prometheus from 'prom-client';
 import { defect } from './failure.ts';
@@ -19,31 +18,31 @@ export interface Gauge<L extends string> {
 
 export interface Histogram<L extends string> {
   observe(labels: Labels<L>, value: number): void;
-  /** To be kept by whoever observes often. */
+  /** For callers that observe often: keep the returned series. */
   series(labels: Labels<L>): Series;
 }
 
-/** Upper bounds in seconds from a thread's answer to an hour's import. */
+/** Upper bounds in seconds, from a thread's answer to an hour-long import. */
 export const DURATION_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 3600];
 
 const PREFIX = 'longshore_';
 const SCALED_UNIT = /_(ms|millis|milliseconds|minutes|hours|days|kb|mb|kilobytes|megabytes|percent)(?=_|$)/;
 
 export class Metrics {
-  /** For metrics that are not ours alone (process-metrics.ts); everybody else uses the factories. */
+  /** For metrics that are not only ours (process-metrics.ts); everything else uses the factories. */
   readonly registry = new prometheus.Registry();
   readonly #collectors = new Set<() => void>();
   readonly #shapes = new Map<string, string>();
 
   readonly contentType: string = this.registry.contentType;
 
-  /** The text a scrape is answered with. */
+  /** The response text of a scrape. */
   async text(): Promise<string> {
     for (const collect of this.#collectors) collect();
     return await this.registry.metrics();
   }
 
-  /** Calls `collect` before every scrape, to set gauges that are cheaper to read than to keep. */
+  /** Calls `collect` before every scrape, to set gauges that are cheaper to read than to maintain. */
   onScrape(collect: () => void): () => void {
     this.#collectors.add(collect);
     return () => this.#collectors.delete(collect);
@@ -73,7 +72,7 @@ export class Metrics {
   ): Histogram<L> {
     const histogram = this.#once(name, 'histogram', labelNames, (full) => {
       const made = new TalliedHistogram(full, help, labelNames, buckets);
-      // The library's type asks for what only its own metrics have; of these it calls `get` alone.
+      // The library's type demands members that only its own metrics have; it calls only `get`.
       this.registry.registerMetric(made as unknown as prometheus.Metric);
       return made;
     });
@@ -92,7 +91,7 @@ export class Metrics {
     const known = this.#shapes.get(full);
     if (known !== undefined && known !== shape) throw defect(`metric '${full}' is already a ${known}, not a ${shape}`);
     this.#shapes.set(full, shape);
-    // The shape says that what is there was made by the same kind of `create`.
+    // The same shape means that the existing metric came from the same kind of `create`.
     return known === undefined ? create(full) : (this.registry.getSingleMetric(full) as unknown as M);
   }
 }

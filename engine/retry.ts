@@ -1,11 +1,11 @@
-// When to try again: exponential back-off with full jitter above a floor, and a number of tries. Only `transient`
-// failures are worth it; an unreachable dependency delays without using up a try.
+// When to retry: exponential back-off with full jitter above a floor, and a maximum number of attempts. Only `transient`
+// failures are retried; an unreachable dependency delays without using up an attempt.
 
 import { Failure, kindOf } from './failure.ts';
 import type { Clock } from './time.ts';
 
 export interface RetryPolicy {
-  /** Tries in all, the first included. */
+  /** Total attempts, the first included. */
   readonly tries: number;
   /** The first delay is between this and twice this. */
   readonly baseMs: number;
@@ -19,19 +19,19 @@ export type Retry =
   | { readonly kind: 'again'; readonly delayMs: number; readonly countTry: boolean }
   | { readonly kind: 'give-up' };
 
-/** The delay after `failures` (1 or more) failures in a row: between baseMs and min(maxMs, baseMs * 2^failures). */
+/** The delay after `failures` (1 or more) consecutive failures: between baseMs and min(maxMs, baseMs * 2^failures). */
 export function backoffMs(policy: Omit<RetryPolicy, 'tries'>, failures: number, random: Random): number {
   const floor = Math.min(policy.baseMs, policy.maxMs);
   const ceiling = Math.min(policy.maxMs, policy.baseMs * 2 ** Math.min(failures, 40));
   return Math.round(floor + random() * (ceiling - floor));
 }
 
-/** Tries in all that the policy gives to an error, which may be worth fewer of them. */
+/** Total attempts that the policy allows for an error; the error may allow fewer. */
 export function triesFor(policy: Pick<RetryPolicy, 'tries'>, error: unknown): number {
   return Math.min(policy.tries, (error instanceof Failure ? error.maxTries : undefined) ?? policy.tries);
 }
 
-/** What follows when a try ended in `error` and `failedBefore` tries had failed before it. */
+/** What to do after an attempt failed with `error` and `failedBefore` attempts had failed before it. */
 export function afterFailure(policy: RetryPolicy, failedBefore: number, error: unknown, random: Random): Retry {
   if (kindOf(error) !== 'transient') return { kind: 'give-up' };
   const countTry = !(error instanceof Failure && error.unreachable);
@@ -39,7 +39,7 @@ export function afterFailure(policy: RetryPolicy, failedBefore: number, error: u
   return { kind: 'again', delayMs: backoffMs(policy, failedBefore + 1, random), countTry };
 }
 
-/** The delays of something that is tried for as long as it is wanted; a success starts them over. */
+/** Delays for something that is retried indefinitely; a success resets them. */
 export class Backoff {
   readonly #policy: Omit<RetryPolicy, 'tries'>;
   readonly #random: Random;
@@ -66,8 +66,8 @@ export class Backoff {
 }
 
 /**
- * Runs `attempt` until it succeeds, fails for good, or has used up its tries; then its own error is thrown. Unreachable
- * dependencies are waited for until the signal aborts, with growing delays.
+ * Runs `attempt` until it succeeds, fails permanently, or has used up its attempts; then throws its last error. Unreachable
+ * dependencies are retried with growing delays until the signal aborts.
  */
 export async function retrying<T>(
   policy: RetryPolicy,

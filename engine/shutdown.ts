@@ -1,7 +1,7 @@
 // From a signal to the end of the process: ready off, quiet, stop by the deadline, kill, close.
 //   first SIGTERM or SIGINT   `stopSignal` aborts; whoever waits on it calls `shutDown`
 //   a second signal           exit at once, code 128 + signal number
-// Never longer than grace + 5 s: a guard exits when something outlives its deadline.
+// Never takes longer than grace + 5 s: a guard exits the process when something outlives its deadline.
 
 import type { Child } from './child.ts';
 import { aborted, messageOf } from './failure.ts';
@@ -9,7 +9,7 @@ import type { Logger } from './log.ts';
 import type { Clock } from './time.ts';
 import { settledWithin } from './wait.ts';
 
-/** The part of `process` that is needed. */
+/** The part of `process` that we need. */
 export interface SignalSource {
   on(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
   exit(code: number): void;
@@ -17,23 +17,23 @@ export interface SignalSource {
 
 export interface ShutdownOptions {
   readonly process: Pick<SignalSource, 'exit'>;
-  /** A tree that has been started. */
+  /** The started supervision tree. */
   readonly child: Child;
   readonly graceMs: number;
   /** Makes `/ready` answer 503. */
   readonly unready: () => void;
-  /** Closes what the tree stood on (pools, embedded services); bounded by what is left of the 5 s. */
+  /** Closes what the tree depends on (pools, embedded services); bounded by what is left of the 5 s. */
   readonly close?: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const EXIT_OF = { SIGINT: 130, SIGTERM: 143 } as const;
-/** Of the 5 s after the grace: for `close`, then the guard. */
+/** Shares of the 5 s after the grace period: for `close`, then the guard. */
 const CLOSE_MS = 4000;
 const GUARD_MS = 4800;
 
-/** Aborts at the first SIGTERM or SIGINT; the second ends the process at once. Listens for as long as the process lives. */
+/** Aborts at the first SIGTERM or SIGINT; the second ends the process at once. Listens until the process ends. */
 export function stopSignal(process: SignalSource): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const)
@@ -44,12 +44,12 @@ export function stopSignal(process: SignalSource): AbortSignal {
   return stop.signal;
 }
 
-/** Resolves when everything is closed; exits with the code when something outlives even the guard. Never rejects. */
+/** Resolves when everything is closed; exits with the code when something outlives the guard. Never rejects. */
 export async function shutDown(options: ShutdownOptions, code: number): Promise<void> {
   const { process, child, clock, graceMs, log } = options;
   const deadline = clock.now() + graceMs;
   const over = new AbortController();
-  // Sleeping, not `after`: the process must not run dry before its exit code is set.
+  // Uses sleep, not `after`, because the event loop must not run empty before the exit code is set.
   void clock.sleep(graceMs + GUARD_MS, over.signal).then(
     () => {
       log.error('the shutdown outlived its deadline');

@@ -1,5 +1,5 @@
-// The one place that may read the clock or set a timer. Everything that waits takes a Clock, so that a test
-// can run an hour in a millisecond.
+// The only place that may read the clock or set a timer. Everything that waits takes a Clock, so that a test can run an hour in
+// a millisecond.
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { JoinedSignal } from './joined-signal.ts';
@@ -7,19 +7,19 @@ import { JoinedSignal } from './joined-signal.ts';
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Resolves after `ms` milliseconds; rejects with the signal's reason when aborted first. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when aborted before. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Calls `fire` once after `ms` milliseconds; the returned function cancels it. Does not keep the process alive. What
-   * arrived before is handled first: an answer that is there is not late because this process stood still.
+   * Calls `fire` once after `ms` milliseconds; the returned function cancels it. Does not keep the process alive. Events that
+   * arrived earlier are handled first, so a pause of this process does not make an answer late that has arrived.
    */
   after(ms: number, fire: () => void): () => void;
 }
 
-/** Milliseconds since some instant, in fractions: for what lasts less than one. */
+/** Milliseconds since an arbitrary instant, with fractions: for durations below a millisecond. */
 export const stopwatch = (): number => performance.now();
 
-/** Longest wait of one timer; a longer one would fire at once. */
+/** Longest wait of one timer; Node.js fires a longer one at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -29,15 +29,15 @@ export const systemClock: Clock = {
       for (let left = ms; left >= 0; left -= LONGEST_MS)
         await sleepFor(Math.min(left, LONGEST_MS), undefined, signal ? { signal } : {});
     } catch (error) {
-      // The bare AbortError hides why: callers want the reason they aborted with.
+      // The bare AbortError hides the cause; callers want the reason they aborted with.
       throw signal?.aborted ? signal.reason : error;
     }
   },
   after(ms, fire) {
     let timer: NodeJS.Timeout;
     let turn: NodeJS.Immediate | undefined;
-    // After a pause, Node.js runs the timers before it reads what came meanwhile, and immediates after that. An immediate
-    // without a reference would wait until something else wakes the process.
+    // After a pause, Node.js runs due timers before it reads what arrived meanwhile, and immediates after that. An unreferenced
+    // immediate would wait until something else wakes the process.
     const atLast = (): void => {
       turn = setImmediate(fire);
     };

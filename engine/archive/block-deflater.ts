@@ -1,26 +1,26 @@
-// Deflates a body block by block, several blocks at once: the blocks one after the other are one deflate stream, hardly
-// larger than one made in one go. The blocks are deflated by the process's own thread pool (libuv's), which needs no worker
-// thread beside the one that reads and writes; what is done is handed on in order. Small ones are not worth the way there.
-// More blocks are filled than are deflated at once: one that is done must not leave a core idle because an earlier one is
-// not. All memory is made once for an archive and used again: what is touched for the first time costs most beside deflating.
+// Deflates a body block by block, several blocks at once. The blocks in order form one deflate stream, hardly larger than one
+// made in one go. The process's own thread pool (libuv's) deflates them, so no worker thread is needed besides the one that
+// reads and writes; results are handed on in order. Small blocks are not worth a trip to the pool.
+// More blocks are filled than are deflated at once, so that a finished block that waits for an earlier one does not leave a
+// core idle. Memory is allocated once per archive and reused: after deflating, touching new memory is the largest cost.
 
 import { deflateRawSync } from 'node:zlib';
 import { packedBytes, ReusedDeflate } from './reused-deflate.ts';
 
-/** Of a block; a smaller one deflates worse, a larger one takes more memory. */
+/** Bytes per block; smaller blocks compress worse, larger ones take more memory. */
 export const BLOCK_BYTES = 512 * 1024;
-/** Filled, deflated, or done before their turn. */
+/** Blocks that are filled, deflated, or finished before their turn. */
 export const BLOCKS = 8;
 /**
- * All threads of the process's pool, unless that was made larger. Who else needs one waits for one block, some milliseconds;
- * with fewer at once, cores are idle while this thread is busy with what is done.
+ * All threads of the process's pool, unless it was made larger. Another user of the pool waits for one block, a few
+ * milliseconds. With fewer, cores are idle while this thread handles finished blocks.
  */
 const AT_ONCE = 4;
-/** Deflated at once, in this thread. */
+/** Blocks up to this size are deflated at once, in this thread. */
 const INLINE_BYTES = 16 * 1024;
 const TARGET_BYTES = packedBytes(BLOCK_BYTES);
 
-/** What became of a block; both hold until it resolves. */
+/** Receives a finished block; both buffers stay valid until it resolves. */
 export type TakePacked = (packed: Uint8Array, raw: Uint8Array) => Promise<void>;
 
 interface Flight {
@@ -32,14 +32,14 @@ interface Flight {
 
 export class BlockDeflater implements AsyncDisposable {
   readonly #level: number;
-  /** To be filled. */
+  /** Blocks to be filled. */
   readonly #free: Buffer[] = [];
-  /** To be deflated to. */
+  /** Buffers to deflate into. */
   readonly #targets: Buffer[] = [];
   readonly #streams: ReusedDeflate[] = [];
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #flying: Flight[] = [];
-  /** Filled, and to be deflated when fewer are. */
+  /** Filled blocks that wait until fewer are being deflated. */
   readonly #waiting: ((stream: ReusedDeflate) => Promise<unknown>)[] = [];
   #deflating = 0;
   #blocks = 0;
@@ -48,7 +48,7 @@ export class BlockDeflater implements AsyncDisposable {
     this.#level = level;
   }
 
-  /** A block to fill and to give back by {@link start}. Waits until one is free: what is done is taken meanwhile. */
+  /** A block to fill and return with {@link start}. Waits until one is free, and hands on finished blocks meanwhile. */
   async block(): Promise<Buffer> {
     if (this.#free.length === 0 && this.#blocks < BLOCKS) {
       this.#blocks++;
@@ -58,22 +58,20 @@ export class BlockDeflater implements AsyncDisposable {
     return this.#free.pop() as Buffer;
   }
 
-  /**
-   * Begins to deflate the first `length` bytes of a block. No other stream's blocks may come between those of a stream.
-   */
+  /** Starts to deflate the first `length` bytes of a block. Blocks of different streams must not interleave. */
   start(block: Buffer, length: number, stream: { readonly first: boolean; readonly last: boolean }, take: TakePacked) {
     const packed = this.#deflate(block.subarray(0, length), stream);
-    // Told by whoever takes it, which may be long after.
+    // Whoever takes the block gets the error, which may be much later.
     packed.catch(() => {});
     this.#flying.push({ block, length, packed, take });
   }
 
-  /** Resolves when all that was started is taken. */
+  /** Resolves when everything that was started has been taken. */
   async drain(): Promise<void> {
     while (this.#flying.length > 0) await this.#land();
   }
 
-  /** Waits for what is being deflated, which cannot be stopped; nobody takes it. */
+  /** Waits for blocks that are being deflated, which cannot be stopped, and discards them. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#flying.splice(0).map(({ packed }) => packed));
     for (const stream of this.#streams.splice(0)) stream[Symbol.dispose]();
@@ -94,7 +92,7 @@ export class BlockDeflater implements AsyncDisposable {
       if (!deflate) return;
       this.#deflating++;
       const stream = this.#streams.pop() ?? new ReusedDeflate(this.#level);
-      // Whoever takes the block is told how it ended.
+      // Whoever takes the block gets the error.
       void deflate(stream).then(() => {
         this.#deflating--;
         this.#streams.push(stream);
@@ -113,7 +111,7 @@ export class BlockDeflater implements AsyncDisposable {
     if (packed.buffer.byteLength === TARGET_BYTES) this.#targets.push(Buffer.from(packed.buffer));
   }
 
-  /** Nothing that was started is still to be taken. */
+  /** True when nothing that was started is still to be taken. */
   get idle(): boolean {
     return this.#flying.length === 0;
   }

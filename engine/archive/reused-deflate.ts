@@ -1,18 +1,18 @@
-// Deflates one block after the other with one stream, made once: a stream for each block would have half a MiB made and
-// cleared for it each time, which costs a twentieth of deflating it. The blocks do not know of each other: each ends
-// on a byte with nothing to look back at, so that those of one body may be deflated by several streams and put together.
+// Deflates blocks one after the other with one reused stream. A stream per block would allocate and clear half a MiB each time,
+// which costs a twentieth of deflating it. The blocks are independent: each ends on a byte boundary and has no history to refer
+// to. So several streams may deflate the blocks of one body, and the results can be joined.
 
 import { constants, createDeflateRaw, type DeflateRaw } from 'node:zlib';
 import { giveBackWithLast } from '../give-back.ts';
 
-/** Of what comes out, while it is copied to where it is wanted. */
+/** Size of output chunks, before they are copied to the target. */
 const CHUNK_BYTES = 256 * 1024;
-/** Deflate's memory for what it has seen: a larger table has fewer false hits, which is a tenth faster at level 6. */
+/** Deflate's memory for matches: a larger table has fewer false hits, which is a tenth faster at level 6. */
 const MEM_LEVEL = 9;
-/** Ends a deflate stream that consists of whole blocks: an empty block that says that it is the last. */
+/** Ends a deflate stream that consists of whole blocks: an empty block marked as the last. */
 const END = Buffer.from([3, 0]);
 
-/** Room for a block that does not shrink, with its end. */
+/** Room for an incompressible block and its end. */
 export const packedBytes = (rawBytes: number): number => rawBytes + 4096;
 
 export class ReusedDeflate implements Disposable {
@@ -24,13 +24,13 @@ export class ReusedDeflate implements Disposable {
     const flush = constants.Z_FULL_FLUSH;
     this.#zlib = createDeflateRaw({ level, memLevel: MEM_LEVEL, chunkSize: CHUNK_BYTES, flush });
     this.#zlib.on('data', (piece: Buffer) => this.#put(piece));
-    // Told by the write that fails.
+    // The failing write reports it.
     this.#zlib.on('error', () => {});
   }
 
   /**
-   * Fills `target`, which has {@link packedBytes} of the length of `raw`, and gives what it is filled with. One block at a
-   * time; both are the caller's again when it settles. After a failure it is of no more use.
+   * Fills `target`, which has {@link packedBytes} of the length of `raw`, and returns the filled part. One block at a time;
+   * both buffers are the caller's again when it settles. Do not use it after a failure.
    */
   async deflate(raw: Buffer, target: Buffer, last: boolean): Promise<Buffer> {
     this.#target = target;
@@ -40,7 +40,7 @@ export class ReusedDeflate implements Disposable {
     return target.subarray(0, this.#filled);
   }
 
-  /** Not while a block is being deflated. */
+  /** Must not be called while a block is being deflated. */
   [Symbol.dispose](): void {
     this.#zlib.destroy();
   }

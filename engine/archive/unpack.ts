@@ -1,5 +1,5 @@
-// Writes the files of an archive below a directory. For worker threads: files are written with blocking calls, which for
-// many small files is several times faster.
+// Writes the files of an archive below a directory. For worker threads: files are written with blocking calls, which is several
+// times faster for many small files.
 
 import {
   chmodSync,
@@ -22,15 +22,15 @@ import { OpenZip } from './zip-reader.ts';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 const FILE_MODE = 0o644;
-/** An archive may not make more folders than it may have entries. */
+/** An archive may not create more folders than it may have entries. */
 const MAX_FOLDERS = 100_000;
 /**
- * More than there are cores: what waits for one keeps it busy while this thread is held up by the disk. The memory that they
- * take is touched once in each archive, which costs more than inflating when it is much.
+ * More than there are cores, so that cores stay busy while this thread waits for the disk. Their memory is touched once per
+ * archive; if there were much of it, that would cost more than inflating.
  */
 const ZIP_AT_ONCE = 6;
 
-/** {@link unpackTo} of a zip: several files at once, each of them in small pieces. */
+/** {@link unpackTo} for a zip: several files at once, each in small pieces. */
 export async function unpackZip(
   dir: string,
   zip: string,
@@ -42,10 +42,10 @@ export async function unpackZip(
 }
 
 /**
- * Unpacks into `dir`, which must exist. Files get mode 0644, folders 0755, whatever the archive says; a file that is
- * there already is a `rejected` failure, a folder that is a link too. What was written before a failure stays: the caller
- * owns the directory. Returns what was written, in the archive's order. Of entries whose bodies may be read at the same time,
- * `atOnce` are.
+ * Unpacks into `dir`, which must exist. Files get mode 0644, folders 0755, whatever the archive says. An existing file is a
+ * `rejected` failure, and so is a folder that is a link. Files written before a failure stay, because the caller owns the
+ * directory. Returns what was written, in the archive's order. Processes `atOnce` entries concurrently when their bodies may be
+ * read at the same time.
  */
 export async function unpackTo(
   dir: string,
@@ -81,7 +81,7 @@ function makeFolder(folder: string, made: Set<string>): void {
   if (made.size > MAX_FOLDERS) throw rejected(`the archive has more than ${MAX_FOLDERS} folders`);
   try {
     mkdirSync(folder);
-    // The umask does not count: scripts may run as somebody else.
+    // The umask must not apply, because scripts may run as another user.
     chmodSync(folder, 0o755);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST' || !lstatSync(folder).isDirectory()) throw error;
@@ -97,7 +97,7 @@ async function writeFile(
 ): Promise<void> {
   const fd = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
   try {
-    // The umask does not count here either. To look is cheaper than to change, which the file system writes down.
+    // The umask must not apply here either. Checking is cheaper than changing, which the file system has to record.
     if ((fstatSync(fd).mode & 0o7777) !== FILE_MODE) fchmodSync(fd, FILE_MODE);
     for await (const chunk of body) {
       signal.throwIfAborted();

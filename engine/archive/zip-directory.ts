@@ -1,6 +1,6 @@
-// The central directory of a zip, entry by entry, each checked against everything that its header alone can break.
-// yauzl parses; it also trusts the entry count, so a directory that goes on behind the last counted entry is refused:
-// tools that write the count modulo 65,536 would otherwise lose files without a word.
+// The central directory of a zip, entry by entry; each entry is checked against everything that its header alone can violate.
+// yauzl parses. It also trusts the entry count, so a directory that continues after the last counted entry is refused: tools
+// that write the count modulo 65,536 would otherwise lose files silently.
 
 import { crc32 } from 'node:zlib';
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl';
@@ -13,14 +13,14 @@ import { checkEntryPath, quoteEntry, withSlashes } from './entry-path.ts';
 import type { FileWindow } from './file-window.ts';
 import { type InflateBudget, tooManyEntries } from './inflate-budget.ts';
 
-/** A file's place in the archive; folders and dropped files never appear. */
+/** A file's place in the archive; folders and dropped files are not yielded. */
 export interface ZipMember {
   readonly path: string;
   readonly size: number;
   readonly compressedSize: number;
   readonly crc: number;
   readonly deflated: boolean;
-  /** Of the local header. */
+  /** Offset of the local header. */
   readonly offset: number;
 }
 
@@ -36,7 +36,7 @@ const FOLDER = 0o040000;
 const PLAIN = 0o100000;
 const LINK = 0o120000;
 
-/** Yields the files in directory order. Counts every entry, whatever it is, against the budget. */
+/** Yields the files in directory order. Counts every entry of any kind against the budget. */
 export async function* zipMembers(
   window: FileWindow,
   budget: InflateBudget,
@@ -61,7 +61,7 @@ export async function* zipMembers(
   } finally {
     zip.close();
   }
-  // yauzl keeps the position of the next header; its type declaration has it as a boolean.
+  // yauzl keeps the position of the next header here; its type declaration says boolean.
   const end = Number(zip.readEntryCursor);
   const beyond = window.read(end, 4);
   if (beyond.length === 4 && beyond.readUInt32LE() === CENTRAL_SIGNATURE)
@@ -97,7 +97,7 @@ function toMember(entry: Entry, notes: ArchiveNotes | undefined): ZipMember | un
     return undefined;
   }
   if (raw.endsWith('/') || type === FOLDER) {
-    // Left out, its content would be lost without a word.
+    // If it were left out, its content would be lost silently.
     if (entry.uncompressedSize > 0) throw rejected(`entry ${quoteEntry(raw)} is a folder but has content`);
     return undefined;
   }
@@ -121,12 +121,12 @@ function toMember(entry: Entry, notes: ArchiveNotes | undefined): ZipMember | un
 }
 
 /**
- * Many tools write UTF-8 without saying so; what is valid UTF-8 is taken as such. All else is in code page 437 as the format
- * has it, or in the code page of whoever wrote it, which nobody can know.
+ * Many tools write UTF-8 without marking it, so a valid UTF-8 name is read as UTF-8. Any other name is in code page 437, as the
+ * format says, or in the unknown code page of the writer.
  */
 function decodeName({ fileNameRaw, extraFields, generalPurposeBitFlag: flags }: Entry, notes?: ArchiveNotes): string {
   const unicode = extraFields.find(({ id }) => id === UNICODE_PATH_FIELD)?.data;
-  // Version 1, then the checksum of the name that it belongs to: one that was renamed since does not count.
+  // Version 1, then the checksum of the name it belongs to. The field is ignored when the entry was renamed since.
   if (unicode && unicode[0] === 1 && unicode.length > 5 && unicode.readUInt32LE(1) === crc32(fileNameRaw)) {
     const name = decodeUtf8(unicode.subarray(5));
     if (name !== undefined) return name;
@@ -157,7 +157,7 @@ class WindowReader extends RandomAccessReader {
     offset: number,
     length: number,
     position: number,
-    // yauzl also looks at the count, which the type declaration leaves out.
+    // yauzl also reads the count, which the type declaration leaves out.
     callback: (error: Error | null, bytesRead?: number) => void,
   ): void {
     let found: Buffer;

@@ -4,7 +4,7 @@
 export interface ZipRecord {
   /** UTF-8. */
   readonly name: Buffer;
-  /** Undefined = the format's own beginning, 1980-01-01. */
+  /** Undefined = 1980-01-01, the earliest date of the format. */
   readonly modified: Date | undefined;
   readonly crc: number;
   readonly size: number;
@@ -15,7 +15,7 @@ export interface ZipRecord {
   readonly zip64: boolean;
 }
 
-/** Deflating may add a little: from here on a packed size might not fit 32 bits. */
+/** Deflating may add a little: from this size on, a packed size might not fit into 32 bits. */
 const ZIP64_FROM_BYTES = 0xf0000000;
 const MAX_32 = 0xffffffff;
 const MAX_16 = 0xffff;
@@ -27,18 +27,18 @@ const MADE_BY_UNIX = (3 << 8) | VERSION_ZIP64;
 const UTF8_NAME = 0x800;
 const PLAIN_FILE_0644 = 0o100644;
 
-/** Of a file, at that place of the archive. */
+/** For a file of that size at that offset of the archive. */
 export const needsZip64 = (size: number, offset: number): boolean =>
   size >= ZIP64_FROM_BYTES || offset >= ZIP64_FROM_BYTES;
 
-/** Same length whatever crc and packedSize are, so that it can be written first and patched later. */
+/** Its length does not depend on crc and packedSize, so it can be written first and patched later. */
 export function localHeader(record: ZipRecord): Buffer {
   const header = Buffer.alloc(localHeaderBytes(record));
   putLocalHeader(record, header);
   return header;
 }
 
-/** Right to where it is written from; as many bytes as {@link localHeaderBytes} says. */
+/** Writes straight into the output buffer; as many bytes as {@link localHeaderBytes} returns. */
 export function putLocalHeader(record: ZipRecord, target: Buffer): void {
   const { name, zip64 } = record;
   target.writeUInt32LE(0x04034b50, 0);
@@ -49,7 +49,7 @@ export function putLocalHeader(record: ZipRecord, target: Buffer): void {
   if (zip64) target.set(zip64Field([record.size, record.packedSize]), 30 + name.length);
 }
 
-/** Of the local header. */
+/** Length of the local header. */
 export const localHeaderBytes = ({ name, zip64 }: Pick<ZipRecord, 'name' | 'zip64'>): number =>
   30 + name.length + (zip64 ? ZIP64_FIELD_HEAD + 2 * 8 : 0);
 
@@ -69,7 +69,7 @@ export function centralRecord(record: ZipRecord): Buffer {
   return header;
 }
 
-/** What follows the central records, which begin at `start` and take `bytes`. */
+/** The records after the central records, which begin at `start` and take `bytes`. */
 export function endRecords(entries: number, start: number, bytes: number, forceZip64: boolean): Buffer {
   const zip64 = forceZip64 || entries >= MAX_16 || start >= MAX_32 || bytes >= MAX_32;
   const end = Buffer.alloc(22);
@@ -117,7 +117,7 @@ function zip64Field(values: readonly number[]): Buffer {
   return field;
 }
 
-/** Two-second steps, in UTC so that the bytes do not depend on the machine. */
+/** In steps of two seconds, in UTC so that the bytes do not depend on the machine. */
 function dosTime(modified: Date | undefined): number {
   const year = modified?.getUTCFullYear() ?? 0;
   if (!modified || year < 1980) return 0x00210000;

@@ -1,6 +1,6 @@
 // An access request of one person for one dataset and, once approved, the grant.
 //   requested -> approved | denied      approved -> denied      denied -> requested | approved
-// `unrequested` is what others call it where there is none.
+// `unrequested` is what the API says when there is no request.
 
 import type { RestrictionLevel } from './access-rights.ts';
 import { parseUserId, type UserId } from './ids.ts';
@@ -23,7 +23,7 @@ const MOVES: Readonly<Record<RequestStatus, readonly RequestStatus[]>> = {
   denied: ['requested', 'approved'],
 };
 
-/** Whether the status may be set; to what it is already it may. */
+/** Whether the status may be set; setting the current status is allowed. */
 export const mayBecome = (from: RequestStatus, to: RequestStatus): boolean => from === to || MOVES[from].includes(to);
 
 /** Which person's request for which dataset; on the wire `{userId}-{datasetId}`. */
@@ -41,7 +41,7 @@ export function parseEndUserId(text: string): RequestKey | undefined {
 
 export const formatEndUserId = ({ userId, datasetId }: RequestKey): string => `${userId}-${datasetId}`;
 
-/** What can be said in a request, and be changed. */
+/** The fields of a request that can be set and changed. */
 export interface RequestTerms {
   readonly restrictionLevel: RestrictionLevel;
   readonly approvalStatus: RequestStatus;
@@ -57,27 +57,27 @@ export interface RequestTerms {
   readonly denialReason: string;
 }
 
-/** The terms with what follows from them. */
+/** The terms with the fields derived from them. */
 export interface SettledTerms extends RequestTerms {
   readonly dateDenied: Date | undefined;
-  /** The last time that it became `requested`, or was made. */
+  /** When it was created or last became `requested`. */
   readonly requestedAt: Date;
 }
 
 export interface AccessRequest extends RequestKey, SettledTerms {
   readonly id: number;
-  /** Grows with each change. */
+  /** Increases with each change. */
   readonly version: number;
 }
 
 export const NO_END = -1;
 export const DEFAULT_DENIAL_REASON = 'The request was denied; no reason was given.';
 
-/** A duration as it is kept: zero or less is no end. */
+/** A duration as it is stored: zero or less means no end. */
 export const keptDuration = (days: number): number => (days > 0 ? days : NO_END);
 
 /**
- * The dates and the reason that go with the status.
+ * The dates and the reason that belong to the status.
  * @param before undefined for a new request
  */
 export function settleTerms(before: SettledTerms | undefined, wanted: RequestTerms, now: Date): SettledTerms {
@@ -96,9 +96,9 @@ export function settleTerms(before: SettledTerms | undefined, wanted: RequestTer
 
 const DAY_MS = 86_400_000;
 
-/** Levels at which requests may be approved by waiting. */
+/** Levels at which a request is approved when its waiting time is over. */
 export const WAITING_LEVELS: readonly RestrictionLevel[] = ['protected', 'controlled'];
 
-/** Whether the waiting time of a request is over; a negative one never is. */
+/** Whether a request's waiting time is over; a negative time is never over. */
 export const isWaitOver = (requestedAt: Date, daysForApproval: number, now: Date): boolean =>
   daysForApproval >= 0 && requestedAt.getTime() + daysForApproval * DAY_MS <= now.getTime();

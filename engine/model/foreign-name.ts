@@ -1,15 +1,15 @@
-// File names that are not UTF-8: what they may read in the code pages that older programs write. Bytes do not say which
-// one they are in, so a name is converted only when one reading makes sense; otherwise its owner is told what was found.
+// File names that are not UTF-8: how they read in the code pages that older programs write. The bytes do not say which code
+// page they use, so a name is converted only when exactly one reading makes sense; otherwise the owner is told what was found.
 
 import { shownBytes } from './utf8.ts';
 
 export interface Reading {
   readonly text: string;
-  /** As a person would look it up. */
+  /** The name under which a person would look it up. */
   readonly codePage: string;
 }
 
-/** The upper half of code page 437, which the zip format has for names that are not marked as UTF-8. */
+/** The upper half of code page 437, which the zip format uses for names that are not marked as UTF-8. */
 const UPPER_437 =
   'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0';
 const EAST_ASIAN = [
@@ -17,11 +17,11 @@ const EAST_ASIAN = [
   ['gbk', 'GBK'],
 ] as const;
 const KANA = /[\u3041-\u30ff]/;
-/** Ideographs are not written into Latin words, but bytes of Latin words may be those of an ideograph. */
+/** Latin words contain no ideographs, but the bytes of Latin words may also encode one. */
 const INSIDE_LATIN = /[A-Za-z][\p{Script=Han}]|[\p{Script=Han}][A-Za-z]/u;
 const SENSIBLE = /^[\p{L}\p{M}\p{N}\p{Zs}\u0020-\u007e\u3000-\u303f]*$/u;
 
-/** Those readings that are words rather than signs and boxes; the bytes are not UTF-8. */
+/** The readings that look like words rather than signs and boxes; the bytes are not UTF-8. */
 export function readingsOf(bytes: Uint8Array): readonly Reading[] {
   const found: Reading[] = [];
   for (const [label, codePage] of EAST_ASIAN) {
@@ -38,20 +38,20 @@ export function readingsOf(bytes: Uint8Array): readonly Reading[] {
 
 const CODE_PAGE_437 = 'code page 437';
 
-/** The name in code page 437 when that is the only one of these code pages in which it makes sense. */
+/** The name in code page 437, when it makes sense in no other of these code pages. */
 export function onlyIn437(bytes: Uint8Array): string | undefined {
   const [first, ...others] = readingsOf(bytes).filter(({ codePage }) => !codePage.startsWith('Windows'));
   return first?.codePage === CODE_PAGE_437 && others.length === 0 ? first.text : undefined;
 }
 
-/** What is wrong with the name and how to mend it, to be put behind the thing that has it. */
+/** What is wrong with the name and how to fix it; append it to the name of the affected file. */
 export function foreignNameFault(bytes: Uint8Array): string {
   const readings = readingsOf(bytes).map(({ text, codePage }) => `'${text}' in ${codePage}`);
   const found = readings.length === 0 ? '' : ` (it would read ${readings.join(', ')})`;
   return `has a name that is not UTF-8${found}: rename it with plain letters, or have the name written as UTF-8`;
 }
 
-/** The bytes in quotes. */
+/** The bytes, quoted. */
 export const quoteBytes = (bytes: Uint8Array): string => `'${shownBytes(bytes)}'`;
 
 function decode(label: string, bytes: Uint8Array): string | undefined {

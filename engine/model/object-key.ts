@@ -39,7 +39,7 @@ export type ObjectKey = DatasetAddress &
 
 /** Prefixes that belong to other services of the same bucket; router, listings and reconciler skip them. */
 const FOREIGN_PREFIXES = ['reports/', 'handler/'];
-/** Wider than `parseDatasetId`: what is in the bucket is there, and never taken for absent because of its name. */
+/** Wider than `parseDatasetId`, so that an existing dataset is never taken for absent because of its name. */
 const KEY_DATASET_ID = /^[\w.-]{1,64}$/;
 
 export const datasetPrefix = (at: DatasetAddress): string => `${at.owner}/${at.dataset}/`;
@@ -50,8 +50,8 @@ export const shareKey = (at: DatasetAddress, recipient: UserId, object: ShareObj
   `${datasetPrefix(at)}shares/${recipient}/${object}`;
 
 /**
- * What a key names: a dataset's object, `'foreign'` for the other services' prefixes, or undefined for a key that is
- * not below any dataset. A key below a dataset that we do not know is `kind: 'unknown'`, so the dataset still exists.
+ * What a key names: a dataset's object, `'foreign'` for other services' prefixes, or undefined for a key outside any dataset.
+ * An unknown key below a dataset is `kind: 'unknown'`, so the dataset still exists.
  */
 export function parseKey(key: string): ObjectKey | 'foreign' | undefined {
   if (FOREIGN_PREFIXES.some((prefix) => key.startsWith(prefix))) return 'foreign';
@@ -64,12 +64,12 @@ export function parseKey(key: string): ObjectKey | 'foreign' | undefined {
   return keyBelow({ owner, dataset: dataset as DatasetId }, key.slice(second + 1));
 }
 
-/** {@link parseKey} of a key below a dataset that is known already. */
+/** {@link parseKey} for a key below a known dataset. */
 export const parseKeyBelow = (at: DatasetAddress, key: string): ObjectKey =>
   keyBelow(at, key.slice(at.owner.length + at.dataset.length + 2));
 
 function keyBelow({ owner, dataset }: DatasetAddress, rest: string): ObjectKey {
-  // Most objects of most datasets.
+  // The common case, so it is checked first.
   if (isOneOf(DATASET_OBJECTS, rest)) return { owner, dataset, kind: 'object', object: rest };
   const at = { owner, dataset };
   const tail = rest.split('/');

@@ -1,5 +1,5 @@
-// One install target: its control DB, where the site reads which datasets are installed for whom.
-// Every write carries the lease token of the dataset; a lower token than the stored one is refused (`aborted`).
+// One install target: its control DB, from which the site reads which datasets are installed for whom. Every write carries the
+// lease token of the dataset; a token lower than the stored one is refused (`aborted`).
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, DatasetType } from '../model/metadata.ts';
@@ -24,7 +24,7 @@ export interface InstallMessage {
 export interface ControlState {
   /** The dataset has a row here. */
   readonly present: boolean;
-  /** Of what is installed here; undefined without a row. */
+  /** Of what is installed here; undefined when there is no row. */
   readonly type: DatasetType | undefined;
   /** 0 live, 2 deleted but not uninstalled, 1 deleted and uninstalled. */
   readonly deletedStatus: 0 | 1 | 2;
@@ -35,14 +35,17 @@ export interface ControlState {
 export interface InstallTarget {
   readonly id: TargetId;
   /**
-   * Stands for the database and schema that plugins write its data to. Targets with the same one share their rows
+   * Identifies the database and schema that plugins write its data to. Targets with the same value share their rows
    * (actors/dataset/shared-data.ts). Only compared, never shown.
    */
   readonly dataSchema: string;
-  /** Replaces all rows of the dataset but its install messages and visibilities of others; adds the owner's visibility row. */
+  /**
+   * Replaces all rows of the dataset except its install messages and visibilities of other users; adds the owner's visibility
+   * row.
+   */
   writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void>;
   state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState>;
-  /** Needs the dataset's row (see writeDataset). `version` is stored with it when given. */
+  /** Needs the dataset's row (see writeDataset). Stores `version` with it when given. */
   writeMessage(
     dataset: DatasetId,
     kind: InstallKind,
@@ -50,9 +53,9 @@ export interface InstallTarget {
     token: number,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Nothing of this kind has begun here after all. Needs the dataset's row, like writeMessage. */
+  /** Records that nothing of this kind has begun here after all. Needs the dataset's row, like writeMessage. */
   removeMessage(dataset: DatasetId, kind: InstallKind, token: number, signal: AbortSignal): Promise<void>;
-  /** Who may see the dataset besides its owner, as a whole. */
+  /** Replaces the list of users, besides the owner, who may see the dataset. */
   writeVisibility(
     dataset: DatasetId,
     recipients: readonly UserId[],

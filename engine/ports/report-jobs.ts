@@ -1,4 +1,4 @@
-// Report jobs as callers see them. Times are the caller's. Ids are those of model/report-job.ts, checked before.
+// Report jobs as callers see them. The caller passes the times. Ids are those of model/report-job.ts and already checked.
 
 import type { ReportJobId } from '../model/report/report-job-id.ts';
 import type {
@@ -12,29 +12,29 @@ import type {
 import type { Tenant } from '../model/tenant.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
-/** Into whose collection a job goes. */
+/** The collection that a job is added to. */
 export interface ReportLink {
   readonly user: Collector;
-  /** Of a link that is there already, only what is given changes. */
+  /** When the link exists already, only the given keys change. */
   readonly meta: UserMetaChange;
 }
 
 export interface SubmitRules {
   readonly now: Date;
-  /** Jobs that may wait. */
+  /** Maximum number of queued jobs. */
   readonly maxQueued: number;
-  /** Jobs of one tenant that may wait. */
+  /** Maximum number of queued jobs of one tenant. */
   readonly maxQueuedPerTenant: number;
-  /** Who asks. */
+  /** The caller's tenant. */
   readonly tenant: Tenant;
-  /** A job that failed after this instant is not run again yet. */
+  /** A job that failed after this instant is not retried yet. */
   readonly failedBefore: Date;
-  /** Of the request for which a job waits from now on. */
+  /** Of the request that queues the job. */
   readonly traceparent?: Traceparent;
 }
 
 /**
- * `known`: there is such a job and it stays as it is; `full`: it would have to wait, and nothing changed; `share-full`: the same,
+ * `known`: the job exists and is unchanged; `full`: it would have to be queued, and nothing changed; `share-full`: the same,
  * because of the tenant's own jobs.
  */
 export type Submission = 'queued' | 'known' | 'full' | 'share-full';
@@ -45,21 +45,21 @@ export type Requeued = 'queued' | 'refused' | 'absent' | 'full' | 'share-full';
 export interface ReportJob extends ReportRequest {
   readonly status: ReportStatus;
   readonly created: Date;
-  /** Of the last attempt. */
+  /** Start of the last attempt. */
   readonly started: Date | undefined;
-  /** When it was complete or failed. */
+  /** When it completed or failed. */
   readonly ended: Date | undefined;
-  /** Number of the last attempt, 0 before the first: the files of a complete job lie below it. */
+  /** Number of the last attempt, 0 before the first. The files of a complete job lie below it. */
   readonly attempt: number;
   /** Why it failed. */
   readonly failure: string | undefined;
-  /** To the minute: an access soon after another one is not noted. */
+  /** To the minute: an access soon after another one is not recorded. */
   readonly accessed: Date;
 }
 
 export interface ReportReader {
   readonly user: Collector;
-  /** Puts the job into the user's collection when it is not there. */
+  /** Adds the job to the user's collection when it is not there. */
   readonly save: boolean;
 }
 
@@ -77,9 +77,9 @@ export interface FailedReport extends ReportRequest {
 
 export interface ReportJobs {
   /**
-   * A job that is absent, expired or failed long enough ago waits from now on; one id is one job, however many submit it
-   * at once. Puts it into the collection unless the answer is that it is full. Counts as an access. A job that waits for a
-   * tenant who has more waiting than this one waits for this one from now on.
+   * Queues a job that is absent, expired or failed long enough ago; one id is one job, however many callers submit it at once.
+   * Adds it to the collection unless the answer is that it is full. Counts as an access. A queued job of a tenant with more
+   * queued jobs than this one moves to this tenant.
    */
   submit(
     request: ReportRequest,
@@ -87,7 +87,7 @@ export interface ReportJobs {
     rules: SubmitRules,
     signal: AbortSignal,
   ): Promise<Submission>;
-  /** Only of an expired job. */
+  /** Queues an expired job; refuses any other. */
   requeue(id: ReportJobId, rules: Omit<SubmitRules, 'failedBefore'>, signal: AbortSignal): Promise<Requeued>;
   /** Counts as an access. */
   read(
@@ -96,14 +96,14 @@ export interface ReportJobs {
     now: Date,
     signal: AbortSignal,
   ): Promise<ReportAccess | undefined>;
-  /** Of a complete job, in the order in which they were given; none of any other. In bounded memory. */
+  /** Of a complete job, in the order in which they were written; none for any other job. In bounded memory. */
   files(id: ReportJobId, signal: AbortSignal): AsyncIterable<ReportFile>;
   /** The file of a complete job that has exactly this name. */
   file(id: ReportJobId, name: string, signal: AbortSignal): Promise<ReportFile | undefined>;
-  /** What the formatter said, and why it failed in the last line; of a complete or failed job. */
+  /** The formatter's stderr; its last line says why it failed. Of a complete or failed job. */
   stderr(id: ReportJobId, signal: AbortSignal): Promise<string | undefined>;
-  /** Of those that there are; no access. */
+  /** Statuses of the jobs that exist. Does not count as an access. */
   statuses(ids: readonly ReportJobId[], signal: AbortSignal): Promise<ReadonlyMap<ReportJobId, ReportStatus>>;
-  /** Jobs that failed, in the order of ids. In bounded memory. */
+  /** Failed jobs, in order of ids. In bounded memory. */
   failed(signal: AbortSignal): AsyncIterable<FailedReport>;
 }
