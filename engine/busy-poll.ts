@@ -1,28 +1,28 @@
-// Whoever has sent a little and is answered within microseconds, time after time, loses more by going to sleep than by
-// waiting awake: a core that has gone idle takes longer to wake than small tasks take to do. So the event loop of each side of
-// a port goes on turning for a moment after it has sent, if the last answer came within such a moment; all else that it has
-// to do is done meanwhile. One moment without an answer, and it sleeps again as it used to.
+// Busy polling between threads. When small messages are answered within microseconds, sleeping costs more than polling: an idle
+// core takes longer to wake than a small task takes to run. So each side of a port keeps its event loop turning for a moment
+// after it has sent, if the last answer came within such a moment. All other work of the loop goes on meanwhile. After one
+// moment without an answer it sleeps as usual.
 
 import { stopwatch } from './time.ts';
 
-/** About what it takes to wake the other side and to be woken by it. */
+/** About the time to wake the other side and be woken by it. */
 const MOMENT_MS = 0.1;
-/** With more than this sent at once the other side is busy for longer than it takes to wake. */
+/** After more than this sent at once, the other side is busy for longer than it takes to wake. */
 const LITTLE = 16;
 
 export class BusyPoll {
-  /** Of what was sent or received last. */
+  /** When something was last sent or received. */
   #at = Number.NEGATIVE_INFINITY;
   #isAwaited = false;
   #isClose = false;
   #isTurning = false;
 
-  /** Something has crossed within a moment, as before it. */
+  /** True when a message crossed within the last moment, and another one within a moment before it. */
   get isBusy(): boolean {
     return this.#isClose && stopwatch() - this.#at <= MOMENT_MS;
   }
 
-  /** So many tasks were sent, or answers. */
+  /** Records that `count` tasks, or answers, were sent. */
   sent(count: number): void {
     if (count > LITTLE) return;
     this.#at = stopwatch();

@@ -1,12 +1,12 @@
 // Durations as text: unit groups in descending order, separated by spaces, each unit at most once, such as
 // `1d 12h 30s` or `1.5s` (config/REFERENCE.md). Read once, here, into milliseconds.
 
-/** Exact, so that editors refuse what the loader refuses. */
+/** Exact, so that editors refuse the same texts as the loader. */
 export const DURATION_PATTERN =
   '^(?=.*\\S$)(?:(\\d{1,15})d(?: +|$))?(?:(\\d{1,15})h(?: +|$))?(?:(\\d{1,15})m(?: +|$))?' +
   '(?:(\\d{1,15}(?:\\.\\d{1,9})?)s(?: +|$))?(?:(\\d{1,15})ms(?: +|$))?(?:(\\d{1,15})us(?: +|$))?(?:(\\d{1,15})ns)?$';
 
-/** Nanoseconds per unit, in the order in which the groups stand. */
+/** Nanoseconds per unit, in the order of the groups. */
 const UNITS = [
   ['d', 86_400_000_000_000n],
   ['h', 3_600_000_000_000n],
@@ -19,13 +19,13 @@ const UNITS = [
 const NS_PER_MS = 1_000_000n;
 const DURATION = new RegExp(DURATION_PATTERN);
 
-/** Milliseconds (with a fraction below 1 ms), or undefined when the text is no duration or is beyond 2^53 ms. */
+/** Milliseconds (with a fraction below 1 ms), or undefined when the text is not a duration or is beyond 2^53 ms. */
 export function parseDuration(text: string): number | undefined {
   const groups = DURATION.exec(text)?.slice(1);
   if (!groups) return undefined;
   let total = 0n;
   for (const [i, [, ns]] of UNITS.entries()) total += nanoseconds(groups[i] ?? '0', ns);
-  // One division where it is exact; beyond 2^53 ns (104 days) fractions of a millisecond may be off in the last bit.
+  // One exact division; beyond 2^53 ns (104 days) fractions of a millisecond may be off in the last bit.
   const ms =
     total <= BigInt(Number.MAX_SAFE_INTEGER)
       ? Number(total) / Number(NS_PER_MS)

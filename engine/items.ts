@@ -1,6 +1,6 @@
-// Items one after the other, as a generator gives them, but without keeping any that was handed out. A generator keeps its
-// variables while its reader waits. A list goes through several of them, so with items of a megabyte and a client that takes
-// nothing, each list held as many copies of one.
+// Yields items one after the other, like a generator, but without keeping an item that was handed out. A generator keeps its
+// variables while its reader waits, and a list goes through several generators. With items of a megabyte and a client that
+// stops reading, each list therefore held several copies of one.
 
 import type { Places } from './places.ts';
 
@@ -11,7 +11,7 @@ export class Items<Item extends object | string> implements AsyncIterableIterato
 
   /**
    * @param read undefined at the end
-   * @param close called once, unless `read` came to the end: when nobody reads on, or after a failure
+   * @param close called once, unless `read` came to the end: when the reader stops, or after a failure
    */
   constructor(read: () => Promise<Item | undefined>, close: () => unknown = () => {}) {
     this.#read = read;
@@ -58,7 +58,7 @@ export function mapped<From, To extends object | string>(
   );
 }
 
-/** Each item is made while one of the places is taken, which is waited for in the order of asking. */
+/** Creates each item while holding one of the places; waiters get places in order of request. */
 export function inTurn<Item extends object | string>(
   places: Places,
   items: AsyncIterable<Item>,
@@ -79,7 +79,7 @@ export function inTurn<Item extends object | string>(
   );
 }
 
-/** The items of batches; none of the batches is needed again. */
+/** The items of batches; batches are released as soon as they are handed out. */
 export function flattened<Item extends object | string>(batches: AsyncIterable<readonly Item[]>): Items<Item> {
   const source = batches[Symbol.asyncIterator]();
   let left: Item[] = [];
@@ -96,7 +96,7 @@ export function flattened<Item extends object | string>(batches: AsyncIterable<r
   );
 }
 
-/** For items that can be told only after something else was read. */
+/** For items that are known only after something else was read. */
 export function opened<Item extends object | string>(
   open: () => Promise<AsyncIterable<Item> | undefined>,
 ): Items<Item> {

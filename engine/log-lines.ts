@@ -1,12 +1,12 @@
-// A line of the log for a person at a terminal, made of the JSON line that a file would get:
+// Formats a log line for a person at a terminal, from the JSON line that a file would get:
 //   12:34:56.789 WARN  install  job failed  dataset=abc event=7 ms=12
-// An error's stack follows, indented. Control characters are escaped: some of what is logged was written by strangers,
-// and a terminal obeys it.
+// An error's stack follows, indented. Control characters are escaped, because some logged text comes from strangers and a
+// terminal would obey it.
 
 const COLOURS: Readonly<Record<string, string>> = { info: '32', warn: '33', error: '31', fatal: '35' };
 const PLAIN = /^[\w.:/@+-]+$/;
 
-/** @param json one line, with or without its line feed; comes back as it is when it is no JSON object */
+/** @param json one line, with or without its line feed; returned unchanged when it is not a JSON object */
 export function readableLine(json: string, coloured: boolean): string {
   const record = parsed(json);
   if (!record) return json;
@@ -33,7 +33,7 @@ function parsed(json: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Of an error with a stack only its kind stands in the line: the stack repeats its message. */
+/** For an error with a stack, the line has only its kind, because the stack repeats its message. */
 function shortError(err: unknown): { readonly err?: unknown } {
   if (err === undefined) return {};
   return typeof err === 'object' && err !== null && 'stack' in err ? {} : { err };

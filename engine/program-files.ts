@@ -1,5 +1,5 @@
-// What belongs to the program itself and is neither code nor configuration. In a checkout it lies among the sources; in
-// the single executable it is an asset under the same path. Nothing else asks where the program stands.
+// Files of the program that are neither code nor configuration. In a checkout they lie among the sources; in the single
+// executable they are assets under the same path. No other module needs to know where the program is installed.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { pathToFileURL } from 'node:url';
 /** True in the single executable. */
 export const bundled: boolean = isSea();
 
-/** The thread that the executable has as an asset; there is one, so its path is not told apart. */
+/** The thread that the executable contains as an asset. There is only one, so all thread paths map to it. */
 export const BUNDLED_THREAD = 'longshore:thread';
 
-/** A flat folder of texts. */
+/** A flat folder of text files. */
 export interface TextFolder {
   /** For messages. */
   readonly path: string;
@@ -26,7 +26,7 @@ export const folderOnDisk = (path: string): TextFolder => ({
   read: (name) => readFile(join(path, name), 'utf8'),
 });
 
-/** `path` starts at the program's root. */
+/** `path` is relative to the program's root. */
 export function programFolder(path: string): TextFolder {
   if (!bundled) return folderOnDisk(fromRoot(path));
   const start = `${path}/`;
@@ -37,7 +37,7 @@ export function programFolder(path: string): TextFolder {
   };
 }
 
-/** `path` starts at the program's root. */
+/** `path` is relative to the program's root. */
 export const programFile = async (path: string): Promise<string> =>
   bundled ? getAsset(path, 'utf8') : readFile(fromRoot(path), 'utf8');
 
@@ -45,18 +45,18 @@ export const programFile = async (path: string): Promise<string> =>
 export const programThread = (path: string): URL => (bundled ? new URL(BUNDLED_THREAD) : pathToFileURL(fromRoot(path)));
 
 /**
- * What the runtime is given before the program: half of the space for young objects, in MiB, may grow so far, in the main
- * thread and in each other. By itself it goes on to 16 or 32: it grows with the time that anything runs and not with what is
- * held, so a server's memory rose through a long upload. Uploads, dispatch, events from Kafka, listings and a reconciliation
- * take as long with 4 as with 8.
+ * Node.js options that the program is started with. They limit half of the space for young objects, in MiB, in the main thread
+ * and in each worker thread. Without a limit it grows to 16 or 32. It grows with running time, not with live memory, so a
+ * server's memory rose throughout a long upload. Uploads, dispatch, events from Kafka, listings and a reconciliation take as
+ * long with 4 as with 8.
  */
 export const RUNTIME_OPTIONS: readonly string[] = ['--max-semi-space-size=4'];
 
-/** Program and first arguments with which this program is started again; the executable holds its options itself. */
+/** Program and first arguments that start this program again; the executable contains its options itself. */
 export const programArgv = (): readonly [program: string, ...first: string[]] =>
   bundled ? [process.execPath] : [process.execPath, ...RUNTIME_OPTIONS, fromRoot('bin/longshore.ts')];
 
-/** From here packages are looked for that are no part of the program. */
+/** Packages that are not part of the program are resolved from here. */
 export const programPlace = (): string => (bundled ? process.execPath : fromRoot('package.json'));
 
 const fromRoot = (path: string): string => join(import.meta.dirname, '..', path);

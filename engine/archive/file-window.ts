@@ -1,5 +1,5 @@
-// Random reads of a local file through one reused buffer. Reads block: archives are read in worker threads, where many
-// small waits would cost more than the bytes (docs/design/decisions.md#waits-for-small-files).
+// Random reads of a local file through one reused buffer. Reads block: archives are read in worker threads, where many small
+// waits would cost more than the reads (docs/design/decisions.md#waits-for-small-files).
 
 import { fstatSync, readSync } from 'node:fs';
 
@@ -12,17 +12,17 @@ export class FileWindow {
   #start = 0;
   #length = 0;
 
-  /** The descriptor stays the caller's to close. */
+  /** The caller closes the descriptor. */
   constructor(fd: number) {
     this.#fd = fd;
     this.size = fstatSync(fd).size;
-    // Of a small file no more than it has: the collector counts what nobody touches, too.
+    // No larger than the file, because the collector counts memory that was never touched, too.
     this.#buffer = Buffer.allocUnsafe(Math.min(WINDOW_BYTES, this.size));
   }
 
   /**
-   * Up to `length` bytes at `position`, fewer at the end of the file. A small answer is a view that holds until the
-   * next call.
+   * Up to `length` bytes at `position`, fewer at the end of the file. A small result is a view that is valid until the next
+   * call.
    */
   read(position: number, length: number): Buffer {
     if (position >= this.size) return Buffer.alloc(0);
@@ -39,7 +39,7 @@ export class FileWindow {
     return this.#buffer.subarray(from, Math.min(from + wanted, this.#length));
   }
 
-  /** Reads to memory of the caller, as much as it takes: fewer bytes at the end of the file. */
+  /** Reads into the caller's memory until it is full; fewer bytes at the end of the file. */
   fill(target: Buffer, position: number): number {
     let filled = 0;
     while (filled < target.length) {

@@ -1,11 +1,12 @@
-// Counts what an archive really inflates to and stops it at the limits (docs/design/decisions.md#create-and-the-upload-lane).
+// Counts the bytes that an archive actually inflates to, and stops it at the limits
+// (docs/design/decisions.md#create-and-the-upload-lane).
 
 import { rejected } from '../failure.ts';
 import { stopwatch } from '../time.ts';
 import type { ArchiveLimits } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
 
-/** Below this an inflation ratio means nothing: small texts of blanks are honest. */
+/** Below this the inflation ratio is not checked: small texts of blanks have high ratios, too. */
 const RATIO_FLOOR_BYTES = 100 * 1024 * 1024;
 const MAX_RATIO = 1000;
 
@@ -17,14 +18,14 @@ export class InflateBudget {
   readonly #now: () => number;
   readonly #begun: number;
 
-  /** @param now milliseconds from any moment on; the archive is opened now */
+  /** @param now milliseconds from any instant on; the archive is opened now */
   constructor(limits: ArchiveLimits, now = stopwatch) {
     this.#limits = limits;
     this.#now = now;
     this.#begun = now();
   }
 
-  /** @param nameBytes of its name */
+  /** @param nameBytes length of the entry's name */
   countEntry(nameBytes: number): void {
     const { maxEntries, maxNameBytes = Number.MAX_SAFE_INTEGER } = this.#limits;
     this.#entries++;
@@ -49,7 +50,7 @@ export class InflateBudget {
       );
   }
 
-  /** Refuses early when the header itself admits that a limit is broken. */
+  /** Refuses early when the header itself states that a limit is exceeded. */
   checkDeclared(path: string, size: number, totalBytes: number): void {
     this.checkFile(path, size);
     if (totalBytes > this.#limits.maxTotalBytes) throw this.#tooLarge(path);
@@ -63,8 +64,8 @@ export class InflateBudget {
   }
 
   /**
-   * Accounts for `bytes` that came out of the entry, which has given `fileBytes` in all. `compressedBytes` is what the
-   * archive had to spend on everything so far, or more.
+   * Accounts for `bytes` inflated from the entry, which has yielded `fileBytes` in total. `compressedBytes` is at least what
+   * the archive has used for everything so far.
    */
   take(path: string, bytes: number, fileBytes: number, compressedBytes: number): void {
     this.#totalBytes += bytes;
@@ -86,6 +87,6 @@ export class InflateBudget {
   }
 }
 
-/** @param found the number, or what is known of it */
+/** @param found the number, or a description of it */
 export const tooManyEntries = (found: number | string, maxEntries: number): Error =>
   rejected(`the archive has ${found} entries${typeof found === 'number' ? `; at most ${maxEntries} are allowed` : ''}`);

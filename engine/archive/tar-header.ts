@@ -1,5 +1,5 @@
-// The records of a tar before a file's content (POSIX ustar, and pax for names that do not fit): plain files of nobody's,
-// mode 0644. The same bytes as those of tar-stream, which keeps them for itself.
+// The records of a tar before a file's content (POSIX ustar, and pax for names that do not fit): plain files without an owner,
+// mode 0644. The bytes equal those of tar-stream, which does not export its function.
 
 export interface TarFile {
   readonly path: string;
@@ -7,9 +7,9 @@ export interface TarFile {
   readonly modified: Date;
 }
 
-/** Tar is made of records of this size. */
+/** Tar consists of records of this size. */
 export const RECORD_BYTES = 512;
-/** What a tar ends with. */
+/** Zeros at the end of a tar. */
 export const END_BYTES = 2 * RECORD_BYTES;
 const MAX_NAME = 100;
 const MAX_PREFIX = 155;
@@ -29,10 +29,10 @@ export function tarHeader({ path, size, modified }: TarFile): Buffer {
   ]);
 }
 
-/** Bytes from the end of a content to the next record. */
+/** Bytes from the end of the content to the next record. */
 export const padding = (size: number): number => (RECORD_BYTES - (size % RECORD_BYTES)) % RECORD_BYTES;
 
-/** ASCII, folders moved to the prefix until the name fits; undefined when it does not. */
+/** Only for ASCII: moves folders to the prefix until the name fits; undefined when it does not. */
 function splitName(path: string): { readonly name: string; readonly prefix: string } | undefined {
   if (Buffer.byteLength(path) !== path.length) return undefined;
   if (path.length <= MAX_NAME) return { name: path, prefix: '' };
@@ -41,7 +41,7 @@ function splitName(path: string): { readonly name: string; readonly prefix: stri
   return { name: path.slice(slash + 1), prefix: path.slice(0, slash) };
 }
 
-/** `LENGTH path=PATH\n`, where the length counts its own digits. */
+/** `LENGTH path=PATH\n`, where the length includes its own digits. */
 function paxPath(path: string): Buffer {
   const rest = ` path=${path}\n`;
   const bytes = Buffer.byteLength(rest);
@@ -70,7 +70,7 @@ function header(file: {
   return record;
 }
 
-/** From 8 GiB on in binary, as GNU tar began it. */
+/** Binary from 8 GiB on, a format that GNU tar introduced. */
 function writeSize(record: Buffer, size: number): void {
   if (size <= MAX_OCTAL_SIZE) {
     record.write(`${octal(size, 11)} `, 124, 'latin1');
@@ -82,7 +82,7 @@ function writeSize(record: Buffer, size: number): void {
 
 const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, '0');
 
-/** Its own field counts as blanks. */
+/** The checksum's own field counts as blanks. */
 function checksum(record: Buffer): number {
   let sum = 8 * 0x20;
   for (const [at, byte] of record.entries()) if (at < 148 || at >= 156) sum += byte;

@@ -1,4 +1,4 @@
-// The body of a file in a zip: found, inflated, counted, and compared with what the directory says of it.
+// The body of a file in a zip: located, inflated, counted, and compared with its directory entry.
 
 import { readSync } from 'node:fs';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
@@ -11,21 +11,21 @@ import type { InflateBudget } from './inflate-budget.ts';
 import type { ZipMember } from './zip-directory.ts';
 import { zlibChunks } from './zlib-chunks.ts';
 
-/** Entries up to this size, packed and unpacked, may be held whole. */
+/** Entries up to this size, packed and unpacked, may be held in memory completely. */
 export const WHOLE_BYTES = 4 * 1024 * 1024;
-/** Of what is inflated in one go: it is still near the processor when it is written, and little of it is there at once. */
+/** Bytes inflated at a time: small enough to still be in the processor's cache when written, and to use little memory. */
 const CHUNK_BYTES = 256 * 1024;
-/** Of what is read in one go. */
+/** Packed bytes read at a time. */
 const PACKED_BYTES = 128 * 1024;
 const LOCAL_SIGNATURE = 0x04034b50;
 const LOCAL_HEADER_BYTES = 30;
 
-/** What all bodies of an archive share; several may be read at the same time. */
+/** Shared by all bodies of an archive; several bodies may be read concurrently. */
 export interface ZipBodies {
-  /** Open for as long as bodies are read. */
+  /** Stays open as long as bodies are read. */
   readonly fd: number;
   readonly window: FileWindow;
-  /** For packed bytes, free to be used again. */
+  /** Free buffers for packed bytes. */
   readonly buffers: Buffer[];
   readonly budget: InflateBudget;
 }
@@ -59,7 +59,7 @@ function lies(member: ZipMember, how: string): Error {
   return rejected(`entry ${quoteEntry(member.path)} ${how}`);
 }
 
-/** Where the entry's bytes begin; the local header's own lengths count, not the directory's. */
+/** Where the entry's bytes begin. Uses the lengths in the local header, not those in the directory. */
 function findData(window: FileWindow, member: ZipMember): number {
   const header = window.read(member.offset, LOCAL_HEADER_BYTES);
   if (header.length < LOCAL_HEADER_BYTES || header.readUInt32LE() !== LOCAL_SIGNATURE)
@@ -75,7 +75,7 @@ function readPackedWhole(archive: ZipBodies, member: ZipMember): Buffer {
   return packed;
 }
 
-/** Fills `target`, as long as the packed body, with it. */
+/** Fills `target` with the packed body; both have the same length. */
 export function readPackedTo(archive: ZipBodies, member: ZipMember, target: Buffer): void {
   const filled = archive.window.fill(target, findData(archive.window, member));
   if (filled < target.length) throw cutOff(member);
@@ -88,7 +88,7 @@ async function* readWhole(
   member: ZipMember,
   inflated: Promise<Buffer> | undefined,
 ): AsyncGenerator<Uint8Array> {
-  // The window is reused by the next entry: stored bytes are copied.
+  // The next entry reuses the window, so stored bytes are copied.
   if (!member.deflated) {
     const packed = readPackedWhole(archive, member);
     if (packed.length > 0) yield Buffer.from(packed);
@@ -97,7 +97,7 @@ async function* readWhole(
   const content = await inflateWhole(archive, member, inflated);
   if (content.length === 0) return;
   yield content;
-  // Of a large one, the memory is its own: left to the collector, it piles up.
+  // A large content has its own memory, which would pile up if it were left to the collector.
   if (inflated && content.buffer instanceof ArrayBuffer) content.buffer.transfer(0);
 }
 

@@ -1,5 +1,5 @@
-// Reads a zip from a local file: first the whole directory is checked, then bodies are inflated and compared with
-// what the directory said (zip-body.ts). For worker threads: small entries are read and inflated in one blocking go.
+// Reads a zip from a local file: first checks the whole directory, then inflates the bodies and compares them with their
+// directory entries (zip-body.ts). For worker threads: small entries are read and inflated with blocking calls.
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { rejected } from '../failure.ts';
@@ -14,15 +14,15 @@ import { readBody, readPackedTo, WHOLE_BYTES, type ZipBodies } from './zip-body.
 import { type ZipMember, zipMembers } from './zip-directory.ts';
 
 /**
- * The files of the archive in its own order. Fails `rejected`, naming the entry, for everything that the archive rules
- * refuse; nothing is yielded unless the whole directory is in order.
+ * The files of the archive in its own order. Fails with `rejected`, naming the entry, for everything that the archive rules
+ * refuse; yields nothing unless the whole directory is valid.
  */
 export async function* readZip(file: string, options: ReadOptions, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
   await using zip = await OpenZip.open(file, options, signal);
   yield* zip.entriesAhead();
 }
 
-/** A zip whose directory is in order. */
+/** A zip with a valid directory. */
 export class OpenZip implements AsyncDisposable {
   readonly #handle: FileHandle;
   readonly #options: ReadOptions;
@@ -40,7 +40,7 @@ export class OpenZip implements AsyncDisposable {
     this.#bodies = { fd: handle.fd, window: new FileWindow(handle.fd), buffers: [], budget: this.#budget };
   }
 
-  /** Fails as {@link readZip} does. */
+  /** Fails like {@link readZip}. */
   static async open(file: string, options: ReadOptions, signal: AbortSignal): Promise<OpenZip> {
     signal.throwIfAborted();
     const handle = await open(file, 'r').catch((error: unknown) => {
@@ -57,12 +57,12 @@ export class OpenZip implements AsyncDisposable {
     }
   }
 
-  /** In the archive's order, once. The bodies of several may be read at the same time, until this is disposed of. */
+  /** In the archive's order, once. Several bodies may be read concurrently, until this is disposed of. */
   async *entries(): AsyncGenerator<ArchiveEntry> {
     for await (const member of this.#members()) yield this.#entry(member, undefined);
   }
 
-  /** In the archive's order, once, to be read one after the other: the next ones are inflated meanwhile. */
+  /** In the archive's order, once, to be read one after the other; the next entries are inflated meanwhile. */
   async *entriesAhead(): AsyncGenerator<ArchiveEntry> {
     const read = (member: ZipMember, target: Buffer): void => readPackedTo(this.#bodies, member, target);
     for await (const { member, inflated } of inflatedAhead(this.#members(), WHOLE_BYTES, read))

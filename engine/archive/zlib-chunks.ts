@@ -1,16 +1,16 @@
-// A body through deflate or inflate, chunk by chunk. Memory is given back as soon as a chunk is done with: left to the
-// collector, which does not feel what lies outside its heap, the buffers of a large body pile up by tens of MiB.
+// A body through deflate or inflate, chunk by chunk. Memory is freed as soon as a chunk is used up. The collector does not
+// notice memory outside its heap, so the buffers of a large body would pile up to tens of MiB.
 
 import type { Transform } from 'node:stream';
 import { giveBackWithLast } from '../give-back.ts';
 
-/** For `chunkSize` of what node:zlib creates. Not the size of a pool that Node cuts small buffers from. */
+/** The `chunkSize` for node:zlib streams. Must differ from the size of a pool that Node cuts small buffers from. */
 export const ZLIB_CHUNK_BYTES = 128 * 1024;
 
 /**
- * What comes out of `zlib`, which must be new. It is done with a chunk of the body when it asks for the next one, and its
- * own chunks, of the size given to it as `chunkSize`, hold until the next one is asked for. A failure of the body is passed
- * on as it is; leaving early ends both.
+ * Yields the output of `zlib`, which must be new. A chunk of the body is used up when the next one is requested. Output chunks
+ * have the `chunkSize` of `zlib` and are valid until the next one is requested. A failure of the body is passed on unchanged;
+ * leaving early ends both.
  */
 export async function* zlibChunks(
   zlib: Transform,
@@ -29,7 +29,7 @@ export async function* zlibChunks(
   }
 }
 
-/** Never rejects: what goes wrong destroys `zlib`, whose reader is told. */
+/** Never rejects: an error destroys `zlib`, and its reader gets the error. */
 async function feed(zlib: Transform, body: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     for await (const chunk of body) {
@@ -42,7 +42,7 @@ async function feed(zlib: Transform, body: AsyncIterable<Uint8Array>): Promise<v
   }
 }
 
-/** Resolves when the chunk has gone in whole and what came of it has room, or when `zlib` was destroyed. */
+/** Resolves when the chunk was consumed completely and its output has room, or when `zlib` was destroyed. */
 function taken(zlib: Transform, chunk: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -36,7 +36,7 @@ export class DataTypes {
     for (const target of targets) this.#targets.set(target.id, target);
   }
 
-  /** The registered type, name compared without case, version exactly. */
+  /** The registered type. Names are compared without case, versions exactly. */
   find(type: DatasetType): DataType | undefined {
     return this.#types.get(typeKey(type));
   }
@@ -54,5 +54,5 @@ export class DataTypes {
   }
 }
 
-/** One text per type: `genelist:1.0`. Also the `type` of job rows and the label of metrics. */
+/** One string per type: `genelist:1.0`. Also the `type` of job rows and the label of metrics. */
 export const typeKey = (type: DatasetType): string => `${type.name.toLowerCase()}:${type.version}`;

@@ -1,5 +1,5 @@
 // Who may read what of a dataset that is not deleted: the one rule for listings, files, permissions and what sites show. The
-// view of the control schema (../adapters/migrations/control/) says the same in SQL.
+// view of the control schema (../adapters/migrations/control/) expresses the same rule in SQL.
 //
 //                         metadata, documents     files
 //   private               given                   given
@@ -8,12 +8,12 @@
 
 import type { StoredVisibility } from './status.ts';
 
-/** What somebody is to a dataset; `controlled` is a kind of protected (status.ts). */
+/** A person's relation to a dataset; `controlled` is a kind of protected (status.ts). */
 export interface Standing {
   readonly visibility: StoredVisibility;
   /** The owner, a recipient who accepted a standing offer, or an administrator. */
   readonly given: boolean;
-  /** Holds an approved grant of the dataset access service that runs now. Counts for nothing while the dataset is private. */
+  /** Holds an approved, unexpired grant of the dataset access service. Ignored while the dataset is private. */
   readonly granted: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Events and lanes. An event says that something about a dataset may need work; it carries no instruction, so
-// events may repeat, be late or coalesce without harm (docs/design/decisions.md#from-a-change-to-a-job).
+// Events and lanes. An event says that a dataset may need work; it carries no instruction. So events may be duplicated, delayed
+// or coalesced without harm (docs/design/decisions.md#from-a-change-to-a-job).
 
 import type { DatasetId, UserId } from './ids.ts';
 
@@ -19,7 +19,7 @@ export type LaneName = (typeof LANES)[number];
 /** Rank of a lane in that order; the lowest runs first. */
 export const laneRank = (lane: LaneName): number => LANES.indexOf(lane);
 
-/** Lanes fed by a channel of the event log; `upload` is fed by its job row alone. */
+/** Lanes fed by a channel of the event log; `upload` is fed only by its job row. */
 export type EventLaneName = Exclude<LaneName, 'upload'>;
 
 export const EVENT_SOURCES = [

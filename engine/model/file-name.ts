@@ -1,13 +1,13 @@
-// A file name given by a user is a label, never a path (docs/design/decisions.md#ids-and-object-layout).
+// A user's file name is a label, never a path (docs/design/decisions.md#ids-and-object-layout).
 
 import { hiddenCharacter, hiddenWords } from './hidden-characters.ts';
 
 const MAX_BYTES = 255;
 
 /**
- * The name as we store it (NFC), or what is wrong with it: no separators, no control characters, not `.` or `..`,
- * 1..255 bytes of UTF-8.
- * @param stored of a file that may have been kept before names were as strict as now
+ * The name as we store it (NFC), or what is wrong with it: no separators, no control characters, not `.` or `..`, 1..255 bytes
+ * of UTF-8.
+ * @param stored for a file that may have been stored before the rules were this strict
  */
 export function checkFileName(raw: string, stored = false): { readonly name: string } | { readonly fault: string } {
   const name = raw.normalize('NFC');
@@ -25,12 +25,12 @@ export function checkFileName(raw: string, stored = false): { readonly name: str
 /** Names are unique per folder regardless of case; two names clash when their keys are equal. */
 export const fileNameKey = (name: string): string => name.normalize('NFC').toLowerCase();
 
-/** Names of the files that we put beside those of a dataset. */
+/** Prefix of the files that we store beside those of a dataset. */
 export const RESERVED_PREFIX = 'vdi-';
 const METADATA = 'vdi-meta.json';
 
 /**
- * Why a user's file cannot have the name, or undefined. Ours would take its place, and it would be lost.
+ * Why a user's file cannot have the name, or undefined. Our own file would replace it.
  * @param path relative, `/` between folders; names inside folders are free
  */
 export function reservedNameFault(path: string): string | undefined {

@@ -1,12 +1,11 @@
-// A job of the handler service: what its caller registered, and its states. The texts of the states are those that
-// clients read.
+// A job of the handler service: what its caller registered, and its states. Clients read the texts of the states.
 //
 //   (none) --PUT--> awaiting upload --POST--> uploading --place free--> unpacking --> processing --> completed
 //                        ^                        |                         |              |
 //                        +---- body refused ------+------- body refused ----+              |
 //                                                 +-------------------------+--------------+-----> failed
-// A job that has ended, or that waits for its upload, gives way to a new registration under its id. A running one whose
-// process died is failed by the next process that looks.
+// A job that has ended, or that waits for its upload, is replaced by a new registration under its id. When the process of a
+// running job dies, the next process that checks marks the job as failed.
 
 import { hiddenCharacter } from './hidden-characters.ts';
 import type { UserId } from './ids.ts';
@@ -38,9 +37,9 @@ export const isRunning = (state: HandlerState): boolean => (RUNNING_STATES as re
 export const HANDLER_ORIGINS = ['galaxy', 'direct-upload'] as const;
 export type HandlerOrigin = (typeof HANDLER_ORIGINS)[number];
 
-/** What a caller says of a job before it uploads (docs/contract/handler.md#job-metadata). */
+/** What a caller registers about a job before it uploads (docs/contract/handler.md#job-metadata). */
 export interface JobRegistration {
-  /** At least one, each once, all configured. */
+  /** At least one, no duplicates, all configured. */
   readonly projects: readonly string[];
   readonly owner: UserId;
   /** At least 3 characters. */
@@ -54,7 +53,7 @@ export interface JobRegistration {
 
 const MAX_ID_CHARACTERS = 128;
 
-/** 1 to 128 characters that can be seen; undefined for anything else. Never a path: jobs have internal ids. */
+/** 1 to 128 visible characters; undefined for anything else. Never used as a path: jobs have internal ids. */
 export function parseJobId(text: string): string | undefined {
   const length = [...text].length;
   return length >= 1 && length <= MAX_ID_CHARACTERS && !hiddenCharacter(text) ? text : undefined;

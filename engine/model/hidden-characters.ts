@@ -1,11 +1,11 @@
-// Characters that a reader does not see, or that make text look like another text: control characters, line separators,
-// and those that turn the direction of what follows (`gene<U+202E>txt.exe` looks like `geneexe.txt`). No name has them.
-// Joiners and marks within words are letters of some scripts, and stay.
+// Characters that are invisible or make text look like another text: control characters, line separators, and characters that
+// change the direction of what follows (`gene<U+202E>txt.exe` looks like `geneexe.txt`). No name may contain them. Joiners and
+// marks within words are letters of some scripts and are allowed.
 
 export interface HiddenCharacter {
   /** Such as `U+202E`. */
   readonly code: string;
-  /** Counted in characters, from 1. */
+  /** In characters, from 1. */
   readonly position: number;
   readonly kind: 'a control character' | 'a line break' | 'a character that changes the direction of text';
 }
@@ -13,10 +13,10 @@ export interface HiddenCharacter {
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/;
 const IN_NAMES = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-/** Tabs, line feeds and carriage returns are fine. */
+/** Tabs, line feeds and carriage returns are allowed. */
 const IN_LINES = /[^\P{Cc}\t\n\r\u0085]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-/** The first one. @param lines whether the text may have several lines */
+/** The first hidden character. @param lines whether the text may have several lines */
 export function hiddenCharacter(text: string, lines = false): HiddenCharacter | undefined {
   const index = text.search(lines ? IN_LINES : IN_NAMES);
   if (index < 0) return undefined;
@@ -27,7 +27,7 @@ export function hiddenCharacter(text: string, lines = false): HiddenCharacter | 
   return { code, position, kind: LINE_BREAK.test(found) ? 'a line break' : 'a control character' };
 }
 
-/** The text for a message: what is hidden is named where it stands. */
+/** The text for a message: hidden characters are replaced by their names. */
 export function visible(text: string): string {
   let shown = '';
   for (const character of text) {
@@ -37,6 +37,6 @@ export function visible(text: string): string {
   return shown;
 }
 
-/** As a sentence goes on: `holds U+202E at position 5, ..`. */
+/** Continues a sentence: `holds U+202E at position 5, ..`. */
 export const hiddenWords = ({ code, position, kind }: HiddenCharacter): string =>
   `the character ${code} at position ${position}, ${kind}`;

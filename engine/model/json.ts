@@ -1,12 +1,15 @@
 // JSON that keeps integers above 2^53. User ids go up to 2^63, so `JSON.parse` alone would corrupt them.
 //
-// Done on the text, before it is parsed and after it is written: a function that is called for every member of a document
-// takes four times as long as all the rest. In JSON a quote inside of a text has a backslash before it, so a name in quotes
-// behind a brace, a comma or white space, with a colon after it, is the name of a member and nothing else.
+// We change the text, before it is parsed and after it is written: a function that is called for every member of a document
+// takes four times as long as everything else. Inside a JSON string a quote has a backslash before it. So a quoted name that
+// follows a brace, a comma or white space and has a colon after it is always a member name.
 
 /** Fields that hold a user id, in every document we read or write. */
 const NAMES = '"(?:owner|user|userId|userID|guestID)"';
-/** Of each of them, with text as its value. They begin with what is rare, which is what is looked for first. */
+/**
+ * Endings of these fields with text as their value. Each starts with its rare characters, because the search looks for the
+ * start first.
+ */
 const ENDINGS = ['wner":"', 'user":"', 'Id":"', 'ID":"'];
 const NUMBER = '-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?';
 const WITH_NUMBER = new RegExp(`([{,\\s]${NAMES}\\s*:\\s*)(${NUMBER})(?=[\\s,}])`, 'g');
@@ -16,7 +19,7 @@ const WITH_DIGITS = new RegExp(`([{,\\s]${NAMES}: ?)"(0|[1-9][0-9]{0,18})"(?=[\\
  * Parses JSON; numbers under the user id fields become decimal text. Throws the engine's SyntaxError otherwise.
  */
 export function parseJson(text: string): unknown {
-  // Only with this escape can the name of such a field be spelled otherwise.
+  // Only with this escape can the name of such a field be spelled differently.
   if (text.includes('\\u')) return JSON.parse(text, reviveUserIds as (key: string, value: unknown) => unknown);
   return JSON.parse(text.replace(WITH_NUMBER, '$1"$2"'));
 }
@@ -28,8 +31,8 @@ function reviveUserIds(key: string, value: unknown, context: { source?: string }
 }
 
 /**
- * Serialises; text under the user id fields that is a whole number is written as a JSON number, digit for digit. What has no
- * JSON is undefined, whatever the type says.
+ * Serializes; under the user id fields, text that is a whole number is written as a JSON number, digit for digit. Returns
+ * undefined for values that JSON cannot express, whatever the type says.
  * @param indent spaces
  */
 export function stringifyJson(value: unknown, indent?: number): string {
@@ -39,7 +42,7 @@ export function stringifyJson(value: unknown, indent?: number): string {
     : (text?.replace(WITH_DIGITS, '$1$2') as string);
 }
 
-/** To look for how the fields end is several times as fast as to look for the fields. */
+/** Searching for the endings of the fields is several times as fast as searching for the fields. */
 function mayHoldUserId(text: string): boolean {
   return ENDINGS.some((ending) => text.includes(ending));
 }

@@ -1,4 +1,4 @@
-// The curated datasets that access can be asked for, and what part a person has in them.
+// The curated datasets for which access can be requested, and a person's role in them.
 
 import type { CuratedId, RequestStatus } from '../model/access-request.ts';
 import type { Grant, RestrictionLevel } from '../model/access-rights.ts';
@@ -12,21 +12,21 @@ export interface CuratedDataset {
   readonly shortDisplayName: string;
   readonly description: string;
   readonly restrictionLevel: RestrictionLevel;
-  /** Of a user's dataset; absent = curated. */
+  /** Owner of a user's dataset; absent = curated. */
   readonly owner?: UserId;
-  /** Negative: requests are decided by people only. */
+  /** Negative: only people decide requests. */
   readonly daysForApproval: number;
-  /** What prior authorisation is called in mails; empty = not asked for. */
+  /** The name of prior authorization in mails; empty = not asked for. */
   readonly priorAuthLabel: string;
-  /** Sender of its mails; empty = that of the service. */
+  /** Sender of its mails; empty = the sender of the service. */
   readonly mailFrom: string;
-  /** Said in mails to managers, to those who ask, and to those who were approved; empty = nothing. */
+  /** Text in mails to managers, to requesters, and to approved users; empty = nothing. */
   readonly managerText: string;
   readonly requesterText: string;
   readonly approvalText: string;
 }
 
-/** What a list of permissions shows of a dataset. */
+/** The fields of a dataset that a list of permissions shows. */
 export type ListedCurated = Pick<
   CuratedDataset,
   | 'datasetId'
@@ -39,10 +39,10 @@ export type ListedCurated = Pick<
   | 'owner'
 >;
 
-/** A person's part in a dataset. */
+/** A person's role in a dataset. */
 export interface Part<Dataset = ListedCurated> {
   readonly dataset: Dataset;
-  /** Undefined when no provider. */
+  /** Undefined when the person is not a provider. */
   readonly isManager: boolean | undefined;
   /** Undefined when there is no request. */
   readonly grant: (Grant & { readonly approvalStatus: RequestStatus }) | undefined;
@@ -54,16 +54,15 @@ export interface PartBatch {
   readonly parts: readonly Part[];
 }
 
-/** Nobody, `undefined`, has a part in nothing. */
+/** For `undefined`, that is nobody, the result has no role in any dataset. */
 export interface AccessCatalogue {
   find(dataset: CuratedId, signal: AbortSignal): Promise<CuratedDataset | undefined>;
   /**
-   * Datasets in which the user is provider or end user, or all, in order of their ids, with what the user is to the site.
-   * Of users' datasets only the former, either way.
-   * At least one batch; none but the first is empty.
+   * All datasets, or those in which the user is provider or end user, in order of their ids, with the user's role at the site.
+   * Users' datasets are listed only with such a role, either way. Yields at least one batch; only the first may be empty.
    */
   parts(user: UserId | undefined, which: 'own' | 'all', signal: AbortSignal): AsyncIterable<PartBatch>;
-  /** By study id, or else by dataset id; and whether the user is staff. */
+  /** Looks up by study id, then by dataset id; also says whether the user is staff. */
   partIn(
     user: UserId | undefined,
     study: string,
@@ -76,8 +75,8 @@ export interface AccessCatalogue {
     | undefined
   >;
   /**
-   * Adds or replaces all or none; returns how many differ from what was there. Others stay. `rejected` when two datasets
-   * would have one study id, or an id is that of a user's dataset.
+   * Adds or replaces all datasets or none; returns how many differ from what was stored. Other datasets are unchanged.
+   * `rejected` when two datasets would have the same study id, or an id is that of a user's dataset.
    */
   put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number>;
 }

@@ -1,9 +1,9 @@
-// Who works at the site and who provides which dataset. Every change is recorded with its cause.
+// Who works at the site, and who provides which dataset. Every change is recorded with its cause.
 
 import type { CuratedId } from '../model/access-request.ts';
 import type { UserId } from '../model/ids.ts';
 
-/** Who changes something, and when. `0` is the service itself, or its administrator. */
+/** Who changes something, and when. `0` is the service itself or its administrator. */
 export interface Cause {
   readonly user: UserId | '0';
   readonly at: Date;
@@ -24,9 +24,9 @@ export interface PageRequest {
 
 /** A page of a list. */
 export interface Listing<Item> {
-  /** Batch by batch, to be read once; a batch is bounded in bytes. */
+  /** In batches of bounded bytes; can be read once. */
   readonly items: AsyncIterable<readonly Item[]>;
-  /** Of all pages. */
+  /** Total over all pages. */
   readonly total: number;
 }
 
@@ -45,7 +45,7 @@ export interface Provider {
 
 export type NewProvider = Omit<Provider, 'providerId'>;
 
-/** `last-owner`: refused, because nobody could manage the site any more. */
+/** `last-owner`: refused, because nobody could manage the site afterwards. */
 export type StaffChange = 'changed' | 'absent' | 'last-owner';
 
 export interface AccessRoles {
@@ -55,7 +55,7 @@ export interface AccessRoles {
 export interface AccessStaff {
   /** Ascending by id. */
   list(page: PageRequest, signal: AbortSignal): Promise<Listing<StaffMember>>;
-  /** The new id; undefined when the user is staff already. */
+  /** The new id; undefined when the user is already staff. */
   add(user: UserId, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<number | undefined>;
   setOwner(staffId: number, isOwner: boolean, cause: Cause, signal: AbortSignal): Promise<StaffChange>;
   remove(staffId: number, cause: Cause, signal: AbortSignal): Promise<StaffChange>;
@@ -67,7 +67,7 @@ export interface AccessProviders {
   /** Managers of a dataset, at most 1,000. */
   managers(dataset: CuratedId, signal: AbortSignal): Promise<readonly UserId[]>;
   find(providerId: number, signal: AbortSignal): Promise<Provider | undefined>;
-  /** The new id; undefined when the user provides the dataset already. */
+  /** The new id; undefined when the user already provides the dataset. */
   add(provider: NewProvider, cause: Cause, signal: AbortSignal): Promise<number | undefined>;
   /** False when there is no such provider. */
   setManager(providerId: number, isManager: boolean, cause: Cause, signal: AbortSignal): Promise<boolean>;

@@ -1,9 +1,9 @@
-// The audit trail as it is kept: rows are added, read and, once old enough, dropped by whole weeks. Nothing changes a row.
+// The stored audit trail. Rows are appended, read and, once old enough, dropped by whole weeks. No row is ever changed.
 
 import type { AuditEntry, AuditOutcome, AuditPlace, AuditRow } from '../model/audit.ts';
 
 export interface AuditFilter {
-  /** From then on, and before then; ms since 1970. */
+  /** `from` is inclusive, `to` exclusive; ms since 1970. */
   readonly from?: number;
   readonly to?: number;
   /** Id of a user, or name of a machine's token. */
@@ -14,10 +14,10 @@ export interface AuditFilter {
 }
 
 export interface AuditPageOptions {
-  /** At most so many; a page also ends when it has 256 KiB. */
+  /** Maximum number of rows; a page also ends at 256 KiB. */
   readonly limit: number;
   readonly order: 'newest-first' | 'oldest-first';
-  /** Begins behind this place, in the page's order. */
+  /** Starts after this place, in the page's order. */
   readonly after?: AuditPlace;
 }
 
@@ -31,6 +31,6 @@ export interface AuditLog {
   /** All of them or none; durable when it resolves. */
   append(rows: readonly AuditRow[], signal: AbortSignal): Promise<void>;
   page(filter: AuditFilter, options: AuditPageOptions, signal: AbortSignal): Promise<AuditPage>;
-  /** Drops the weeks (Monday to Sunday, UTC) that were over by then; returns how many. */
+  /** Drops the weeks (Monday to Sunday, UTC) that had ended by then; returns how many. */
   dropBefore(at: number, signal: AbortSignal): Promise<number>;
 }

@@ -1,4 +1,4 @@
-// Access requests and grants. Each change, its history row and its mails are one transaction.
+// Access requests and grants. Each change is one transaction with its history row and its mails.
 
 import type { MailDraft } from '../model/access-mail.ts';
 import type { AccessRequest, CuratedId, RequestKey, RequestStatus, SettledTerms } from '../model/access-request.ts';
@@ -19,11 +19,11 @@ export interface EndUsers {
   /** Ascending by user, then dataset. */
   list(filter: EndUserFilter, signal: AbortSignal): Promise<Listing<AccessRequest>>;
   find(key: RequestKey, signal: AbortSignal): Promise<AccessRequest | undefined>;
-  /** False when the person has one for the dataset already. */
+  /** False when the person already has a request for the dataset. */
   create(key: RequestKey, terms: SettledTerms, cause: Cause, signal: AbortSignal): Promise<boolean>;
   /**
-   * Changes the request while nobody else can. `decide` sees it as it is and returns what it is to be, or undefined for
-   * no change; what it throws is thrown, and nothing is changed. False when there is none.
+   * Changes the request under a lock. `decide` gets the current request and returns the new one, or undefined for no change. An
+   * error that it throws is passed on, and nothing is changed. False when there is no such request.
    */
   change(
     key: RequestKey,
@@ -31,15 +31,15 @@ export interface EndUsers {
     decide: (now: AccessRequest) => RequestChange | undefined,
     signal: AbortSignal,
   ): Promise<boolean>;
-  /** `demand` sees it as it is and throws when it must stay. False when there is none. */
+  /** `demand` gets the current request and throws when it must stay. False when there is no such request. */
   remove(key: RequestKey, cause: Cause, demand: (now: AccessRequest) => void, signal: AbortSignal): Promise<boolean>;
-  /** Requests whose waiting time is over, by dataset and then the longest waiting first, after the given one; at most 100. */
+  /** At most 100 requests whose waiting time is over, after the given one; by dataset, then longest waiting first. */
   waited(now: Date, after: WaitedRequest | undefined, signal: AbortSignal): Promise<readonly WaitedRequest[]>;
 }
 
 export interface WaitedRequest extends RequestKey {
   readonly id: number;
   readonly daysForApproval: number;
-  /** As exact as it is kept. */
+  /** With the precision of the database. */
   readonly requestedAt: string;
 }

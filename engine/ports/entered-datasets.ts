@@ -1,16 +1,16 @@
-// Users' datasets among the datasets of the access service. Nobody imports them: one is entered when somebody first asks
-// about it, with its owner as manager, and brought up to date whenever somebody does. What is entered stays when the
-// dataset goes: requests and their history are of it.
+// Users' datasets among the datasets of the access service. They are not imported: a dataset is entered, with its owner as
+// manager, when somebody first asks about it, and updated at each later question. The entry stays when the dataset is deleted,
+// because requests and their history refer to it.
 
 import type { CuratedId } from '../model/access-request.ts';
 import type { Cause } from './access-people.ts';
 import type { UserDataset } from './user-datasets.ts';
 
 export interface EnteredDatasets {
-  /** Writes nothing when nothing differs, nor when the id is that of a curated dataset, or of another owner's. */
+  /** Writes nothing when nothing differs, or when the id is that of a curated dataset or of another owner's dataset. */
   enter(dataset: UserDataset, cause: Cause, signal: AbortSignal): Promise<void>;
-  /** The dataset is gone: as private, so that nothing is approved by waiting. Nothing happens to a curated one. */
+  /** The dataset is gone: treat it as private, so that no request is approved by waiting. Does nothing to a curated dataset. */
   close(dataset: CuratedId, signal: AbortSignal): Promise<void>;
-  /** Those with requests that are undecided, in order of their ids, after the given one; at most 100. */
+  /** At most 100 datasets with undecided requests, in order of their ids, after the given one. */
   undecided(after: CuratedId | undefined, signal: AbortSignal): Promise<readonly CuratedId[]>;
 }

@@ -1,5 +1,5 @@
-// What front ends may ask about installs that failed for good: having them tried again, and how far that is. One run at a
-// time per process; two processes do not get into each other's way, since each dataset is done under its lease.
+// What front ends may ask about installs that failed permanently: to retry them, and the progress of that. One run at a time
+// per process. Runs of two processes do not conflict, because each dataset is handled under its lease.
 
 import type { DatasetId, TargetId } from '../model/ids.ts';
 
@@ -9,9 +9,9 @@ export interface InstallPlace {
 }
 
 export interface ClearOrder {
-  /** Where installs are looked at; only those that failed, or miss a dependency, are cleared. */
+  /** Which installs to look at; only those that failed, or miss a dependency, are cleared. */
   readonly places: 'all' | readonly InstallPlace[];
-  /** The lanes are told; else what is cleared waits for the next event or full run. */
+  /** True: the lanes are told. False: cleared installs wait for the next event or full run. */
   readonly run: boolean;
 }
 
@@ -28,18 +28,18 @@ export const CLEAR_SKIPS = [
 ] as const;
 export type ClearSkip = (typeof CLEAR_SKIPS)[number];
 
-/** A run under way: what it has done so far. */
+/** A run in progress: what it has done so far. */
 export interface ClearRun {
   readonly startedAt: Date;
   readonly run: boolean;
   /** Datasets looked at. */
   readonly datasets: number;
-  /** Installs (of one kind on one target) that may be tried again now. */
+  /** Installs (of one kind on one target) that may now be retried. */
   readonly cleared: number;
-  /** Jobs that will do that. */
+  /** Jobs that will retry them. */
   readonly jobs: number;
   readonly skipped: Readonly<Partial<Record<ClearSkip, number>>>;
-  /** Datasets that could not be dealt with; why is in the log. */
+  /** Datasets that could not be handled; the log says why. */
   readonly failures: number;
   /** Why the run ended early. */
   readonly failure: string | undefined;
@@ -50,10 +50,10 @@ export interface ClearReport extends ClearRun {
 }
 
 export interface FailedInstalls {
-  /** Of this process, like the last report; undefined while none is under way. */
+  /** Of this process, like the last report; undefined while no run is in progress. */
   readonly current: ClearRun | undefined;
   /** Undefined before the first run has ended. */
   readonly lastReport: ClearReport | undefined;
-  /** `running`: one is under way, nothing was ordered. Fails as `transient` while the process starts or stops. */
+  /** `running`: a run is in progress, nothing was ordered. Fails as `transient` while the process starts or stops. */
   clear(order: ClearOrder): 'started' | 'running';
 }

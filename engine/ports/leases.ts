@@ -1,8 +1,8 @@
 // Leases: who may work on a dataset or run a daemon, with a fencing token (docs/design/decisions.md#from-a-change-to-a-job).
 
 /**
- * Held until released, expired (30 s without renewal) or its holder process died. Tokens of one name only grow: by one from
- * lease to lease, and beyond all that were given before when the cache DB was lost and built anew.
+ * Held until released, expired (30 s without renewal), or its holder process died. Tokens of one name only grow: by one from
+ * lease to lease, and above all earlier ones when the cache DB was lost and rebuilt.
  */
 export interface Lease {
   /** A dataset id, or `daemon:{name}`. */
@@ -11,9 +11,9 @@ export interface Lease {
 }
 
 export interface Leases {
-  /** The lease, or undefined while somebody else (or this process already) holds it. */
+  /** The lease, or undefined while another process (or this one) holds it. */
   acquire(name: string, signal: AbortSignal): Promise<Lease | undefined>;
-  /** Extends all; returns those that are no longer ours. Call every 10 s. */
+  /** Extends all leases; returns those that we no longer hold. Call every 10 s. */
   renew(leases: readonly Lease[], signal: AbortSignal): Promise<readonly Lease[]>;
   release(lease: Lease, signal: AbortSignal): Promise<void>;
 }

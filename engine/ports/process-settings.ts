@@ -1,28 +1,28 @@
-// Settings of the process that runs, as an administrator changes them meanwhile.
+// Settings of the running process, which an administrator may change.
 
 import type { LogLevel } from '../model/log-level.ts';
 
 export interface AppliedSetting {
   /** Key path in the configuration file. */
   readonly path: string;
-  /** In the file's words. */
+  /** The value as it is written in the file. */
   readonly from: unknown;
   readonly to: unknown;
 }
 
 export interface ReloadReport {
-  /** What was taken over. */
+  /** Settings that were applied. */
   readonly applied: readonly AppliedSetting[];
-  /** What differs from what runs, and will be taken over by a restart. */
+  /** Settings that differ from the running ones and need a restart. */
   readonly needsRestart: readonly { readonly path: string }[];
-  /** How many settings are as they were. */
+  /** How many settings are unchanged. */
   readonly unchanged: number;
 }
 
 export interface SettingFault {
   /** Key path; empty for the file as a whole. */
   readonly path: string;
-  /** As the start of the program prints it. */
+  /** The message that the program prints at startup. */
   readonly text: string;
 }
 
@@ -38,11 +38,11 @@ export interface LevelChange {
 
 export interface ProcessSettings {
   /**
-   * Reads the configuration file anew and takes over what may change without a restart; one after the other when asked
-   * twice. Rejects as `transient` once the process ends.
+   * Reloads the configuration file and applies what may change without a restart; concurrent calls run one after the other.
+   * Rejects as `transient` once the process shuts down.
    */
   reload(signal: AbortSignal): Promise<ReloadAnswer>;
   readonly logLevel: LogLevel;
-  /** Until the next reload, or restart. Without a level: the next of info, debug, trace. */
+  /** Lasts until the next reload or restart. Without a level: the next one of info, debug, trace. */
   setLogLevel(level?: LogLevel): LevelChange;
 }

@@ -1,10 +1,10 @@
-// How a report is formatted: what a caller asks for, and what that comes to with the defaults of the formatter.
+// How a report is formatted: the caller's configuration, and the resolved one with the formatter's defaults.
 
 import { type FormatField, fieldsOf, STANDARD_FIELD } from './format-fields.ts';
 import { DEFAULT_FORMAT_TYPE, FORMAT_TYPE_NAMES, type FormatType } from './format-types.ts';
 import { cellOf, isText, OPTION_NAMES, OPTIONS, type OptionName, type SortHits, type SortHsps } from './options.ts';
 
-/** As asked (docs/contract/report.md#blast-config). */
+/** As requested (docs/contract/report.md#blast-config). */
 export interface BlastConfig {
   readonly formatType?: FormatType;
   readonly formatFields?: readonly FormatField[];
@@ -18,21 +18,21 @@ export interface BlastConfig {
   readonly parseDefLines?: boolean;
 }
 
-/** With every value that the output depends on. Asked for again, it comes to itself. */
+/** Contains every value that the output depends on. Resolving it again changes nothing. */
 export interface ResolvedConfig extends BlastConfig {
   readonly formatType: FormatType;
   readonly showGIs: boolean;
   readonly parseDefLines: boolean;
 }
 
-/** What the formatter's help states; left to itself it would take other numbers from the archive. */
+/** The values in the formatter's help; without them the formatter would take other numbers from the archive. */
 export const DEFAULT_DESCRIPTIONS = 500;
 export const DEFAULT_ALIGNMENTS = 250;
 export const DEFAULT_LINE_LENGTH = 60;
 
 /**
- * JSON Schema of what a caller may ask for, which says of each option what it counts for; what does not go together is
- * told by `checkCombination`.
+ * JSON Schema of what a caller may request; it says for each option which format types it affects. `checkCombination` reports
+ * invalid combinations.
  */
 export const BLAST_CONFIG_SCHEMA = {
   type: 'object',
@@ -45,7 +45,7 @@ export const BLAST_CONFIG_SCHEMA = {
   additionalProperties: false,
 } as const;
 
-/** As a sentence, for options that do not count for every format type. */
+/** A sentence for options that do not affect every format type. */
 function extentOf(option: OptionName): string {
   const others = FORMAT_TYPE_NAMES.map((type) => cellOf(option, type)).find((cell) => cell !== 'effective');
   if (others === undefined) return '';
@@ -53,7 +53,7 @@ function extentOf(option: OptionName): string {
   return `. Counts for ${counts}; ${others === 'refused' ? 'refused for' : 'without effect on'} other types`;
 }
 
-/** The configuration must be one that is accepted. */
+/** The configuration must have passed the checks. */
 export function resolveConfig(config: BlastConfig): ResolvedConfig {
   const { formatType = DEFAULT_FORMAT_TYPE, showGIs = false, parseDefLines = false } = config;
   const { sortHits, sortHSPs, maxTargetSequences } = config;
@@ -69,7 +69,7 @@ export function resolveConfig(config: BlastConfig): ResolvedConfig {
   };
 }
 
-/** An empty list is none, and a field that is named twice is printed once, where it was named first. */
+/** An empty list means none, and duplicate fields are printed once, at their first position. */
 function fields(type: FormatType, asked: readonly FormatField[]): Pick<BlastConfig, 'formatFields'> {
   if (asked.length > 0) return { formatFields: [...new Set(asked)] };
   return fieldsOf(type).includes(STANDARD_FIELD) ? { formatFields: [STANDARD_FIELD] } : {};

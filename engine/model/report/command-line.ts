@@ -1,22 +1,25 @@
-// The formatter's arguments for a configuration, and what it then writes.
+// The formatter's arguments for a configuration, and the files that it then writes.
 
 import type { ResolvedConfig } from './blast-config.ts';
 import { STANDARD_FIELD } from './format-fields.ts';
 import { type FormatType, formatNumber, formatRow } from './format-types.ts';
 import { cellOf, isText, OPTIONS, type OptionName, SORT_HITS, SORT_HSPS } from './options.ts';
 
-/** Holds every other file of a job. */
+/** Contains all other files of a job. */
 export const REPORT_ARCHIVE = { name: 'report.zip', mediaType: 'application/zip' } as const;
 
-/** What the formatter writes in its working directory. */
+/** What the formatter writes into its working directory. */
 export interface ReportOutput {
-  /** For `-out`. */
+  /** The value of `-out`. */
   readonly written: string;
-  /** The name that this file is to have: the formatter's index of several files names them right only by this detour. */
+  /**
+   * The final name of this file. The formatter's index of several files names them correctly only when it is renamed
+   * afterwards.
+   */
   readonly file: string;
-  /** Of the files beside it, one for each query; undefined where there are none. */
+  /** Matches the files beside it, one per query; undefined when there are none. */
   readonly parts: RegExp | undefined;
-  /** Of all of them. */
+  /** The media type of all of them. */
   readonly mediaType: string;
 }
 
@@ -27,7 +30,7 @@ export function outputOf(type: FormatType): ReportOutput {
   return { written: stem, file, parts: new RegExp(`^${stem}_[1-9][0-9]*\\.${extension}$`), mediaType };
 }
 
-/** The media type of a file of a job of that type; undefined for what is none of its files. */
+/** The media type of a file of a job of that type; undefined for a file that does not belong to the job. */
 export function mediaTypeOf(type: FormatType, file: string): string | undefined {
   const output = outputOf(type);
   if (file === REPORT_ARCHIVE.name) return REPORT_ARCHIVE.mediaType;
@@ -35,7 +38,7 @@ export function mediaTypeOf(type: FormatType, file: string): string | undefined 
 }
 
 /**
- * The arguments of `blast_formatter`, each one whole: no shell may see them.
+ * The arguments of `blast_formatter`, each one unescaped: never pass them through a shell.
  * @param archive name of the query's result in the working directory
  */
 export function formatterArguments(config: ResolvedConfig, archive: string): readonly string[] {
@@ -59,7 +62,7 @@ export function formatterArguments(config: ResolvedConfig, archive: string): rea
   ];
 }
 
-/** In text the formatter heeds its own option only where the archive holds 500 hits or less for a query. */
+/** In text formats the formatter obeys its own option only when the archive holds at most 500 hits per query. */
 function most(
   { formatType, maxTargetSequences }: ResolvedConfig,
   value: (option: OptionName, given: number | undefined) => readonly string[],

@@ -1,5 +1,5 @@
-// The format types of a report: the names and media types of the files that the formatter makes for each. A type's place
-// in the list is the number by which the formatter knows it.
+// The format types of a report: names and media types of the files that the formatter writes for each. A type's index in the
+// list is the formatter's number for it.
 
 export interface FormatRow {
   /** Value of `formatType`. */
@@ -7,9 +7,12 @@ export interface FormatRow {
   /** Name of the only file, or of the index of several. */
   readonly file: string;
   readonly mediaType: string;
-  /** Beside the index there is one file for each query, `report_1` and so on with the same extension and media type. */
+  /**
+   * True when the formatter writes one file per query beside the index: `report_1` and so on, with the same extension and media
+   * type.
+   */
   readonly several: boolean;
-  /** What is in it, for readers of the documentation. */
+  /** The content, for readers of the documentation. */
   readonly content: string;
 }
 
@@ -33,7 +36,7 @@ export const FORMAT_TYPES = [
   { name: 'seqalign-binary', ...ASN1, mediaType: 'application/octet-stream', content: 'ASN.1 in binary form' },
   { name: 'csv', ...CSV, content: 'one row for each alignment, no head' },
   { name: 'asn1', ...ASN1, content: 'the archive, which the formatter can read again' },
-  // Several documents one after the other are no JSON document.
+  // Several documents in a row are not a valid JSON document.
   { name: 'seqalign-json', ...JSON_FILE, mediaType: TEXT.mediaType, content: 'one JSON document after the other' },
   { name: 'multi-file-blast-json', ...JSON_FILE, several: true, content: 'an index and one document for each query' },
   { name: 'multi-file-blast-xml2', ...XML, several: true, content: 'an index and one document for each query' },
@@ -48,7 +51,7 @@ export type FormatType = (typeof FORMAT_TYPES)[number]['name'];
 export const FORMAT_TYPE_NAMES: readonly FormatType[] = FORMAT_TYPES.map(({ name }) => name);
 export const DEFAULT_FORMAT_TYPE: FormatType = 'pairwise';
 
-/** The number of the formatter's `-outfmt`. */
+/** The value of the formatter's `-outfmt`. */
 export const formatNumber = (type: FormatType): number => FORMAT_TYPE_NAMES.indexOf(type);
 
 export function formatRow(type: FormatType): FormatRow {

@@ -1,16 +1,16 @@
-// The one table of options: what each is, the formatter's flag for it, and for every format type whether it has an effect,
-// has none, or is refused. Schema, checks, command line and documentation come from here.
+// The only table of options: what each one is, the formatter's flag for it, and, for every format type, whether it has an
+// effect, has none, or is refused. Schema, checks, command line and documentation are generated from it.
 
 import { FORMAT_FIELDS, fieldsOf } from './format-fields.ts';
 import { DEFAULT_FORMAT_TYPE, FORMAT_TYPE_NAMES, type FormatType, formatNumber } from './format-types.ts';
 
 /**
- * Of an option with a format type: `effective`, the output can differ; `no-op`, taken and kept but not given to the
- * formatter, whose output would be the same; `refused`, a fault.
+ * An option with a format type. `effective`: it can change the output. `no-op`: it is accepted and stored but not passed to the
+ * formatter, whose output would be the same. `refused`: a fault.
  */
 export type Cell = 'effective' | 'no-op' | 'refused';
 
-/** Orders of hits and of the alignments of one hit; a name's place is the formatter's number for it. */
+/** Sort orders of hits and of the alignments of one hit; a name's index is the formatter's number for it. */
 export const SORT_HITS = [
   ...(['by-evalue', 'by-bit-score', 'by-total-score', 'by-percent-identity', 'by-query-coverage'] as const),
 ] as const;
@@ -21,9 +21,9 @@ export const SORT_HSPS = [
 ] as const;
 export type SortHsps = (typeof SORT_HSPS)[number];
 
-/** The formatter's numbers are of 32 bits. */
+/** The formatter uses 32-bit numbers. */
 const MAX_NUMBER = 2_147_483_647;
-/** Names in one list; all of them are one argument of a command, which holds 128 KiB at most. */
+/** Names in one list. All of them form one command argument, which may have at most 128 KiB. */
 export const MAX_FIELDS = 1_000;
 
 export interface OptionRow {
@@ -41,7 +41,7 @@ const flag = (description: string) => ({ type: 'boolean', default: false, descri
 /** Types 0 to 4 of the formatter: text for people. */
 export const isText = (type: FormatType): boolean => formatNumber(type) <= 4;
 const isSam = (type: FormatType): boolean => type === 'sam';
-/** They list what the archive holds, whatever is asked. */
+/** These list everything in the archive, whatever the options. */
 const isWhole = (type: FormatType): boolean => isSam(type) || type === 'organism-report';
 const when = (effective: boolean, otherwise: Exclude<Cell, 'effective'>): Cell => (effective ? 'effective' : otherwise);
 
