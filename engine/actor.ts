@@ -1,14 +1,14 @@
 // An actor: a bounded mailbox and one loop that handles its messages one after the other.
-//   running    offer takes messages, the loop handles them; one that fails is logged and costs only itself
-//   draining   offer refuses; what is in the mailbox is still handled
-//   hurried    the message being handled has its signal aborted, the rest is dropped and counted in the log
+//   running    offer accepts messages, the loop handles them; a message that fails is logged and affects no other
+//   draining   offer refuses; messages in the mailbox are still handled
+//   hurried    the signal of the message being handled is aborted, the others are dropped and counted in the log
 
 import { kindOf, messageOf } from './failure.ts';
 import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
 import { Mailbox } from './mailbox.ts';
 
 export interface ActorOptions<Message> extends LifecycleOptions {
-  /** Messages that may wait. */
+  /** Maximum number of waiting messages. */
   readonly capacity: number;
   readonly handle: (message: Message, signal: AbortSignal) => Promise<void>;
 }
@@ -24,12 +24,12 @@ export class Actor<Message> extends Lifecycle {
     this.draining.addEventListener('abort', () => this.#mailbox.close(), { once: true });
   }
 
-  /** False when the mailbox is full or the actor takes nothing any more. */
+  /** False when the mailbox is full or the actor no longer accepts messages. */
   offer(message: Message): boolean {
     return this.#mailbox.offer(message);
   }
 
-  /** Messages that wait. */
+  /** Number of waiting messages. */
   get size(): number {
     return this.#mailbox.size;
   }

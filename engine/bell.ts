@@ -1,4 +1,4 @@
-// Wakes a loop that sleeps: a ring before the wait is not lost, many rings are one.
+// Wakes a sleeping loop: a ring before the wait is not lost, and several rings count as one.
 
 import type { Clock } from './time.ts';
 

@@ -1,5 +1,5 @@
-// Aborts many who come and go with one signal, through one listener on it. With a listener each, whoever goes would be looked
-// for among all who are there, which costs a small request more than all else about its signal.
+// Aborts many short-lived controllers with one signal, through one listener on it. With a listener each, removing one would
+// search all others, which costs a small request more than everything else about its signal.
 
 export class Followers {
   readonly #signal: AbortSignal;
@@ -14,7 +14,7 @@ export class Followers {
     signal.addEventListener('abort', abortAll, { once: true });
   }
 
-  /** Aborted at once when the signal was. */
+  /** Aborts the follower at once when the signal already has. */
   add(follower: AbortController): void {
     if (this.#signal.aborted) follower.abort(this.#signal.reason);
     else this.#all.add(follower);

@@ -1,11 +1,11 @@
-// A signal made of others: aborts with the first of them that does and its reason, or when its owner says so.
+// Combines several signals: aborts with the reason of the first source that aborts, or when its owner aborts it.
 //   open      follows its sources
-//   aborted   follows nobody any more
-//   disposed  the same, and does not abort unless its owner says so
+//   aborted   no longer follows any source
+//   disposed  the same, and aborts only when its owner says so
 //
-// Not AbortSignal.any: what that gives is kept by the runtime for as long as a listener is left on it and one of its
-// sources lives, and here sources live as long as the process. Of this one nothing is kept once it is disposed of,
-// whoever still listens; so whoever joins signals disposes of the result when the work that it was for is over.
+// Not AbortSignal.any: the runtime keeps that signal as long as it has a listener and one of its sources lives, and here
+// sources live as long as the process. Nothing keeps this signal once it is disposed, even with listeners. So whoever joins
+// signals disposes of the result when its work is over.
 
 export class JoinedSignal implements Disposable {
   readonly #own = new AbortController();
@@ -32,7 +32,7 @@ export class JoinedSignal implements Disposable {
     this.abort((target as AbortSignal).reason);
   }
 
-  /** The signal stays as it is. */
+  /** The signal keeps its state. */
   [Symbol.dispose](): void {
     for (const source of this.#sources) source.removeEventListener('abort', this);
   }

@@ -1,4 +1,4 @@
-// What a lane tells about itself, label `lane`.
+// The metrics of a lane, label `lane`.
 
 import type { FailureKind } from './failure.ts';
 import type { Metrics } from './metrics.ts';
@@ -14,12 +14,12 @@ export interface LaneSizes {
   readonly unwritten: number;
 }
 
-/** What of an outcome is counted. */
+/** The parts of an outcome that are counted. */
 export interface LaneOutcome {
   readonly kind: string;
-  /** Of a job that comes again: whether that uses up one of its tries. */
+  /** For a job that will be retried: whether that uses up one of its attempts. */
   readonly countTry?: boolean;
-  /** Of a job that is given up: the kind of its failure. */
+  /** For a job that is given up: the kind of its failure. */
   readonly failure?: GivenUp;
 }
 
@@ -27,7 +27,7 @@ type GivenUp = Exclude<FailureKind, 'aborted'>;
 
 export interface LaneMetrics {
   started(waitedMs: number): void;
-  /** `ranMs` is absent when the job did not begin. */
+  /** `ranMs` is absent when the job was not started. */
   finished(outcome: LaneOutcome, ranMs: number | undefined): void;
   exchanged(result: 'ok' | 'failed', claimed: number): void;
   show(sizes: LaneSizes): void;
@@ -52,10 +52,10 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
     'cause',
   ]);
   const dead = metrics.counter('lane_dead_total', 'Jobs given up, by kind of failure.', ['lane', 'failure']);
-  // From zero, so that the first one shows as an increase.
+  // Starts at zero, so that the first one shows as an increase.
   for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
   for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
-  // Made when first observed, and then kept: to look one up costs more than to observe.
+  // Created at the first observation, then kept: a lookup costs more than an observation.
   let waits: Series | undefined;
   let runs: Series | undefined;
   return {

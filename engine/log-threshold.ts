@@ -1,8 +1,8 @@
-// From which severity on log lines are written; may change while loggers are in use, and holds for all that share it.
+// The lowest severity that is logged; may change while loggers are in use, and applies to all loggers that share it.
 
 import type { LogLevel } from './model/log-level.ts';
 
-/** As the logger's library numbers them. */
+/** The logging library's numbers. */
 const SEVERITY = {
   trace: 10,
   debug: 20,
@@ -12,7 +12,7 @@ const SEVERITY = {
   silent: Number.POSITIVE_INFINITY,
 } as const satisfies Record<LogLevel, number>;
 
-/** Which level comes after which when somebody wants to see more for a while; any other leads back to info. */
+/** The next level for an operator who wants to see more for a while; from any other level it is info. */
 const NEXT: Partial<Record<LogLevel, LogLevel>> = { info: 'debug', debug: 'trace' };
 
 export class LogThreshold {
@@ -26,7 +26,7 @@ export class LogThreshold {
     return this.#level;
   }
 
-  /** Gives the level before. */
+  /** Returns the previous level. */
   set(level: LogLevel): LogLevel {
     const before = this.#level;
     this.#level = level;

@@ -1,4 +1,4 @@
-// A number of places, given away in the order of asking.
+// Limits concurrency to a number of places, given out in order of request.
 
 export class Places {
   readonly #size: number;
@@ -13,7 +13,7 @@ export class Places {
     return this.#queue.size;
   }
 
-  /** Resolves to what gives the place back. */
+  /** Resolves to a function that gives the place back. */
   take(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.taken < this.#size) {
@@ -34,7 +34,7 @@ export class Places {
     });
   }
 
-  /** The place goes to the next in the queue without ever being free. */
+  /** Passes the place to the next one in the queue without freeing it in between. */
   #free(): void {
     const [next] = this.#queue;
     if (!next) this.taken--;

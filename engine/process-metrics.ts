@@ -1,6 +1,6 @@
-// The standard metrics of a process under their standard names, so that stock dashboards work: CPU, memory, file
-// descriptors, start time, event-loop delay. The client library's own set is not used: three of its gauges end in
-// `_total`, which promtool refuses.
+// The standard metrics of a process under their standard names, so that stock dashboards work: CPU, memory, file descriptors,
+// start time, event-loop delay. We do not use the client library's own set, because three of its gauges end in `_total`, which
+// promtool refuses.
 
 import { readdirSync } from 'node:fs';
 import { type ELDHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
@@ -9,10 +9,10 @@ import type { Metrics } from './metrics.ts';
 import type { Clock } from './time.ts';
 
 const RESOLUTION_MS = 10;
-/** A second scraper within this time is told the same delays instead of those of a moment. */
+/** A second scraper within this time gets the same delays, not those of a short interval. */
 const WINDOW_MS = 10_000;
 
-/** Adds them to `metrics`; dispose it to stop the sampling. */
+/** Adds the metrics to `metrics`; dispose the result to stop sampling. */
 export function observeProcess(metrics: Metrics, clock: Clock): Disposable {
   const registers = [metrics.registry];
   const gauge = (name: string, help: string): prometheus.Gauge => new prometheus.Gauge({ name, help, registers });
@@ -70,7 +70,7 @@ class LoopDelays {
     this.#histogram.enable();
   }
 
-  /** Seconds; the delays of the running window at first, then those of the last whole one. */
+  /** In seconds. During the first window the delays so far, then those of the last complete window. */
   read(): Delays {
     const whole = this.#clock.now() - this.#since >= WINDOW_MS;
     if (this.#last !== undefined && !whole) return this.#last;
@@ -88,7 +88,7 @@ class LoopDelays {
 
   #seconds(percentile: number): number {
     if (this.#histogram.count === 0) return 0;
-    // What is recorded is the time between two samples: the delay and the resolution.
+    // The histogram records the time between two samples: the delay plus the resolution.
     return Math.max(0, this.#histogram.percentile(percentile) / 1e9 - RESOLUTION_MS / 1000);
   }
 }
@@ -97,6 +97,6 @@ function countOpenFds(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length - 1;
   } catch {
-    return undefined; // Only Linux tells.
+    return undefined; // Available on Linux only.
   }
 }

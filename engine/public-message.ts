@@ -1,10 +1,10 @@
-// What users may read of a failure that is not theirs: where services, plugins and files are inside stays inside. The log has
-// the whole message. What a script prints for the owner of a dataset does not come by here.
+// What users may read of a failure that they did not cause: internal locations of services, plugins and files are removed. The
+// log has the full message. Output of a script for the owner of a dataset does not pass through here.
 
 import { kindOf, messageOf } from './failure.ts';
 
 const URL_TEXT = /\b[a-z][a-z0-9+.-]*:\/\/[^\s'"<>)\]};,]+(?<![:.])/gi;
-/** As Node.js names what it looked up in vain. */
+/** Node.js's message for a failed name lookup. */
 const LOOKED_UP = /\b(ENOTFOUND|EAI_AGAIN) [^\s'",;)]+/g;
 const IP_V4 = /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?!\w|\.\d)/g;
 const IP_V6 =
@@ -12,7 +12,7 @@ const IP_V6 =
 const HOST_AND_PORT = /(?<![\w.-])[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*:\d{2,5}(?!\w|:\d)/gi;
 const PATH = /(?<![\w./])\/(?:[^\s'"():,;/]+\/)*([^\s'"():,;/]*)/g;
 
-/** Without addresses; of paths the last name stays. */
+/** Removes addresses; of a path only the last name stays. */
 export function withoutInside(text: string): string {
   return text
     .replace(URL_TEXT, 'an internal address')
@@ -23,13 +23,13 @@ export function withoutInside(text: string): string {
     .replace(PATH, '$1');
 }
 
-/** A rejection is about what the user gave, and is worded for the user. */
+/** A rejection concerns the user's own input and is worded for the user. */
 export const publicMessage = (error: unknown): string =>
   kindOf(error) === 'rejected' ? messageOf(error) : withoutInside(messageOf(error));
 
 /**
- * Of how a job ended, or goes on.
- * @param own what the user gave and may read again, such as a URL
+ * For how a job ended, or continues.
+ * @param own text that the user provided and may read again, such as a URL
  */
 export function publicOutcome(
   { failure, message }: { readonly kind: string; readonly message: string; readonly failure?: string },

@@ -1,5 +1,5 @@
-// Owned resources: opened in order, closed in reverse, each within a time limit, all of them whatever happens to one.
-// Closing twice waits for the same end; a resource added after the end began is closed at once.
+// Owned resources: opened in order, closed in reverse, each within a time limit; a failure to close one does not stop the
+// others. Closing twice waits for the same result; a resource added after closing began is closed at once.
 
 import { aborted, messageOf } from './failure.ts';
 import type { Logger } from './log.ts';
@@ -9,7 +9,7 @@ import { settledWithin } from './wait.ts';
 export interface ScopeOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long each resource may take to close; default 5 s. */
+  /** Time limit for closing each resource; default 5 s. */
   readonly closeMs?: number;
 }
 
@@ -31,12 +31,12 @@ export class Scope implements AsyncDisposable {
     this.#closeMs = options.closeMs ?? 5000;
   }
 
-  /** Waits for the resource and owns it. When it cannot be opened, the caller's `await using` closes the earlier ones. */
+  /** Waits for the resource and owns it. When opening fails, the caller's `await using` closes the earlier ones. */
   async open<T extends AsyncDisposable | Disposable>(name: string, opening: Promise<T>): Promise<T> {
     return this.use(name, await opening);
   }
 
-  /** Owns what is open already. */
+  /** Owns a resource that is already open. */
   use<T extends AsyncDisposable | Disposable>(name: string, resource: T): T {
     this.defer(name, () => {
       return Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose]();
@@ -44,7 +44,7 @@ export class Scope implements AsyncDisposable {
     return resource;
   }
 
-  /** Owns anything that `close` ends. */
+  /** Owns anything; `close` ends it. */
   defer(name: string, close: () => unknown): void {
     const owned = { name, close };
     if (this.#end === undefined) {
@@ -55,7 +55,7 @@ export class Scope implements AsyncDisposable {
     throw aborted(`'${name}' was opened after its scope was closed`);
   }
 
-  /** Never rejects: what does not close well is logged. */
+  /** Never rejects: a failure to close is logged. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#end ??= this.#closeAll();
     return this.#end;

@@ -1,4 +1,4 @@
-// A setting that may change while the program runs: whoever is made later reads the latest, whoever lives hears of it.
+// A setting that may change while the program runs: new users read the current value, existing ones are notified.
 
 export class Tunable<Value> {
   #current: Value;
@@ -17,9 +17,9 @@ export class Tunable<Value> {
     for (const hear of [...this.#hearers]) hear(value);
   }
 
-  /** Calls `hear` at each change from now on; the result ends that. */
+  /** Calls `hear` at each change from now on; the returned function unsubscribes. */
   watch(hear: (value: Value) => void): () => void {
-    // A function of its own for each who watches.
+    // A separate function for each watcher, so that one that watches twice is called twice.
     const mine = (value: Value): void => hear(value);
     this.#hearers.add(mine);
     return () => {

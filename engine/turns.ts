@@ -1,8 +1,8 @@
-// Whose turn it is: the tenant that has the fewest running, and of those that have as many, the one that began longest ago.
+// Whose turn it is: the tenant with the fewest running jobs; among equals, the one that started a job longest ago.
 
-/** Tenants remembered; who is forgotten counts as one that never began. */
+/** Tenants remembered; a forgotten tenant counts as one that never started a job. */
 const REMEMBERED = 1_000;
-/** More than there are turns in the life of a process. */
+/** More than the number of turns in the life of a process. */
 const FIRST = 2 ** 40;
 
 export class Turns {
@@ -16,7 +16,7 @@ export class Turns {
     if (this.#lastBegun.size > REMEMBERED && oldest !== undefined) this.#lastBegun.delete(oldest);
   }
 
-  /** The lowest has its turn. */
+  /** The tenant with the lowest rank has its turn. */
   rankOf(tenant: string, running: number): number {
     return running * FIRST + (this.#lastBegun.get(tenant) ?? 0);
   }

@@ -1,5 +1,5 @@
-// Waiting for promises that take no signal, or for no longer than allowed. A promise keeps something of each wait for it
-// until it settles: a loop waits for a new one each time.
+// Waiting for promises that take no signal, or for a limited time. Each wait leaves something attached to the promise until it
+// settles, so a loop must wait for a new promise each time.
 
 import type { Clock } from './time.ts';
 
@@ -14,7 +14,7 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
   });
 }
 
-/** Waits until the promise settled or `ms` (Infinity: no limit) passed; true when it settled, either way. */
+/** Waits until the promise settled or `ms` (Infinity: no limit) passed; true when it settled, fulfilled or rejected. */
 export function settledWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = Number.isFinite(ms) ? clock.after(ms, () => resolve(false)) : () => {};
@@ -26,7 +26,7 @@ export function settledWithin(clock: Clock, ms: number, promise: Promise<unknown
   });
 }
 
-/** Waits until the promise settled or the signal aborted; true when it settled, either way. */
+/** Waits until the promise settled or the signal aborted; true when it settled, fulfilled or rejected. */
 export async function settledUnless(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
   const settled = promise.then(
     () => true,

@@ -1,10 +1,9 @@
-// The one pool of worker threads that all lanes share: CPU-bound and long work runs here, never on the main thread.
-// What a task is called, what goes in and what comes out is said once, in the type `Tasks`; the thread's entry file
-// serves the same map (thread.ts). How many of its tasks a lane has here is the lane's own affair (its workerCount).
+// The pool of worker threads that all lanes share: CPU-bound and long work runs here, never on the main thread. The type
+// `Tasks` defines the name, input and output of each task; the thread's entry file serves the same map (thread.ts). Each lane
+// limits its own number of tasks here (its workerCount).
 //
-// A cancelled task is first asked (its signal aborts in the thread); if it goes on, its thread is ended: the task is
-// answered with the abort's reason, its neighbours with ThreadDied. A thread that dies takes nothing with it but the
-// tasks it had.
+// Cancelling a task first aborts its signal in the thread. If it continues, its thread is terminated: the task rejects with the
+// abort's reason, other tasks of the thread with ThreadDied. When a thread dies, only its own tasks fail.
 
 import type { Child } from './child.ts';
 import type { TaskMap } from './thread-messages.ts';
@@ -22,15 +21,15 @@ export class WorkerPool<Tasks extends TaskMap<Tasks>> implements Child {
   }
 
   /**
-   * Runs a task in a thread. Rejects with the task's failure; with the signal's reason when cancelled; with `ThreadDied`
-   * when its thread ended; `transient` when too many tasks wait or no thread can start.
+   * Runs a task in a thread. Rejects with the task's failure; with the signal's reason when cancelled; with `ThreadDied` when
+   * its thread ended; as `transient` when too many tasks wait or no thread can start.
    */
   run<K extends keyof Tasks & string>(
     name: K,
     input: Tasks[K]['input'],
     options: TaskOptions,
   ): Promise<Tasks[K]['output']> {
-    // The thread serves the same map, so what comes out for this name is of this type.
+    // The thread serves the same map, so the output for this name has this type.
     return this.#threads.submit(name, input, options) as Promise<Tasks[K]['output']>;
   }
 

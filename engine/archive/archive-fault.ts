@@ -1,10 +1,10 @@
-// Whose fault a broken archive is: what the parsers and zlib throw is the archive's, what the file system throws is ours.
+// Who caused a failure: errors of the parsers and zlib mean a damaged archive, errors of the file system are ours.
 
 import { Failure, rejected, transient } from '../failure.ts';
 
 /**
- * The failure for anything thrown while reading an archive. `what` names the archive or the entry. An aborted signal's
- * reason wins; a programming error stays what it is, which is a defect.
+ * The failure for anything thrown while reading an archive. `what` names the archive or the entry. An aborted signal's reason
+ * takes precedence; a programming error is returned unchanged, which makes it a defect.
  */
 export function archiveFault(error: unknown, what: string, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;

@@ -1,13 +1,13 @@
-// What a file is by its first bytes, and what its name says it is.
+// The format of a file, by its first bytes or by its name.
 
 import { open } from 'node:fs/promises';
 
 export type ArchiveKind = 'zip' | 'empty zip' | 'split zip' | 'gzip';
 
-/** Bytes of a file's start that {@link detectArchive} needs. */
+/** How many bytes {@link detectArchive} needs. */
 export const MAGIC_BYTES = 4;
 
-/** By magic bytes; undefined for anything else, however it is named. */
+/** By magic bytes; undefined for any other content, whatever the name. */
 export function detectArchive(start: Uint8Array): ArchiveKind | undefined {
   const [first, second, third, fourth] = start;
   if (first === 0x1f && second === 0x8b) return 'gzip';
@@ -24,7 +24,7 @@ export async function detectArchiveFile(file: string): Promise<ArchiveKind | und
   return detectArchive(buffer.subarray(0, bytesRead));
 }
 
-/** The archive format that a file's name promises (`.zip`, `.tar.gz`, `.tgz`, in any case). */
+/** The archive format by a file's name (`.zip`, `.tar.gz`, `.tgz`, in any case). */
 export function archiveByName(name: string): 'zip' | 'tar.gz' | undefined {
   const lower = name.toLowerCase();
   if (lower.endsWith('.zip')) return 'zip';

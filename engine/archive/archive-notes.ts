@@ -1,5 +1,5 @@
-// What a reader did with an archive that its owner should hear of, although nothing is wrong. Bounded, however many entries
-// there are.
+// What a reader did with an archive that its owner should know although nothing is wrong. Bounded, whatever the number of
+// entries.
 
 import { leftOutNote } from '../model/desktop-junk.ts';
 
@@ -10,12 +10,12 @@ export class ArchiveNotes {
   readonly #converted = new Named();
   readonly #folders = new Named();
 
-  /** A file that desktops add. */
+  /** A desktop's own file. */
   leftOut(path: string): void {
     this.#leftOut.add(path);
   }
 
-  /** A name that was in code page 437. */
+  /** A name that was read as code page 437. */
   converted(path: string): void {
     this.#converted.add(path);
   }
@@ -25,7 +25,7 @@ export class ArchiveNotes {
     this.#folders.add(raw);
   }
 
-  /** A sentence each, for the owner. */
+  /** One sentence each, for the owner. */
   lines(): readonly string[] {
     const { names, more } = this.#converted;
     return [
@@ -40,7 +40,7 @@ export class ArchiveNotes {
   }
 }
 
-/** The first few, and how many more there were. */
+/** The first few names, and how many more there were. */
 class Named {
   readonly #kept = new Set<string>();
   more = 0;

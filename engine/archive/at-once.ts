@@ -1,19 +1,19 @@
-// Pieces of work of which a few run at once: whoever begins one waits until there is a place for the next. The first
-// failure ends it: the others should look at `ended` now and then, and are waited for in any case.
+// Runs a few pieces of work concurrently: starting one waits until there is room for it. The first failure stops the rest:
+// running work should check `ended` regularly, and is awaited in any case.
 
 export class AtOnce implements AsyncDisposable {
   readonly #limit: number;
   readonly #running = new Set<Promise<void>>();
   #failure: { readonly error: unknown } | undefined;
   #freed: (() => void) | undefined;
-  /** What still runs is of no more use. */
+  /** True when the result of running work is no longer needed. */
   ended = false;
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Resolves when there is a place for the next; rejects with the first failure of any, also of an earlier one. */
+  /** Resolves when there is room for the next one; rejects with the first failure of any work, including earlier work. */
   async begin(work: () => Promise<void>): Promise<void> {
     const running = this.#run(work).finally(() => {
       this.#running.delete(running);

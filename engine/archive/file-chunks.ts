@@ -1,9 +1,9 @@
-// A local file, or a part of one, chunk by chunk through one buffer: a stream takes a new buffer for every chunk, and those
-// of a large file pile up by tens of MiB before the collector sees a reason to run.
+// A local file, or a part of one, chunk by chunk through one buffer. A stream allocates a new buffer for every chunk, and those
+// of a large file pile up to tens of MiB before the collector runs.
 
 import type { FileHandle } from 'node:fs/promises';
 
-/** Bytes; a chunk is never longer. */
+/** Maximum bytes of a chunk. */
 export const FILE_CHUNK_BYTES = 128 * 1024;
 
 export interface FileRange {
@@ -12,8 +12,8 @@ export interface FileRange {
 }
 
 /**
- * The bytes of the range, or up to the end of the file when that comes first: the caller counts. A chunk holds until the
- * next one is asked for. The handle stays the caller's to close.
+ * The bytes of the range, or up to the end of the file when that comes first; the caller must count. A chunk is valid until the
+ * next one is requested. The caller closes the handle.
  */
 export async function* fileChunks(
   handle: FileHandle,

@@ -1,4 +1,4 @@
-// A gzip file of one member that goes into an archive's output, deflated in blocks.
+// Writes a gzip file of one member to an archive's output, deflated in blocks.
 
 import { crc32 } from 'node:zlib';
 import type { ArchiveOutput } from './archive-output.ts';
@@ -21,7 +21,7 @@ export class GzipOutput implements AsyncDisposable {
     this.#deflater = new BlockDeflater(level);
   }
 
-  /** Free space for what comes next; it holds until the next call. */
+  /** Free space for the next write; valid until the next call. */
   async room(): Promise<Buffer> {
     if (this.#length === BLOCK_BYTES) this.#start(false);
     if (!this.#block) {
@@ -31,7 +31,7 @@ export class GzipOutput implements AsyncDisposable {
     return this.#block.subarray(this.#length);
   }
 
-  /** So many bytes of the room are filled. */
+  /** Marks the first `bytes` bytes of the room as filled. */
   advance(bytes: number): void {
     this.#length += bytes;
   }

@@ -1,12 +1,12 @@
-// The body of a file that goes into an archive, read into the writer's own memory: a local file with blocking reads,
-// which for many small files is several times faster, anything else chunk by chunk. Its size is held to what was promised.
+// The body of a file that goes into an archive, read into the writer's memory. Local files use blocking reads, which is several
+// times faster for many small files; everything else is read chunk by chunk. The size must match the promised one.
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { defect } from '../failure.ts';
 import type { ArchiveSource, LocalFile } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
 
-/** What comes next goes into `target`; its bytes, 0 at the end. */
+/** Reads the next bytes into `target`; returns their number, 0 at the end. */
 interface Bytes {
   read(target: Uint8Array): number | Promise<number>;
   close(): unknown;
@@ -27,18 +27,18 @@ export class SourceBody implements AsyncDisposable {
     this.#bytes = 'file' in body ? new FileBytes(body.file) : new ChunkBytes(body);
   }
 
-  /** Reads until `target` is full or the body at its end; a body longer or shorter than its size is a defect. */
+  /** Reads until `target` is full or the body ends; a body longer or shorter than its size is a defect. */
   async fill(target: Uint8Array): Promise<number> {
     let filled = 0;
     while (filled < target.length && !this.#ended) {
       const count = this.#read(target.subarray(filled));
-      // To wait for what is there already costs more than a small file.
+      // Awaiting a value that is already there costs more than a small file.
       filled += typeof count === 'number' ? count : await count;
     }
     return filled;
   }
 
-  /** Makes sure that the body is at its end. */
+  /** Verifies that the body has ended. */
   async finish(): Promise<void> {
     const beyond = new Uint8Array(1);
     while (!this.#ended) await this.#read(beyond);
@@ -65,8 +65,8 @@ export class SourceBody implements AsyncDisposable {
 }
 
 /**
- * Reads a whole local file in one go, with nothing to wait for: of thousands of small ones, the waits are most of the time.
- * `target` has a byte more than the file's size, which shows that there is more.
+ * Reads a whole local file at once without waiting: with thousands of small files, waiting takes most of the time. `target` has
+ * one byte more than the file's size, which shows whether the file is longer.
  */
 export function readSmallFile(source: ArchiveSource, { file }: LocalFile, target: Uint8Array): void {
   const fd = openSync(file, 'r');
@@ -97,7 +97,7 @@ class FileBytes implements Bytes {
   read(target: Uint8Array): number {
     if (this.#ended) return 0;
     const count = readSync(this.#fd, target);
-    // A file gives less than was asked for at its end only.
+    // A file returns fewer bytes than requested only at its end.
     this.#ended = count < target.length;
     return count;
   }
@@ -109,7 +109,7 @@ class FileBytes implements Bytes {
 
 class ChunkBytes implements Bytes {
   readonly #chunks: AsyncIterator<Uint8Array> | undefined;
-  /** What is left of the current chunk, which holds until the next one is asked for. */
+  /** What is left of the current chunk, which is valid until the next one is requested. */
   #rest: Uint8Array;
 
   constructor(body: Uint8Array | AsyncIterable<Uint8Array>) {

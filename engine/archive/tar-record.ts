@@ -1,11 +1,11 @@
-// What a record of a tar before a file's content says (V7, POSIX ustar, GNU, pax), by the rules of GNU tar and libarchive.
-// Names are bytes: which text they are is the reader's to say. Throws a plain error for what is no tar.
+// Decodes the records of a tar before a file's content (V7, POSIX ustar, GNU, pax), by the rules of GNU tar and libarchive.
+// Names are bytes; the reader decides on their encoding. Throws a plain Error when this is not a tar.
 
 export type TarType = 'file' | 'folder' | 'link' | 'pax' | 'global pax' | 'long path' | 'long link' | 'other';
 
 export interface TarRecord {
   readonly name: Buffer;
-  /** Bytes of content; not a number where the field is none. */
+  /** Bytes of content; NaN when the field is not a number. */
   readonly size: number;
   readonly type: TarType;
 }
@@ -15,20 +15,20 @@ const TYPES: Readonly<Record<string, TarType>> = {
   ...{ 0: 'file', 1: 'link', 2: 'link', 5: 'folder', 7: 'file' },
   ...{ x: 'pax', g: 'global pax', L: 'long path', N: 'long path', K: 'long link' },
 };
-/** That of a record of zeros: blanks in the field of the sum itself. */
+/** Sum of a record of zeros, because the sum's own field counts as blanks. */
 const EMPTY_SUM = 8 * 0x20;
 const PLACE = { size: 124, sum: 148, type: 156, magic: 257, prefix: 345 } as const;
 const SPACE = 0x20;
 const SLASH = Buffer.from('/');
 const LINE_END = 0x0a;
 
-/** Undefined for a record of zeros, which ends an archive or fills it up. */
+/** Undefined for a record of zeros, which ends or pads an archive. */
 export function decodeRecord(record: Buffer): TarRecord | undefined {
   const sum = sumOf(record);
   if (sum === EMPTY_SUM) return undefined;
   if (sum !== decodeNumber(record.subarray(PLACE.sum, PLACE.sum + 8)))
     throw new Error('the checksum of a record is wrong, or this is no tar');
-  // Without a magic it is of Unix V7 or one of its kin, which know neither a prefix nor other types; the sum was right.
+  // Without a magic it comes from Unix V7 or a relative, which know neither a prefix nor other types; its sum was right.
   const posix = record.toString('latin1', PLACE.magic, PLACE.magic + 6) === 'ustar\0';
   const prefix = posix ? beforeNul(record.subarray(PLACE.prefix, PLACE.prefix + 155)) : NOTHING;
   const rest = beforeNul(record.subarray(0, 100));
@@ -39,13 +39,13 @@ export function decodeRecord(record: Buffer): TarRecord | undefined {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Up to the first NUL, copied: a record holds until the next is asked for. */
+/** The bytes before the first NUL, copied because a record is valid only until the next one is requested. */
 export function beforeNul(bytes: Buffer): Buffer {
   const end = bytes.indexOf(0);
   return Buffer.from(bytes.subarray(0, end === -1 ? bytes.length : end));
 }
 
-/** Values of the lines `LENGTH KEY=VALUE\n` by key. A line that is none would lose what is behind it, so it is a fault. */
+/** Values of the lines `LENGTH KEY=VALUE\n` by key. An invalid line is an error, because what follows it would be lost. */
 export function decodePax(bytes: Buffer): Readonly<Record<string, Buffer>> {
   const found: Record<string, Buffer> = Object.create(null);
   for (let rest = bytes; rest.length > 0 && rest[0] !== 0; ) {
@@ -61,7 +61,7 @@ export function decodePax(bytes: Buffer): Readonly<Record<string, Buffer>> {
   return found;
 }
 
-/** Octal digits or, from 8 GiB on, GNU's binary form. */
+/** Octal digits or, from 8 GiB on, GNU's binary format. */
 function decodeNumber(field: Buffer): number {
   const first = field[0] ?? 0;
   if (first === 0x80) return field.subarray(1).reduce((sum, byte) => sum * 256 + byte, 0);

@@ -7,8 +7,8 @@ import { SourceBody } from './source-body.ts';
 import { END_BYTES, padding, tarHeader } from './tar-header.ts';
 
 /**
- * Creates or replaces `target`, which is gone again when anything fails. Files only, mode 0644; readers make the folders.
- * A body longer or shorter than its size is a defect of the caller.
+ * Creates or replaces `target`; removes it when anything fails. Files only, mode 0644; readers create the folders. A body
+ * longer or shorter than its size is a defect of the caller.
  */
 export async function writeTarGz(
   target: string,

@@ -1,8 +1,8 @@
-// Mails of the dataset access service, as what is to be said to whom; words and addresses are found when one is sent.
+// Mails of the dataset access service: what to tell whom. Text and addresses are resolved when a mail is sent.
 
 import type { AccessRequest, CuratedId } from './access-request.ts';
 
-/** A request as its mails tell of it. */
+/** The parts of a request that its mails mention. */
 export type ToldRequest = Pick<
   AccessRequest,
   | 'userId'
@@ -22,11 +22,11 @@ export type MailDraft =
   | { readonly template: RegisterTemplate; readonly datasetId: CuratedId; readonly email: string }
   | { readonly template: RequestTemplate; readonly datasetId: CuratedId; readonly request: ToldRequest };
 
-/** Of mails that users bring about by editing their own requests. */
+/** Limits for mails that users cause by editing their own requests. */
 export const EDIT_MAIL_BOUNDS = {
   /** Between two mails about one request to the same people. */
   periodMs: 3_600_000,
-  /** Mails in 24 hours: of one author, about one dataset (to its managers), and in all (to the support). */
+  /** Mails in 24 hours: per author, per dataset (to its managers), and in total (to the support). */
   perAuthor: 40,
   perDataset: 200,
   perService: 1_000,
@@ -35,7 +35,7 @@ export const EDIT_MAIL_BOUNDS = {
 export const isEditMail = (mail: MailDraft): mail is Extract<MailDraft, { readonly request: object }> =>
   mail.template === 'edit-managers' || mail.template === 'edit-requester';
 
-/** About a request as it is now. */
+/** A mail about a request in its current state. */
 export function requestMail(template: RequestTemplate, request: AccessRequest): MailDraft {
   const { userId, purpose, researchQuestion, analysisPlan, disseminationPlan, priorAuth, denialReason, startDate } =
     request;
@@ -43,7 +43,7 @@ export function requestMail(template: RequestTemplate, request: AccessRequest): 
   return { template, datasetId: request.datasetId, request: { userId, ...texts, startDate } };
 }
 
-/** What a decision is told by: nothing when the status stayed, or went back to `requested`. */
+/** The mails about a decision: none when the status is unchanged or went back to `requested`. */
 export function decisionMails(before: AccessRequest, after: AccessRequest): readonly MailDraft[] {
   const status = after.approvalStatus;
   if (before.approvalStatus === status || status === 'requested') return [];

@@ -1,4 +1,4 @@
-// What a person may do with a dataset: by the dataset's restriction level, the person's part in it, and the time
+// What a person may do with a dataset. Depends on the dataset's restriction level, the person's role in it, and the time
 // (docs/contract/access.md#permissions).
 
 export const RESTRICTION_LEVELS = ['public', 'prerelease', 'protected', 'controlled', 'private'] as const;
@@ -32,10 +32,10 @@ const NO_ACTIONS: ActionAuthorization = {
 };
 
 const EXPLORE: ActionAuthorization = { ...ALL_ACTIONS, resultsAll: false };
-/** To read about a dataset, and no more. */
+/** Reading about a dataset, and nothing else. */
 export const METADATA_ACTIONS: ActionAuthorization = { ...NO_ACTIONS, studyMetadata: true };
 
-/** For whoever has no part in the dataset: no grant in force, neither staff nor provider. */
+/** For people without a role in the dataset: no grant in force, neither staff nor provider. */
 const OPEN_ACTIONS: Readonly<Record<RestrictionLevel, ActionAuthorization>> = {
   public: ALL_ACTIONS,
   controlled: EXPLORE,
@@ -57,7 +57,7 @@ export interface Grant {
 
 const DAY_MS = 86_400_000;
 
-/** Approved, begun, and not over: from `startDate` (included) to `startDate` plus the duration (excluded). */
+/** Approved, started, and not expired: from `startDate` (inclusive) to `startDate` plus the duration (exclusive). */
 export function isInForce({ approvalStatus, startDate, durationDays }: Grant, nowMs: number): boolean {
   const startMs = startDate.getTime();
   if (approvalStatus !== 'approved' || nowMs < startMs) return false;

@@ -1,4 +1,4 @@
-// Versions of the interface that requests name in `Api-Version`, oldest first.
+// API versions that a request may name in `Api-Version`, oldest first.
 
 export const API_VERSIONS = ['1.7.0', '1.8.0'] as const;
 export type ApiVersion = (typeof API_VERSIONS)[number];

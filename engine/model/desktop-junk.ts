@@ -1,7 +1,7 @@
-// Files that desktops and office programs leave beside those of the user, without being asked and mostly unseen. They are
-// never data: left out of whatever is uploaded, and named once.
+// Files that desktops and office programs add beside the user's own, unasked and mostly unseen. They are never data: every
+// upload leaves them out and names them once.
 
-/** By their whole name, in lower case. */
+/** Matched by the whole name, in lower case. */
 const FILES: ReadonlySet<string> = new Set([
   ...['.ds_store', '.localized', '.apdisk', 'icon\r'],
   ...['thumbs.db', 'thumbs.db:encryptable', 'ehthumbs.db', 'ehthumbs_vista.db', 'desktop.ini'],
@@ -11,7 +11,7 @@ const FOLDERS: ReadonlySet<string> = new Set([
   ...['__macosx', '.spotlight-v100', '.trashes', '.fseventsd', '.temporaryitems', '.documentrevisions-v100'],
   ...['$recycle.bin', 'system volume information'],
 ]);
-/** AppleDouble; lock files of Microsoft Office and of LibreOffice. */
+/** Prefixes: AppleDouble; lock files of Microsoft Office and of LibreOffice. */
 const STARTS = ['._', '~$', '.~lock.'];
 
 /** @param path relative, `/` between folders */
@@ -25,7 +25,7 @@ export function isDesktopJunk(path: string): boolean {
 
 /**
  * A sentence for the owner; undefined when nothing was left out.
- * @param more how many are not named
+ * @param more how many files are not in `paths`
  */
 export function leftOutNote(paths: readonly string[], more = 0): string | undefined {
   if (paths.length === 0) return undefined;

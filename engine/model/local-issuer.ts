@@ -1,3 +1,3 @@
-// Name of the token issuer that the program itself is, as `iss` claims have it.
+// Name of the program itself as a token issuer, as in `iss` claims.
 
 export const LOCAL_ISSUER = 'longshore-local';

@@ -1,4 +1,4 @@
-// One mail address, without a name or anything that the head of a mail could take for more than one.
+// One mail address, without a display name and without characters that a mail header could read as several addresses.
 
 const EMAIL = /^[^\s@<>(),;:"[\]\\\p{C}]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,250}[\p{L}\p{N}])?$/u;
 
@@ -7,9 +7,9 @@ const ASCII = /^\p{ASCII}$/u;
 export const isEmail = (text: string): boolean => EMAIL.test(text) && addressKey(text) !== undefined;
 
 /**
- * What an address is compared by: NFC, with ASCII letters in lower case. No other letters have two cases here, since rules for
- * them make one letter of two: U+212A, the Kelvin sign, would be a k. Undefined for an address with a character that NFC
- * makes an ASCII one, for the same reason; it equals no other.
+ * The form in which addresses are compared: NFC, with ASCII letters in lower case. Other letters keep their case, because case
+ * rules merge different letters: U+212A, the Kelvin sign, would become a k. For the same reason an address with a character
+ * that NFC turns into an ASCII one is undefined; it equals no other.
  */
 export function addressKey(address: string): string | undefined {
   if (!address.isWellFormed()) return undefined;

@@ -11,7 +11,7 @@ export type ReceiptAction = (typeof RECEIPT_ACTIONS)[number];
 
 export const serialiseShare = (action: OfferAction | ReceiptAction): string => stringifyJson({ action });
 
-/** A document that says neither is a `rejected` failure that names it. */
+/** A document that contains neither is a `rejected` failure that names it. */
 export const parseOffer = (text: string, where: string): OfferAction => parseAction(text, where, OFFER_ACTIONS);
 export const parseReceipt = (text: string, where: string): ReceiptAction => parseAction(text, where, RECEIPT_ACTIONS);
 

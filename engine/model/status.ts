@@ -1,4 +1,4 @@
-// Status words of the contract (docs/contract/installer.md#status-block), as values and as types.
+// Status values of the contract (docs/contract/installer.md#status-block), as values and as types.
 
 export const UPLOAD_STATUSES = ['running', 'success', 'rejected', 'failed'] as const;
 export type UploadStatus = (typeof UPLOAD_STATUSES)[number];
@@ -21,7 +21,7 @@ export type InstallStatus = (typeof INSTALL_STATUSES)[number];
 export const INSTALL_KINDS = ['meta', 'data'] as const;
 export type InstallKind = (typeof INSTALL_KINDS)[number];
 
-/** Life of a dataset in the cache DB; `isDeleted` is true from `deleting` on (docs/design/decisions.md#lanes). */
+/** States of a dataset in the cache DB; `isDeleted` is true from `deleting` on (docs/design/decisions.md#lanes). */
 export const DATASET_STATES = ['receiving', 'live', 'superseded', 'deleting', 'deleted', 'pruning'] as const;
 export type DatasetState = (typeof DATASET_STATES)[number];
 

@@ -1,12 +1,12 @@
-// Whose fair share of a queue a job counts against: a user's, or that of all guests of one address. A guest costs nothing to make,
-// so guests share by where they come from: a share of each guest would be as many shares as somebody wants.
+// Whose fair share of a queue a job counts against: a user's, or that of all guests of one address. Anybody can create any
+// number of guests, so guests of one address share: a share per guest would give a client as many shares as it wants.
 
 import type { Branded, UserId } from './ids.ts';
 
 export type Tenant = Branded<'Tenant'>;
 
-/** Sorts before every guest: where only so many tenants are looked at, users come first. */
+/** Sorts before every guest, so that users come first where only a limited number of tenants is considered. */
 export const tenantOfUser = (user: UserId): Tenant => `user ${user}` as Tenant;
 
-/** @param network as bounds per address count it */
+/** @param network the network that limits per address count by */
 export const tenantOfGuests = (network: string): Tenant => `visitors of ${network}` as Tenant;

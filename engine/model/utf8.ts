@@ -1,9 +1,9 @@
-// The one decoder of what comes from outside: strict UTF-8. Nothing is replaced; U+FFFD that is in the text stays text.
+// The only decoder of text from outside: strict UTF-8. Nothing is replaced; a U+FFFD in the text is kept.
 
 const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** The text, a byte order mark included, or undefined when the bytes are not UTF-8. */
+/** The text, including a byte order mark, or undefined when the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return STRICT.decode(bytes);
@@ -12,13 +12,13 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** For documents: a byte order mark at the start is no part of the text. */
+/** For documents: drops a byte order mark at the start. */
 export function decodeDocument(bytes: Uint8Array): string | undefined {
   const text = decodeUtf8(bytes);
   return text?.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
-/** Bytes in a message: printable ASCII as it is, all else as `\xNN`. */
+/** Bytes for a message: printable ASCII unchanged, everything else as `\xNN`. */
 export function shownBytes(bytes: Uint8Array): string {
   let shown = '';
   for (const byte of bytes.subarray(0, MOST_SHOWN))

@@ -1,6 +1,6 @@
-// Approves requests by waiting time.
+// Approves requests whose waiting time is over.
 
 export interface AccessApprovals {
-  /** Approves every request whose waiting time is over, each by itself; returns how many. */
+  /** Approves each such request in its own transaction; returns how many. */
   approveWaited(now: Date, signal: AbortSignal): Promise<number>;
 }

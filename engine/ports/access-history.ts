@@ -1,4 +1,4 @@
-// What was changed about access requests, by whom. Nothing here writes: the rows come with the changes.
+// The history of access requests: what was changed and by whom. Read-only: the changes themselves write the rows.
 
 import type { CuratedId, SettledTerms } from '../model/access-request.ts';
 import type { UserId } from '../model/ids.ts';
@@ -11,18 +11,18 @@ export interface HistoryEntry {
   readonly endUserId: number;
   readonly userId: UserId;
   readonly datasetId: CuratedId;
-  /** After the change; of what was removed, before it. */
+  /** After the change; for a removal, before it. */
   readonly terms: Omit<SettledTerms, 'requestedAt'>;
 }
 
 export interface HistoryPage {
   /** Entries of the page. */
   readonly rows: number;
-  /** Batch by batch, to be read once; a batch is bounded in bytes. */
+  /** In batches of bounded bytes; can be read once. */
   readonly items: AsyncIterable<readonly HistoryEntry[]>;
 }
 
 export interface AccessHistory {
-  /** Newest first; all of them, or those of datasets that the user manages. */
+  /** Newest first; all entries, or those of datasets that the user manages. */
   list(of: 'all' | { readonly managedBy: UserId }, page: PageRequest, signal: AbortSignal): Promise<HistoryPage>;
 }

@@ -11,8 +11,8 @@ export interface Profile {
 }
 
 export interface Accounts {
-  /** Inserts or updates from verified claims; writes nothing when nothing changed. */
+  /** Inserts or updates a profile from verified claims; writes nothing when nothing changed. */
   remember(profile: Profile, signal: AbortSignal): Promise<void>;
-  /** Known profiles among the ids (at most 1,000 asked for at once). */
+  /** The known profiles among the ids (at most 1,000 per call). */
   find(ids: readonly UserId[], signal: AbortSignal): Promise<ReadonlyMap<UserId, Profile>>;
 }

@@ -1,4 +1,4 @@
-// The directory of an organisation, which says where databases are.
+// The directory of an organization, which says where databases are.
 
 export interface DatabaseAddress {
   readonly host: string;
@@ -8,9 +8,9 @@ export interface DatabaseAddress {
 
 export interface Directory {
   /**
-   * Where the database of that common name is.
-   * @throws Failure `transient`, `unreachable`: no server answers, or what stands there names no database; the message
-   *   names the entry and says what is wrong, and may be right after the directory was mended
+   * Where the database with that common name is.
+   * @throws Failure `transient`, `unreachable`: no server answers, or the entry does not describe a database; the message names
+   * the entry and the problem, because somebody may fix the directory
    */
   find(commonName: string, signal: AbortSignal): Promise<DatabaseAddress>;
   /** Resolves when a server answers; fails like `find` otherwise. */

@@ -1,6 +1,6 @@
-// Whether there is room to write, on all disks that this process writes to.
+// Whether there is room to write on all disks that this process writes to.
 
 export interface DiskRoom {
-  /** Which disk has no room, in a sentence for people; undefined while all have. Never rejects, and never takes long. */
+  /** A sentence for people that names the full disk; undefined while all have room. Never rejects, and returns quickly. */
   lack(): Promise<string | undefined>;
 }

@@ -1,4 +1,4 @@
-// The event log: one named channel per lane, messages with a key that consumers filter by.
+// The event log: one named channel per lane. Messages have a key that consumers filter by.
 
 import type { TriggerEvent } from '../model/event.ts';
 
@@ -16,16 +16,16 @@ export interface ChannelFilter {
 
 export interface EventLog {
   /**
-   * Durable when it resolves. When it rejects, some or all records may be there all the same: events may repeat. `transient`
-   * while the log does not take them.
+   * Durable when it resolves. When it rejects, some or all records may have been published, so a retry may duplicate them.
+   * `transient` while the log does not accept records.
    */
   publish(records: readonly EventRecord[], signal: AbortSignal): Promise<void>;
   /**
-   * Hands over batches (1..500) of the wanted channels, one at a time, until the signal aborts, then resolves. A batch is
-   * acknowledged after `handle` resolved; when it rejects, the batch comes again after a pause. What was acknowledged may
-   * come again where a process died or consumers came and went; nothing is left out. Records of one dataset and channel keep
-   * the order of their publishing while one process publishes them. Rejects only with a defect of ours; a log that is away
-   * is waited for.
+   * Delivers batches (1..500) of the wanted channels, one at a time, until the signal aborts, then resolves. A batch is
+   * acknowledged after `handle` resolved; when it rejects, the batch is redelivered after a pause. Acknowledged records may be
+   * redelivered when a process died or consumers joined or left; no record is skipped. Records of one dataset and channel keep
+   * their order of publication while one process publishes them. Rejects only with a defect of ours; waits while the log is
+   * unreachable.
    */
   consume(
     wanted: readonly ChannelFilter[],

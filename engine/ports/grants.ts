@@ -1,18 +1,18 @@
-// Grants that the dataset access service gave for users' own datasets.
+// Grants by the dataset access service for users' own datasets.
 
 import type { DatasetId, UserId } from '../model/ids.ts';
 
-/** A grant is for a dataset with all its revisions. */
+/** A grant covers a dataset and all its revisions. */
 export interface GrantedDataset {
-  /** The original, of which the others are revisions. */
+  /** The original; the others are its revisions. */
   readonly root: DatasetId;
   readonly owner: UserId;
 }
 
 export interface Grants {
-  /** Whether the user's grant is approved, has begun and is not over. A curated dataset of the same id counts for nothing. */
+  /** Whether the user's grant is approved, has started and has not expired. A curated dataset with the same id is ignored. */
   holds(user: UserId, dataset: GrantedDataset, now: Date, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Of an installation without dataset access service. */
+/** For an installation without dataset access service. */
 export const NO_GRANTS: Grants = { holds: async () => false };

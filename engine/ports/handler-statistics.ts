@@ -1,14 +1,14 @@
-// What the handler service has done so far, over all its processes and their restarts (docs/contract/handler.md#health).
+// Totals of the handler service, over all its processes and their restarts (docs/contract/handler.md#health).
 
 export interface HandlerCounts {
   /** Responses by HTTP status. */
   readonly byStatus: Readonly<Record<number, number>>;
-  /** Uploads received whole. */
+  /** Uploads received completely. */
   readonly uploads: number;
   readonly uploadedBytes: number;
-  /** Bytes of the largest of them. */
+  /** Bytes of the largest upload. */
   readonly largest: number;
-  /** Runs that ended, well or not. */
+  /** Runs that ended, successfully or not. */
   readonly runs: number;
   readonly runMs: number;
   readonly longestMs: number;
@@ -25,7 +25,7 @@ export const NO_COUNTS: HandlerCounts = {
 };
 
 export interface HandlerStatistics {
-  /** Adds counts and sums, keeps the greater of maxima; all or nothing. */
+  /** Adds counts and sums, keeps the larger of two maxima; all or nothing. */
   add(counts: HandlerCounts, signal: AbortSignal): Promise<void>;
   read(signal: AbortSignal): Promise<HandlerCounts>;
 }

@@ -1,7 +1,7 @@
-// Hands mails to whoever delivers them.
+// Hands mails over for delivery.
 
 export interface Mail {
-  /** With angle brackets; the same when it is sent again. */
+  /** With angle brackets; the same for each attempt to send the mail. */
   readonly messageId: string;
   readonly date: Date;
   readonly from: string;
@@ -17,8 +17,8 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Resolves when the mail was taken for at least one recipient, with those for whom it was not. `rejected` when this mail never will be, `transient`
-   * when it may be later, unreachable when no mail is taken just now.
+   * Resolves when at least one recipient was accepted; returns the recipients that were not. `rejected` when this mail will
+   * never be accepted, `transient` when it may be accepted later, unreachable when no mail is accepted now.
    */
   send(mail: Mail, signal: AbortSignal): Promise<readonly string[]>;
   probe(signal: AbortSignal): Promise<void>;

@@ -1,4 +1,4 @@
-// The report jobs that each user keeps, with what the user notes about them.
+// The report jobs that each user keeps, with the user's notes about them.
 
 import type { QueryJobId } from '../model/report/query-job.ts';
 import type { ReportJobId } from '../model/report/report-job-id.ts';
@@ -12,7 +12,9 @@ export interface CollectedReport {
 }
 
 export interface ReportCollections {
-  /** Of one user, the newest link first; `queryId` leaves those of one query. In bounded memory, without a query per job. */
+  /**
+   * Jobs of one user, the newest link first; `queryId` selects those of one query. In bounded memory, without a query per job.
+   */
   list(
     user: Collector,
     filter: { readonly queryId?: QueryJobId | undefined },
@@ -20,11 +22,11 @@ export interface ReportCollections {
   ): AsyncIterable<CollectedReport>;
   /** False when the job is not in the user's collection. */
   annotate(user: Collector, id: ReportJobId, change: UserMetaChange, signal: AbortSignal): Promise<boolean>;
-  /** Takes it out of the collection; the job stays. False when it is not there. */
+  /** Removes it from the collection; the job stays. False when it is not there. */
   remove(user: Collector, id: ReportJobId, signal: AbortSignal): Promise<boolean>;
   /**
-   * All of a collection becomes a part of another one, as its newest, and leaves the first empty. Of a job that is in both,
-   * what the new owner has noted stays.
+   * Moves a whole collection into another one, as its newest jobs; the first one is empty afterwards. For a job in both, the
+   * new owner's notes are kept.
    */
   handOver(from: Collector, to: Collector, signal: AbortSignal): Promise<void>;
 }

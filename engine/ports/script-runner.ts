@@ -12,7 +12,7 @@ export interface ScriptSpec {
   readonly stdin?: Iterable<string>;
   /** From spawn; then SIGTERM to the group, 10 s later SIGKILL. */
   readonly maxDurationMs: number;
-  /** Marks the child's processes, so that one that left the group is found and ended too. Unique per run. */
+  /** Marks the child's processes, so that a process that left the group is found and killed, too. Unique per run. */
   readonly runId: string;
   /** The first lines of standard error, without their line ends, capped like standard output. */
   readonly onStderr?: (line: string) => void;
@@ -28,7 +28,7 @@ export type ScriptEnd =
 
 export interface ScriptResult {
   readonly end: ScriptEnd;
-  /** Lines of standard output, capped (10,000 lines, 16 KiB a line, 4 MiB) with a note as the last line when cut. */
+  /** Lines of standard output, capped (10,000 lines, 16 KiB a line, 4 MiB); when cut, the last line is a note. */
   readonly stdout: readonly string[];
   /** The last 64 KiB of standard error. */
   readonly stderrTail: string;
@@ -36,6 +36,6 @@ export interface ScriptResult {
 }
 
 export interface ScriptRunner {
-  /** Resolves when the script and every process it left behind have ended; an abort ends them and rejects `aborted`. */
+  /** Resolves when the script and every process it left behind have exited; an abort kills them and rejects `aborted`. */
   run(spec: ScriptSpec, signal: AbortSignal): Promise<ScriptResult>;
 }

@@ -1,12 +1,12 @@
-// What does not go together in a configuration whose values are each allowed: an option with a format type, with another
-// option, or a format type with the program of the query.
+// Finds invalid combinations of values that are each allowed: an option with a format type, an option with another option, or a
+// format type with the program of the query.
 
 import { ALIGNMENT_FIELDS, FORMAT_FIELDS, type FormatField, FRAME_FIELDS, fieldsOf } from './format-fields.ts';
 import { DEFAULT_FORMAT_TYPE, FORMAT_TYPE_NAMES, type FormatType } from './format-types.ts';
 import { cellOf, OPTION_NAMES, type OptionName } from './options.ts';
 import type { QueryProgram } from './query-job.ts';
 
-/** Where faults are told: the path of the field, and a sentence that continues its name. */
+/** Receives faults: the path of the field, and a sentence that continues its name. */
 export interface FaultSink {
   add(path: readonly (string | number)[], sentence: string): void;
 }
@@ -15,8 +15,8 @@ const AT = 'blastConfig';
 const EXCLUDED: readonly OptionName[] = ['numDescriptions', 'numAlignments'];
 
 /**
- * Adds the faults below `blastConfig`; a clash with the format type is one of both fields. Options whose values are not
- * allowed by themselves, which the schema tells, are looked at as far as they can be.
+ * Adds the faults below `blastConfig`; a conflict with the format type is reported for both fields. The schema reports options
+ * whose own values are invalid; here they are checked as far as possible.
  */
 export function checkCombination(config: Readonly<Record<string, unknown>>, faults: FaultSink): void {
   const { formatType = DEFAULT_FORMAT_TYPE, formatFields } = config;
@@ -33,7 +33,7 @@ export function checkCombination(config: Readonly<Record<string, unknown>>, faul
   }
 }
 
-/** The formatter writes some types only for some programs. */
+/** The formatter writes some types only for certain programs. */
 export function checkProgram(type: FormatType, program: QueryProgram, faults: FaultSink): void {
   if (type === 'sam' && program !== 'blastn')
     faults.add([AT, 'formatType'], `is 'sam', which is for queries of blastn; the query job is of ${program}`);

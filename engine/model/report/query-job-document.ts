@@ -1,4 +1,4 @@
-// The description of a query job as a document: what `job.json` holds beside a result.
+// The description of a query job as a document: the content of `job.json` beside a result.
 
 import { defect, messageOf } from '../../failure.ts';
 import { QUERY_PROGRAMS, QUERY_STATUSES, type QueryJob, type QueryJobId, type QueryProgram } from './query-job.ts';
@@ -7,7 +7,7 @@ export function serialiseQueryJob({ program, databases, fingerprint, status }: Q
   return `${JSON.stringify({ program, databases, fingerprint, status }, null, 2)}\n`;
 }
 
-/** Further members are passed over. What cannot be read is a `defect` that says what and `where`. */
+/** Ignores unknown members. A document that cannot be read is a `defect` that names the problem and `where`. */
 export function parseQueryJob(id: QueryJobId, text: string, where: string): QueryJob {
   const wrong = (what: string, cause?: unknown): Error => defect(`${where}: ${what}`, { cause });
   let document: unknown;

@@ -1,13 +1,13 @@
-// The id of a query job that is made here says what was searched for in what: the same search has the same id.
+// The id of a query job created here identifies the search: the same search has the same id.
 
 import { createHash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
 import type { QueryJob, QueryJobId } from './query-job.ts';
 
 export interface Search extends Pick<QueryJob, 'program' | 'databases' | 'fingerprint'> {
-  /** SHA-256 of the sequences that are searched for. */
+  /** SHA-256 of the query sequences. */
   readonly query: string;
-  /** Sequences that are kept for each query; the program's own number when undefined. */
+  /** Sequences to keep per query; undefined = the program's default. */
   readonly maxTargetSequences: number | undefined;
 }
 

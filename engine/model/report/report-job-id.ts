@@ -1,4 +1,4 @@
-// The id of a report job says what the report is: the same request about the same data has the same id, for everyone.
+// The id of a report job identifies its content: the same request about the same data has the same id, for everyone.
 
 import { createHash } from 'node:crypto';
 import type { Branded } from '../ids.ts';
@@ -9,16 +9,18 @@ import { parseQueryJobId, type QueryJob } from './query-job.ts';
 /** 32 hexadecimal digits, lower case. */
 export type ReportJobId = Branded<'ReportJobId'>;
 
-/** The text as the id of a report job, whatever its case; undefined when it is none. */
+/** The text as the id of a report job, in any case; undefined when it is not one. */
 export function parseReportJobId(text: string): ReportJobId | undefined {
   // Both have the same form (docs/contract/report.md#job-id).
   return parseQueryJobId(text) as string | undefined as ReportJobId | undefined;
 }
 
-/** Raised when a resolved configuration comes to mean another output. */
+/** Increase this when the output of a resolved configuration changes. */
 const VERSION = 1;
 
-/** The contract leaves room for 128 bits; whoever could find two requests of one id could ask for either anyway. */
+/**
+ * The contract leaves room for 128 bits. That is enough: whoever finds two requests with one id could request either anyway.
+ */
 export function reportJobId(
   config: ResolvedConfig,
   { id, fingerprint }: Pick<QueryJob, 'id' | 'fingerprint'>,

@@ -1,11 +1,11 @@
-// The whole environment of a program of BLAST+: nothing else of the service's own gets into it.
+// The complete environment of a BLAST+ program: no other variable of the service gets into it.
 
 export interface ToolPlace {
-  /** Where programs are looked for. */
+  /** Where programs are searched. */
   readonly path: string;
-  /** A directory of the run's own: settings of whoever runs the service do not count. */
+  /** A directory of this run only, so that settings of the service's account do not apply. */
   readonly home: string;
-  /** Where databases are looked for that are not named by absolute paths. */
+  /** Where databases with relative names are searched. */
   readonly searchPath: readonly string[];
 }
 
@@ -14,6 +14,6 @@ export const toolEnvironment = ({ path, home, searchPath }: ToolPlace): Readonly
   HOME: home,
   ...(searchPath.length > 0 ? { BLASTDB: searchPath.join(':') } : {}),
   LANG: 'C.UTF-8',
-  // It would otherwise tell its makers of every run.
+  // Otherwise the program reports every run to its makers.
   BLAST_USAGE_REPORT: 'false',
 });
