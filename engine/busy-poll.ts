@@ -1,7 +1,7 @@
 // Busy polling between threads. When small messages are answered within microseconds, sleeping costs more than polling: an idle
-// core takes longer to wake than a small task takes to run. So each side of a port keeps its event loop turning for a moment
-// after it has sent, if the last answer came within such a moment. All other work of the loop goes on meanwhile. After one
-// moment without an answer it sleeps as usual.
+// core takes longer to wake than a small task takes to run. So after a send each side of a port keeps its event loop turning
+// for a moment, if the last answer came that quickly. All other work of the loop goes on meanwhile. After one moment without an
+// answer it sleeps as usual.
 
 import { stopwatch } from './time.ts';
 
@@ -17,7 +17,7 @@ export class BusyPoll {
   #isClose = false;
   #isTurning = false;
 
-  /** True when a message crossed within the last moment, and another one within a moment before it. */
+  /** True when the last answer came within a moment of the send, and a message crossed within the last moment. */
   get isBusy(): boolean {
     return this.#isClose && stopwatch() - this.#at <= MOMENT_MS;
   }

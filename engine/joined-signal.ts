@@ -3,9 +3,9 @@
 //   aborted   no longer follows any source
 //   disposed  the same, and aborts only when its owner says so
 //
-// Not AbortSignal.any: the runtime keeps that signal as long as it has a listener and one of its sources lives, and here
-// sources live as long as the process. Nothing keeps this signal once it is disposed, even with listeners. So whoever joins
-// signals disposes of the result when its work is over.
+// Not AbortSignal.any: the runtime keeps that signal while it has a listener and one of its sources lives. Here sources live as
+// long as the process. Nothing keeps a JoinedSignal once it is disposed, even with listeners. So whoever joins signals disposes
+// of the result when its work is over.
 
 export class JoinedSignal implements Disposable {
   readonly #own = new AbortController();

@@ -34,8 +34,8 @@ export interface LaneOptions<Job, Outcome extends LaneOutcome> extends Lifecycle
   /** Longest delay of an outcome while the mailbox is more than half full, to collect outcomes of other jobs; default 25 ms. */
   readonly flushMs?: number;
   /**
-   * When the exchange under way may fill its own places, another one is sent once this many more places are free. Default half
-   * the mailbox, at least 16, so that exchanges are few and carry many jobs.
+   * A second exchange is sent once this many places are free, in addition to those that the exchange under way may fill.
+   * Default half the mailbox, at least 16, so that exchanges are few and carry many jobs.
    */
   readonly anotherAt?: number;
   readonly source: LaneSource<Job, Outcome>;

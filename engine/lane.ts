@@ -5,11 +5,10 @@
 //   run rejects      `settle` turns the error (the abort's reason when we aborted it) into an outcome
 //   not started      at stop, `abandon` provides the outcome
 // Outcomes are written and new jobs claimed in one exchange with the source. Jobs that finish while an exchange is under way go
-// with the next one (group commit). A second exchange is sent while one is under way only when the lane finds plenty of jobs
-// and has finished many meanwhile, so that the source need not wait for us (lane-traffic.ts).
-// A failing exchange backs off and keeps the outcomes. They cannot pile up, because without an exchange nothing new is claimed.
-// Jobs that an exchange brought start after the next exchange was sent, if one is due: the source works while this thread
-// starts the jobs.
+// with the next one (group commit). A second, concurrent exchange is sent only when the lane finds plenty of jobs and has
+// finished many meanwhile. Then the source need not wait for us (lane-traffic.ts). A failing exchange backs off and keeps the
+// outcomes. They cannot pile up, because without an exchange nothing new is claimed. Jobs that an exchange brought start after
+// the next exchange was sent, if one is due: the source works while this thread starts the jobs.
 //   resize  running jobs beyond the new number run to their end; waiting ones beyond it are given back
 //   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   no outcomes are written
 

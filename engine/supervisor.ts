@@ -202,7 +202,7 @@ export class Supervisor extends Lifecycle {
       await Promise.all(seats.map((seat) => this.#stopChild(seat, deadline)));
       return;
     }
-    // A child that uses up its time must leave some for the children below it.
+    // A child that uses up its time must leave some for the children that stop after it.
     const left = Math.max(0, deadline - this.clock.now());
     const share = Math.min(1000, left / 2 / Math.max(1, seats.length));
     for (const [i, seat] of seats.entries()) {

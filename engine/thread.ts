@@ -54,7 +54,7 @@ export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources e
   };
 }
 
-/** The name of the task when the batch consists of tasks of one kind only. */
+/** The task's name when the batch is a single message, which runs tasks of one kind; undefined otherwise. */
 function onlyTaskOf(batch: readonly ToThread[]): string | undefined {
   const [only] = batch;
   return batch.length === 1 && only?.kind === 'run' ? only.task : undefined;

@@ -1,5 +1,5 @@
-// Runs a few pieces of work concurrently: starting one waits until there is room for it. The first failure stops the rest:
-// running work should check `ended` regularly, and is awaited in any case.
+// Runs a few pieces of work concurrently: whoever starts one waits until there is room for the next. The first failure stops
+// the rest: running work should check `ended` regularly, and is awaited in any case.
 
 export class AtOnce implements AsyncDisposable {
   readonly #limit: number;

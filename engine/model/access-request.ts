@@ -6,7 +6,7 @@ import type { RestrictionLevel } from './access-rights.ts';
 import { parseUserId, type UserId } from './ids.ts';
 
 declare const brand: unique symbol;
-/** Of the catalogue of curated datasets: 1 to 64 of letters, digits and `_`. */
+/** An id in the catalogue of curated datasets: 1 to 64 letters, digits and `_`. */
 export type CuratedId = string & { readonly [brand]: 'CuratedId' };
 
 export const parseCuratedId = (text: string): CuratedId | undefined =>

@@ -14,7 +14,7 @@ export type AuditActorKind = (typeof AUDIT_ACTORS)[number];
 /**
  *   done      answered below 400      refused  401, 403, or a token that was not even looked at (429)
  *   rejected  any other 4xx           failed   5xx
- *   cut       the connection ended before the answer was out
+ *   cut       the connection ended before the response was sent
  */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'rejected', 'failed', 'cut'] as const;
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];

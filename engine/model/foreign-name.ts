@@ -65,6 +65,6 @@ function decode(label: string, bytes: Uint8Array): string | undefined {
 const decode437 = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => (byte < 0x80 ? String.fromCharCode(byte) : UPPER_437[byte - 0x80])).join('');
 
-/** A backslash would be a folder to who wrote it; the second byte of an East Asian letter to who did not. */
+/** Excludes the backslash: for a European writer it separates folders, in East Asian text it is the second byte of a letter. */
 const isEuropean = (text: string): boolean =>
   /^[\p{Script=Latin}\p{M}\p{N}\p{Zs}\u0020-\u005b\u005d-\u007e]*$/u.test(text);

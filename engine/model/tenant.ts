@@ -8,5 +8,5 @@ export type Tenant = Branded<'Tenant'>;
 /** Sorts before every guest, so that users come first where only a limited number of tenants is considered. */
 export const tenantOfUser = (user: UserId): Tenant => `user ${user}` as Tenant;
 
-/** @param network the network that limits per address count by */
+/** @param network the address or network that per-address limits count */
 export const tenantOfGuests = (network: string): Tenant => `visitors of ${network}` as Tenant;

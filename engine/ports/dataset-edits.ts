@@ -1,5 +1,5 @@
 // Changes of a dataset by its owner, outside the lanes and without a lease. The dataset's row is locked while the change is
-// decided and its object is put, so edits never interleave and the cache matches the last object put. The change's own event
+// decided and its object is put. So edits never interleave, and the cache matches the last object put. The change's own event
 // then finds nothing left to do.
 
 import type { DatasetId } from '../model/ids.ts';
@@ -8,7 +8,7 @@ import type { Traceparent } from '../model/traceparent.ts';
 import type { CatalogChange, DatasetRecord, ShareWords } from './catalog.ts';
 import type { DatasetFiles } from './dataset-queries.ts';
 
-/** A dataset as it is while its row is locked. */
+/** A dataset's current state, while its row is locked. */
 export interface EditableDataset extends DatasetRecord {
   /** In the order of recipients. */
   readonly shares: readonly ShareWords[];

@@ -15,7 +15,7 @@ export interface ClearOrder {
   readonly run: boolean;
 }
 
-/** Why an install stays as it is. */
+/** Why an install is left unchanged. */
 export const CLEAR_SKIPS = [
   /** A lane is working on the dataset. */
   'busy',

@@ -6,7 +6,7 @@
 //   running  --retry-->            delayed until its time, then claimable like queued
 //   running  --requeue-->          queued (shutdown, lost lease, thread died: then `alone`)
 //   running  --dead-->             dead: kept for an administrator
-//   running, holder dead           queued (seen by the next claim of anybody)
+//   running, holder dead           queued (found by the next claim of any process)
 //   dead, delayed --enqueue-->     dead: `again` is noted only; delayed: stays delayed
 //   dead, delayed --retry by admin--> queued
 

@@ -3,7 +3,7 @@
 //   queued       --exchange claims-->  in-progress   with a lease: 30 s, or until its process dies
 //   in-progress  --complete, failed--> ended
 //   in-progress  --again-->            queued, claimable from the given time
-//   in-progress, lease over  -->       queued        by the next exchange of anybody
+//   in-progress, lease expired --> queued        by the next exchange of any process
 
 import type { ReportJobId } from '../model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest } from '../model/report-job.ts';

@@ -49,9 +49,9 @@ export interface Uploads {
    */
   grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
   /**
-   * In one transaction: writes the rows of dataset, metadata, target and publication, sets upload to `running` and import to
-   * `queued`, records the files of documents and properties, settles the reservation to the bytes really stored, and enqueues
-   * the upload job. Wakes the lane.
+   * One transaction writes the rows of dataset, metadata, target and publication, and the files of documents and properties. It
+   * sets upload to `running` and import to `queued`, settles the reservation to the bytes really stored, and enqueues the
+   * upload job. Wakes the lane.
    */
   accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void>;
   /**
