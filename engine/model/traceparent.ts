@@ -1,7 +1,7 @@
-// The trace that a piece of work belongs to, in the form of the header `traceparent` (W3C Trace Context): `00-{trace id, 32 hex
-// digits}-{id of the caller, 16}-{flags, 2}`. The trace id stays the same from the first caller to the last callee; each of
-// them sets its own id before it passes the header on. We record no spans: the ids are for the log, and for services before or
-// after us that trace.
+// The trace that a piece of work belongs to, in the form of the header `traceparent` (W3C Trace Context):
+// `00-{trace id, 32 hex digits}-{id of the caller, 16}-{flags, 2}`. The trace id stays the same from the first caller to the
+// last callee; each of them sets its own id before it passes the header on. We record no spans: the ids are for the log, and
+// for services before or after us that trace.
 
 import { randomBytes } from 'node:crypto';
 import type { Branded } from './ids.ts';

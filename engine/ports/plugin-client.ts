@@ -55,8 +55,8 @@ export type UninstallReply = { readonly kind: 'success' } | PluginFailure;
 export const PLUGIN_FAULT_TRIES = 3;
 
 /**
- * Refused, reset, 502, 503 and timeouts are `transient` failures (refused: `unreachable`; timeouts: limited to {@link
- * PLUGIN_FAULT_TRIES}); an answer outside the protocol is a `defect`.
+ * Refused, reset, 502, 503 and timeouts are `transient` failures (refused: `unreachable`; timeouts: limited to
+ * {@link PLUGIN_FAULT_TRIES}); an answer outside the protocol is a `defect`.
  */
 export interface PluginClient {
   /** Streams the reply to `replyFile` (created, replaced). */
