@@ -1,6 +1,6 @@
 // Fair share between tenants. A tenant is whoever can fill a queue: a user, or all guests of one address. One rule for all
 // queues:
-//   hold   a tenant holds at most all workers and less than half of the queue in memory; its other jobs stay in the table
+//   hold   a tenant holds at most all workers and less than half of the queue in memory; its other jobs stay unclaimed
 //   claim  while few jobs wait in memory, a tenant that has half of the workers gets more only when no others wait
 //   spare  in a lane whose jobs a client can prolong, a tenant holds at most all workers but one, and nothing in memory
 //   begin  of the jobs in memory, the next to start is the first of the tenant whose turn it is (turns.ts)
