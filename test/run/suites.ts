@@ -16,7 +16,7 @@ export interface Suite {
 
 const CONTRACT = 'test/e2e/contract-';
 const MEMORY = 'test/e2e/memory';
-/** Adapters, front ends, commands and plugin samples on what they are made for: a real PostgreSQL, processes, files. */
+/** What needs a real PostgreSQL, processes, sockets or foreign programs, or takes longer for another reason. */
 const INTEGRATION = [
   'actors/daemons/',
   'actors/quota-life',
@@ -24,11 +24,19 @@ const INTEGRATION = [
   'bin/',
   'config/samples/',
   'engine/adapters/',
+  'engine/archive/foreign-tools',
+  'engine/archive/zip-reader',
+  'engine/joined-signal',
+  'engine/worker-pool',
   'http/access/',
+  'http/audited-routes',
   'http/handler/',
   'http/installer/',
+  'http/list-bytes',
+  'http/openapi',
   'http/plugin-host/',
   'http/report/',
+  'http/server',
 ].map((at) => `test/${at}`);
 /** Everything that can go wrong, one by one: many runs of whole stories. */
 const MATRIX = [
