@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { type PackUploadInput, type PackUploadOutput, packUpload } from '../../../actors/tasks/pack-upload.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
@@ -78,6 +79,11 @@ t.test('names that are ours are refused at the top, where our files would take t
     ])
       await refuses(t, files, /^up\.\w+: 'vdi-.*' is a reserved name: names that begin with 'vdi-'/i);
   await refuses(t, { 'a.txt': 'a', 'vdi-meta.json': 'x' }, /'vdi-meta\.json' is a reserved name/);
+  const ending = fc.stringMatching(/^[a-z0-9_.-]{1,20}[a-z]$/);
+  const property = fc.asyncProperty(ending, async (rest) => {
+    await refuses(t, { 'a.txt': 'a', [`vdi-${rest}`]: 'x' }, /is a reserved name/);
+  });
+  await fc.assert(property, { numRuns: 25, seed: 20_260_103 });
   const { contents } = await pack(t, { 'up.zip': await zipOf({ 'a/vdi-meta.json': 'x', 'VDI-results.csv': 'y' }) });
   t.strictSame(Object.keys(contents), ['a/vdi-meta.json', 'VDI-results.csv']);
 });

@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { RemoteHttp, type RemoteHttpOptions, type RemoteHttpParts } from '../../../engine/adapters/remote-http.ts';
 import { aborted } from '../../../engine/failure.ts';
@@ -259,6 +260,25 @@ t.test('only 200 brings a file, or 206 with all of it', async (t) => {
     if (refusal === undefined) t.match(found, { kind: 'found' }, what);
     else t.match(found, { kind: 'failed', message: refusal, again: status === 202 }, what);
   }
+});
+
+t.test('of parts of a file, none but the one that is all of it is taken', async (t) => {
+  const part = fc.record({
+    first: fc.nat(12),
+    last: fc.nat(12),
+    total: fc.oneof(fc.nat(12).map(String), fc.constant('*')),
+  });
+  const server = await remoteServer(t, (request, response) => {
+    const range = decodeURIComponent(request.url ?? '').slice(1);
+    response.writeHead(206, { 'content-range': `bytes ${range}` }).end('G1,G2,G3\n');
+  });
+  const client = remote(t);
+  const property = fc.asyncProperty(part, async ({ first, last, total }) => {
+    const range = `${first}-${last}/${total}`;
+    const { kind } = await client.probe(server.url(`/${encodeURIComponent(range)}`), signal);
+    t.equal(kind, first === 0 && total === String(last + 1) ? 'found' : 'failed', range);
+  });
+  await fc.assert(property, { numRuns: 60, seed: 20_260_102, examples: [[{ first: 0, last: 8, total: '9' }]] });
 });
 
 t.test('a signed link that has expired is told by its query; no message holds the query', async (t) => {
