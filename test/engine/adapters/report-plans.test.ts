@@ -95,6 +95,8 @@ t.test('what one tenant has waiting costs the claims of others nothing', async (
      from generate_series(1, 100000) n`,
     [at(0)],
   );
+  // A sample of such a table mostly has jobs of that tenant alone: the planner then believes that there is no other.
+  await more.db.query('alter table report_job alter tenant set (n_distinct = 1)');
   await more.db.query('vacuum (analyze)');
   const statements = recordStatements(more.db);
   const claims = await more.queue.exchange([], { limit: 2, withheld: [tenantOf(7)] }, at(10 ** 6), signal);

@@ -27,7 +27,9 @@ begin
   return query
   with candidate as materialized (
     select j.ctid as place, j.dataset_id, j.state, l.ctid as lease_place from job j left join lease l on l.name = j.dataset_id
-    where j.lane = its_lane and j.owner = its_owner and j.run_at <= now() and j.state <> 'dead'
+    -- Not `owner =`: the planner would then leave the owner out of the order, and might take the index by time alone, which
+    -- has all jobs of the others before those of this owner.
+    where j.lane = its_lane and j.owner >= its_owner and j.owner <= its_owner and j.run_at <= now() and j.state <> 'dead'
       and not (j.state = 'running' and (j.holder = me and j.claimed_at > now() - lease_time or j.token > coalesce(l.token, 0)))
       and coalesce(j.type = any(types_last), false) = crowded and (j.type is null or j.type <> all(types_not))
       and case when l.holder is null or l.expires_at <= now()
