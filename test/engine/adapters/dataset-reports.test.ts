@@ -81,7 +81,8 @@ t.test('of twenty thousand datasets', async (t) => {
           for (const plan of await planned(() =>
             drain(reports.all({ ...filter, includeDeleted }, page, signal), 150),
           )) {
-            t.notMatch(plan, /Seq Scan|Sort/, plan);
+            // The few statuses of one dataset may be sorted, datasets may not.
+            t.notMatch(plan, /Seq Scan|Sort Key: (?!i\.)/, plan);
             if (!/spelling/.test(plan)) t.match(plan, /Index (Only )?Scan using dataset_created/, plan);
           }
   });
