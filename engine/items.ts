@@ -58,16 +58,17 @@ export function mapped<From, To extends object | string>(
   );
 }
 
-/** Creates each item while holding one of the places; waiters get places in order of request. */
+/** Creates each item while holding one of the places, which tenants share. */
 export function inTurn<Item extends object | string>(
   places: Places,
+  tenant: string,
   items: AsyncIterable<Item>,
   signal: AbortSignal,
 ): Items<Item> {
   const source = items[Symbol.asyncIterator]();
   return new Items(
     async () => {
-      const free = await places.take(signal);
+      const free = await places.take(signal, tenant);
       try {
         const next = await source.next();
         return next.done ? undefined : next.value;
@@ -77,6 +78,17 @@ export function inTurn<Item extends object | string>(
     },
     () => source.return?.(),
   );
+}
+
+/** What was read of the source already, then the rest of it. */
+export function startingWith<Item extends object | string>(first: Item[], rest: AsyncIterator<Item>): Items<Item> {
+  const read = async (): Promise<Item | undefined> => {
+    const item = first.shift();
+    if (item !== undefined) return item;
+    const next = await rest.next();
+    return next.done ? undefined : next.value;
+  };
+  return new Items(read, () => rest.return?.());
 }
 
 /** The items of batches; batches are released as soon as they are handed out. */

@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, validateHeaderName, validate
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip, type ZlibOptions } from 'node:zlib';
-import { Items, inTurn } from '../engine/items.ts';
+import { type Items, inTurn, startingWith } from '../engine/items.ts';
 import type { Logger } from '../engine/log.ts';
 import type { ApiVersion } from '../engine/model/api-version.ts';
 import type { UserId } from '../engine/model/ids.ts';
@@ -210,11 +210,11 @@ export class RequestContext {
   }
 
   /**
-   * For the text of what is read from a database: a few answers are made at a time, piece by piece. What is read and is not
-   * yet text is in memory several times over, and a piece that nobody takes is in nobody's way.
+   * For text that is made of what a database returns: only a few answers are made at a time, piece by piece, and callers
+   * share these places. While a piece is made, its rows are in memory several times. A finished piece holds no place.
    */
   inTurn(pieces: AsyncIterable<string>): Items<string> {
-    return inTurn(this.#shared.lists, pieces, this.signal);
+    return inTurn(this.#shared.lists, this.tenant, pieces, this.signal);
   }
 
   /** Answers 200 with text piece by piece, under the same rules. The pieces are iterated to their end or returned. */
@@ -282,15 +282,4 @@ export class RequestContext {
 async function piecesBegun(iterator: AsyncIterator<string>): Promise<string[]> {
   const first = await iterator.next();
   return first.done ? [] : [first.value];
-}
-
-/** The iterator with what was read of it put back; it is closed when nobody reads on. */
-function startingWith(first: string[], iterator: AsyncIterator<string>): Items<string> {
-  const read = async (): Promise<string | undefined> => {
-    const piece = first.shift();
-    if (piece !== undefined) return piece;
-    const next = await iterator.next();
-    return next.done ? undefined : next.value;
-  };
-  return new Items(read, () => iterator.return?.());
 }

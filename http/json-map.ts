@@ -1,6 +1,6 @@
 // A JSON object of any length as text, in constant memory: some members, and one that is a map from names to values.
 
-import { Items } from '../engine/items.ts';
+import { startingWith } from '../engine/items.ts';
 import { stringifyJson } from '../engine/model/json.ts';
 import type { RequestContext } from './context.ts';
 import { JSON_TYPE } from './json-type.ts';
@@ -30,18 +30,7 @@ export async function jsonMapReport(context: RequestContext, map: MapText): Prom
     begun.push(next.value);
   }
   const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
-  return context.textStream(headers, context.inTurn(mapText({ head, name, entries: resumed(begun, batches) })));
-}
-
-/** What was read already, then the rest. */
-export function resumed<Item extends object>(begun: Item[], rest: AsyncIterator<Item>): Items<Item> {
-  const read = async (): Promise<Item | undefined> => {
-    const item = begun.shift();
-    if (item !== undefined) return item;
-    const next = await rest.next();
-    return next.done ? undefined : next.value;
-  };
-  return new Items(read, () => rest.return?.());
+  return context.textStream(headers, context.inTurn(mapText({ head, name, entries: startingWith(begun, batches) })));
 }
 
 /** One piece for each batch; nothing comes before the first is there. */

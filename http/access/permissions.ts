@@ -1,6 +1,7 @@
 // /permissions: what the caller may do with which dataset. No install target is asked.
 
 import { Readable } from 'node:stream';
+import { startingWith } from '../../engine/items.ts';
 import type { ApprovalStatus } from '../../engine/model/access-request.ts';
 import {
   type ActionAuthorization,
@@ -17,7 +18,7 @@ import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts'
 import type { Clock } from '../../engine/time.ts';
 import type { RequestContext } from '../context.ts';
 import { notFound } from '../errors.ts';
-import { jsonMapReport, resumed } from '../json-map.ts';
+import { jsonMapReport } from '../json-map.ts';
 import { answer, refusals } from '../responses.ts';
 import type { Route } from '../route.ts';
 import { registered } from './actor.ts';
@@ -100,7 +101,7 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
   const asked = new Map<string, Part>();
   const now = options.clock.now();
   const entries = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
-    for await (const { parts } of resumed(first.done ? [] : [first.value], partBatches)) {
+    for await (const { parts } of startingWith(first.done ? [] : [first.value], partBatches)) {
       // Of their own studies people see more than what they asked for.
       for (const part of parts) if (own.roots.has(part.dataset.datasetId)) asked.set(part.dataset.datasetId, part);
       const others = parts.filter((part) => !own.roots.has(part.dataset.datasetId));
@@ -133,7 +134,7 @@ async function ownStudies(
   const begun: (readonly UserStudy[])[] = [];
   for (let next = await batches.next(); !next.done && begun.push(next.value) < 2; next = await batches.next());
   const roots = begun.length < 2 ? begun.flat().map((study) => study.root) : await userStudies.ownRoots(user, signal);
-  return { roots: new Set(roots), batches: resumed(begun, batches) };
+  return { roots: new Set(roots), batches: startingWith(begun, batches) };
 }
 
 /** Users' datasets that somebody asked for, or provides, and may know of. */

@@ -27,6 +27,7 @@ t.test('a source is closed once when nobody reads on or a change fails, and not 
   const left = source(3);
   for await (const _ of inTurn(
     new Places(1),
+    '',
     opened(async () => mapped(left.items, doubled)),
     open,
   ))
@@ -51,7 +52,7 @@ t.test(
         await new Promise(setImmediate);
         return item;
       });
-      return inTurn(places, made, open);
+      return inTurn(places, '', made, open);
     });
     await Promise.all(lists.map((list) => list.next()));
     t.equal(places.taken, 0, 'while their readers stand still');
@@ -65,7 +66,7 @@ t.test('who waits for a place is told to stop', async (t) => {
   const places = new Places(1);
   const free = await places.take(open);
   const stop = new AbortController();
-  const next = inTurn(places, source(1).items, stop.signal).next();
+  const next = inTurn(places, '', source(1).items, stop.signal).next();
   stop.abort(new Error('gone'));
   await t.rejects(next, { message: 'gone' });
   free();
@@ -83,6 +84,7 @@ t.test('nothing keeps an item that was handed out', async (t) => {
   const batches = mapped(mapped(source(3).items, watched), (item) => watched([watched({ ...item })]));
   const items = inTurn(
     new Places(1),
+    '',
     opened(async () => flattened(batches)),
     open,
   );
