@@ -1,15 +1,15 @@
-// A long listing in pages, each read by a short statement that begins where the one before ended: no connection is held
-// between them, however slowly the listing is read. The next page is asked for before the one at hand is read: reader and
-// database work at the same time. So two pages are in memory at most, and a page ends when it has enough bytes, whatever the
-// size of its rows (`boundedPage`). The first page is small. After one that its bytes have filled the next is no longer, so
-// that the database reads little in vain, and it is not asked for before it is needed. No row is kept that was handed out.
+// A long listing in pages. A short statement reads each page, starting where the previous page ended, so a slow reader holds
+// no connection between pages. The next page is requested before the current one is read, so that reader and database work in
+// parallel. At most two pages are in memory, and the size of a page is bounded in bytes, whatever the size of its rows
+// (`boundedPage`). The first page is small. After a page that was full of bytes, the next one is no longer and is not requested
+// in advance, so that the database does not read rows in vain. A row is not kept once it was handed out.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { Items } from '../items.ts';
 
-/** Of a page at most, unless its first row alone is larger: then it has no other. */
+/** Upper bound of a page. A larger row makes a page of its own. */
 const PAGE_BYTES = 256 * 1024;
-/** The first page is this part of the largest; each that is full is followed by one of twice its length. */
+/** The first page has this fraction of the most rows; each full page is followed by one twice as long. */
 const FIRST_PART = 8;
 
 /** What {@link boundedPage} adds to a row. */
@@ -31,17 +31,16 @@ export interface PageReading<Row, Place> {
 }
 
 /**
- * Rows are measured as text: `pg_column_size` would tell what a value takes where it is packed, a hundredth of it for text
- * that repeats itself.
+ * Measures rows as text: `pg_column_size` counts compressed values as compressed, a hundredth of what repetitive text takes in
+ * memory. `offset 0` keeps PostgreSQL from measuring each row twice (17 instead of 26 us a row of 2.6 kB, 2026-11-26).
  *
- * @param statement the rows of a page, in their order
+ * @param statement the rows of a page, in order
  */
 export const boundedPage = (statement: string): string => `
   select * from (
-    select r.*, octet_length(r::text) as row_bytes, (count(*) over ())::integer as page_rows,
-      row_number() over () as page_row,
-      sum(octet_length(r::text)) over (rows between unbounded preceding and current row) as page_bytes
-    from (${statement}) r) page
+    select m.*, (count(*) over ())::integer as page_rows, row_number() over () as page_row,
+      sum(row_bytes) over (rows between unbounded preceding and current row) as page_bytes
+    from (select r.*, octet_length(r::text) as row_bytes from (${statement}) r offset 0) m) page
   where page_bytes <= ${PAGE_BYTES} or page_row = 1`;
 
 export function rowPages<Row extends object, Place>(reading: PageReading<Row, Place>): Items<Row> {
