@@ -3,11 +3,11 @@
 // bounds how fast a channel is read. Of anything else it says nothing: what it is, the parser has to find out.
 
 import { EVENT_SOURCES, type EventSource, type TriggerEvent } from '../model/event.ts';
-import type { DatasetId, UserId } from '../model/ids.ts';
+import { parseDatasetId, type UserId } from '../model/ids.ts';
 
 /** Members of others may follow, ASCII text or whole numbers, as long as they take the place of none of ours. */
 const PLAIN =
-  /^\{"eventID":(0|[1-9]\d{0,14}),"userID":([1-9]\d{0,17}),"datasetID":"([a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63})","source":"([a-z-]+)"(?:,"(?!(?:eventID|userID|datasetID|source)")[A-Za-z]\w*":(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14}))*\}$/;
+  /^\{"eventID":(0|[1-9]\d{0,14}),"userID":([1-9]\d{0,17}),"datasetID":"([\w.-]{1,64})","source":"([a-z-]+)"(?:,"(?!(?:eventID|userID|datasetID|source)")[A-Za-z]\w*":(?:"[ !#-[\]-~]*"|0|[1-9]\d{0,14}))*\}$/;
 const SOURCES: ReadonlyMap<string, EventSource> = new Map(EVENT_SOURCES.map((source) => [source, source]));
 
 /** Undefined when it is spelled in another way. */
@@ -15,6 +15,7 @@ export function plainEvent(value: Buffer): TriggerEvent | undefined {
   // The pattern lets nothing but ASCII pass, in which all encodings are alike.
   const match = PLAIN.exec(value.toString('latin1'));
   const source = match ? SOURCES.get(match[4] as string) : undefined;
-  if (!match || source === undefined) return undefined;
-  return { eventID: Number(match[1]), userID: match[2] as UserId, datasetID: match[3] as DatasetId, source };
+  const datasetID = parseDatasetId(match?.[3] ?? '');
+  if (!match || !datasetID || source === undefined) return undefined;
+  return { eventID: Number(match[1]), userID: match[2] as UserId, datasetID, source };
 }

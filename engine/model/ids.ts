@@ -14,8 +14,9 @@ export type UserId = Branded<'UserId'>;
 /** One of the configured install targets, 5..32 characters (docs/contract/installer.md#shared-types). */
 export type TargetId = Branded<'TargetId'>;
 
-/** Never `.` or `..`, because ids are path segments. */
-const DATASET_ID = /^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$/;
+/** The text of a dataset id as a regular expression. Never `.` or `..`, because ids are parts of paths. */
+export const DATASET_ID_TEXT = '[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}';
+const DATASET_ID = new RegExp(`^${DATASET_ID_TEXT}$`);
 const USER_ID = /^[1-9][0-9]{0,18}$/;
 /** Upper bound of a UserId as printed in the contract. */
 const USER_ID_MAX = 9223372036854776000n;

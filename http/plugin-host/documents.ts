@@ -1,5 +1,6 @@
 // What the calls of the plugin protocol take and answer, for the documentation at /api.
 
+import { DATASET_ID_TEXT } from '../../engine/model/ids.ts';
 import type { RouteBody, RouteResponse } from '../route.ts';
 import { MAX_JOB_ID } from './wire-documents.ts';
 
@@ -19,7 +20,7 @@ const object = (properties: object, required: readonly string[], description?: s
 
 const ids = {
   'event-id': { type: 'integer', minimum: 0, description: 'Follows the event through all logs; default 0' },
-  'vdi-id': { ...text, pattern: '^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$', description: 'Dataset' },
+  'vdi-id': { ...text, pattern: `^${DATASET_ID_TEXT}$`, description: 'Dataset' },
 };
 const target = { 'install-target': { ...text, description: 'A configured target that takes the type' } };
 const meta = { type: 'object', description: 'Metadata of the dataset, as they are stored' };

@@ -1,16 +1,16 @@
 // Terms that several responses share: ids, data type, times, status block (docs/contract/installer.md#shared-types).
 
 import type { Static } from 'typebox';
-import type { DatasetId, TargetId } from '../../../engine/model/ids.ts';
+import { DATASET_ID_TEXT, type DatasetId, type TargetId } from '../../../engine/model/ids.ts';
 import { IMPORT_STATUSES, INSTALL_STATUSES, UPLOAD_STATUSES } from '../../../engine/model/status.ts';
 import { Type } from '../../schema-node.ts';
 import { VISIBILITIES } from './details.ts';
 
 export const VdiId = Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]+$' });
-/** In requests: ids that another installer gave may have dots, too (`parseDatasetId`). */
+/** In requests. Ids that another installer assigned may contain dots. */
 export const DatasetIdInput = Type.Unsafe<DatasetId>({
   type: 'string',
-  pattern: '^[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}$',
+  pattern: `^${DATASET_ID_TEXT}$`,
 });
 export const InstallTargetIdOutput = Type.Unsafe<TargetId>({ type: 'string', minLength: 5, maxLength: 32 });
 export const InstallTargetIds = Type.Array(InstallTargetIdOutput, { uniqueItems: true });
