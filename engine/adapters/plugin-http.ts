@@ -7,7 +7,6 @@ import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { aborted, defect, Failure, messageOf } from '../failure.ts';
-import { parseJson, stringifyJson } from '../model/json.ts';
 import { passedOn } from '../model/traceparent.ts';
 import type {
   ImportReply,
@@ -15,9 +14,9 @@ import type {
   PluginCall,
   PluginClient,
   PluginFailure,
-  StreamedFile,
   UninstallReply,
 } from '../ports/plugin-client.ts';
+import { compact, fields, ids, propertiesPart, uninstallBody } from './plugin-http-fields.ts';
 import { pluginMetadata } from './plugin-http-metadata.ts';
 import { JSON_TYPE, type MultipartBody, multipartBody, type Part } from './plugin-http-multipart.ts';
 import {
@@ -250,42 +249,11 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   }
 }
 
-const ids = (call: PluginCall): Record<string, string | number> => ({
-  'event-id': call.eventId,
-  'vdi-id': call.dataset,
-});
-
-/** An object of plain values and of others that are JSON text already (user ids keep their digits there). */
-function fields(
-  values: Readonly<Record<string, string | number>>,
-  documents: Readonly<Record<string, string>>,
-): string {
-  const plain = Object.entries(values).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  const nested = Object.entries(documents).map(([name, text]) => `${JSON.stringify(name)}:${text}`);
-  return `{${[...plain, ...nested].join(',')}}`;
-}
-
-/** Of a document as it is stored, which people may read there. */
-const compact = (json: string): string => stringifyJson(parseJson(json));
-
-const propertiesPart = (file: StreamedFile): Part => ({
-  name: 'dataProperties',
-  file,
-  fileName: file.name,
-  contentType: 'application/octet-stream',
-});
-
 function installReply(code: number, text: string, where: string): InstallReply {
   if (code === CODE.success) return { kind: 'success', validation: parseValidation(text, where) };
   if (code === CODE.invalid) return { kind: 'invalid', validation: parseValidation(text, where) };
   return pluginFailure(code, text, where);
 }
-
-const uninstallBody = (call: Parameters<PluginClient['uninstall']>[0]): string =>
-  fields(
-    { ...ids(call), 'install-target': call.target },
-    { type: JSON.stringify({ name: call.type.name, version: call.type.version }) },
-  );
 
 const uninstallReply = (code: number, text: string, where: string): UninstallReply =>
   code === CODE.success ? { kind: 'success' } : pluginFailure(code, text, where);

@@ -1,5 +1,6 @@
-// Whom the embedded PostgreSQL runs as when root starts it, which postgres refuses to be. An account of its own, where the
-// machine has one; `nobody` is also that of other daemons, which may then touch its processes and read its files.
+// The account that runs the embedded PostgreSQL when root starts it, because postgres refuses to run as root. If the machine has
+// an account for it, that one is used. Otherwise `nobody` is, which other daemons may share: they could then touch its processes
+// and read its files.
 
 import { chown, lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,11 +11,11 @@ export interface Account {
 }
 
 export const OWN_ACCOUNT = 'longshore-postgres';
-/** To be read by whoever is told that there is none. */
+/** The command that creates the account, for the log. */
 export const MAKE_ACCOUNT = `useradd --system --user-group --no-create-home --shell /usr/sbin/nologin ${OWN_ACCOUNT}`;
 export const NOBODY: Account = { uid: 65_534, gid: 65_534 };
 
-/** Of the accounts in the file; undefined when there is none of its own. An account of root's number is none. */
+/** Reads the account from the file. Undefined if there is none, or if it has the number of root. */
 export async function ownAccount(file = '/etc/passwd'): Promise<Account | undefined> {
   for (const line of (await readFile(file, 'utf8').catch(() => '')).split('\n')) {
     const [name, , uid = '', gid = ''] = line.split(':');
@@ -24,13 +25,13 @@ export async function ownAccount(file = '/etc/passwd'): Promise<Account | undefi
   return undefined;
 }
 
-/** The folder and all in it, when it is somebody else's: of an earlier start. Links stay as they are. */
+/** Changes the owner of the folder and everything in it, if an earlier start ran as another account. Leaves links alone. */
 export async function giveTree(path: string, account: Account, give: typeof giveOne = giveOne): Promise<void> {
   const { uid } = await lstat(path);
   if (uid === account.uid) return;
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true }))
     if (!entry.isSymbolicLink()) await give(join(entry.parentPath, entry.name), account);
-  // Last: until then it is given again by the next start.
+  // Last: if this is interrupted, the next start does it again.
   await give(path, account);
 }
 

@@ -1,14 +1,13 @@
-// A long listing in batches, for readers that look up something for many rows at once. As with `rowPages`, each batch is read
-// by a short statement that begins where the one before ended, and ends when it has enough bytes (`boundedPage`). Nothing is
-// read ahead.
+// A long listing in batches, for readers that look up something for many rows at once. As in `rowPages`, a short statement reads
+// each batch, starting where the previous one ended, and a batch is bounded in bytes (`boundedPage`). Nothing is read ahead.
 
 import { Items } from '../items.ts';
 import type { PageRow } from './row-pages.ts';
 
 export interface BatchReading<Row, Place> {
-  /** @param after where the batch before ended; undefined for the first */
+  /** @param after where the previous batch ended; undefined for the first */
   read(count: number, after: Place | undefined): Promise<readonly (Row & PageRow)[]>;
-  /** What the next batch has to know of the last row. */
+  /** What the next batch needs to know of the last row. */
   placeOf(row: Row): Place;
   /** The most rows of a batch. */
   readonly batchSize: number;

@@ -1,17 +1,16 @@
-// The mails that users bring about by editing their own requests. Somebody who edits all day long would fill the mailboxes of
-// others, so these mails are bounded:
-//   waits      one about the same record that is not on its way yet tells the newest state; no other is queued
-//   at once    the first about a record for an hour
-//   later      the next one is due an hour after the last
-//   not sent   more than the bounds of a day: kept as one that was given up, which says why; one for each record
-// Decisions and invitations are made by people who work here, and are told each.
+// Bounds the mails that users cause by editing their own requests. A user who edits all day would fill other people's mailboxes:
+//   coalesced  if a mail about the same record is still queued, it is updated to the newest state
+//   at once    the first mail about a record within an hour
+//   delayed    the next mail about it is due an hour after the previous one
+//   not sent   beyond the daily bounds: stored as failed with the reason, one per record
+// Staff cause decisions and invitations. Each of those is mailed.
 
 import { EDIT_MAIL_BOUNDS, type MailDraft } from '../../model/access-mail.ts';
 import type { Sql } from '../postgres.ts';
 
 type EditMail = Extract<MailDraft, { readonly request: object }>;
 
-/** What becomes of a mail. */
+/** When a mail is sent, if at all. */
 interface Slot {
   readonly about: string;
   readonly due: Date;
@@ -41,7 +40,7 @@ returning mails`;
 
 const INSERT = 'insert into outbox (draft, due, about, dead, failure) values ($1::jsonb, $2, $3, $4, $5)';
 
-/** In the transaction of the edit, which has locked the request: two edits of one request take turns. */
+/** Runs in the transaction of the edit, which has locked the request: two edits of one request run one after the other. */
 export async function queueEditMail(sql: Sql, mail: EditMail, now: Date): Promise<void> {
   const about = JSON.stringify([mail.template, mail.datasetId, mail.request.userId]);
   const draft = JSON.stringify(mail);
@@ -55,7 +54,7 @@ async function slotFor(sql: Sql, { datasetId, request }: EditMail, about: string
   const [next] = await sql.query<{ at: Date }>(NEXT_DUE, [about, now, EDIT_MAIL_BOUNDS.periodMs]);
   const { perAuthor, perDataset, perService } = EDIT_MAIL_BOUNDS;
   let refusal: string | undefined;
-  // In one order everywhere, so that no two wait for each other in turn.
+  // Always in this order, so that two transactions cannot deadlock.
   for (const [kind, key, most, whose] of [
     ['author', request.userId, perAuthor, `edits of user ${request.userId}`],
     ['dataset', datasetId, perDataset, `edits of requests for dataset ${datasetId}`],
