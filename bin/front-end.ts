@@ -9,7 +9,6 @@ import type { Metrics } from '../engine/metrics.ts';
 import type { Accounts } from '../engine/ports/accounts.ts';
 import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import type { Clock } from '../engine/time.ts';
-import { AdminGuesses } from '../http/admin-guesses.ts';
 import { apiDocs } from '../http/api-docs.ts';
 import type { AuditTrail } from '../http/audit-trail.ts';
 import type { AuthSettings } from '../http/authenticate.ts';
@@ -20,6 +19,7 @@ import { profileMemory } from '../http/profile-memory.ts';
 import { RequestPipeline } from '../http/request-pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
+import { TokenGuesses } from '../http/token-guesses.ts';
 import { tokenVerifier } from '../http/tokens.ts';
 import { VERSION } from './version.ts';
 import { roomCheck } from './watch-disks.ts';
@@ -159,7 +159,7 @@ export const basePathOf = (
 export const noUsers = ({ clock, log }: Pick<FrontEndParts, 'clock' | 'log'>): AuthSettings => ({
   adminToken: undefined,
   verify: undefined,
-  guesses: new AdminGuesses({ isProxy: () => false, clock, log }),
+  guesses: new TokenGuesses({ isProxy: () => false, clock, log }),
   operators: false,
   queryToken: false,
   remember: async () => undefined,
@@ -181,7 +181,7 @@ export async function authSettings(
         : undefined;
   return {
     adminToken,
-    guesses: new AdminGuesses({ isProxy: proxyCheck(core.http), clock, log: log.child({ actor: 'http' }) }),
+    guesses: new TokenGuesses({ isProxy: proxyCheck(core.http), clock, log: log.child({ actor: 'http' }) }),
     operators: operators !== undefined && oauth !== undefined,
     queryToken: oauth?.queryToken ?? false,
     verify:

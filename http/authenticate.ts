@@ -1,11 +1,11 @@
 // Finds out who calls, and refuses who may not (docs/contract/installer.md#authentication).
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { AdminGuesses } from './admin-guesses.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
 import { badRequest, forbidden, unauthorized } from './errors.ts';
 import { type Access, isAllowed, type Route } from './route.ts';
+import { sameSecret } from './same-secret.ts';
+import type { TokenGuesses } from './token-guesses.ts';
 import type { TokenVerifier } from './tokens.ts';
 
 export interface AuthSettings {
@@ -14,7 +14,7 @@ export interface AuthSettings {
   /** Undefined refuses every user. */
   readonly verify: TokenVerifier | undefined;
   /** Of the process: shared by its front ends, so that none is a way around it. */
-  readonly guesses: AdminGuesses;
+  readonly guesses: TokenGuesses;
   /** Whether tokens may make operators. */
   readonly operators: boolean;
   /** `access_token` in the query of routes that allow it. */
@@ -112,12 +112,6 @@ function bearer(value: string, schemeNeeded: boolean): string {
   if (token === undefined || (schemeNeeded && scheme === undefined))
     throw unauthorized('the authorization header holds no bearer token');
   return token;
-}
-
-/** Hashed first, so that neither the content nor the length of the secret shows in the time taken. */
-function sameSecret(given: string, wanted: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(wanted));
 }
 
 function needed(access: Access): string {

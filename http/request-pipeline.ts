@@ -4,18 +4,19 @@ import type { IncomingMessage } from 'node:http';
 import { defect, hasNoRoom, kindOf, messageOf } from '../engine/failure.ts';
 import type { Followers } from '../engine/followers.ts';
 import type { Logger } from '../engine/log.ts';
-import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../engine/model/api-version.ts';
+import type { ApiVersion } from '../engine/model/api-version.ts';
 import { Places } from '../engine/places.ts';
 import type { DiskRoom } from '../engine/ports/disk-room.ts';
 import type { Clock } from '../engine/time.ts';
 import { answerError } from './answer-error.ts';
 import { AnswerHead } from './answer-head.ts';
+import { namesVersion, VERSION_LINES, versionOf } from './api-version.ts';
 import { type AuthSettings, authenticate } from './authenticate.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
 import { ANSWERED, RequestContext, type SharedByAnswers } from './context.ts';
 import { type CorsSettings, corsHeaders, isForeign, preflightHeaders } from './cors.ts';
 import { discardBody } from './discard-body.ts';
-import { badRequest, forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
+import { forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { constantHeader, type HeaderLine, headerLine } from './header-line.ts';
 import type { HeldResponse } from './held-response.ts';
@@ -53,17 +54,11 @@ export interface PipelineOptions {
   readonly audit: Omit<RequestAuditOptions, 'clock'>;
 }
 
-/** Fewer than a database has connections for us: while lists are read, others still get at it. */
+/** Fewer than our connections to a database, so that other requests can use it while lists are read. */
 const LISTS_AT_ONCE = 4;
 const DRAINING_RETRY_SECONDS = 10;
 const FULL_RETRY_SECONDS = 30;
-const VERSION_HEADER = 'api-version';
 const CLOSING = constantHeader('connection', 'close');
-/** By the version that was asked for. */
-const VERSIONS: Readonly<Record<ApiVersion, HeaderLine>> = {
-  '1.7.0': constantHeader('api-version', '1.7.0'),
-  '1.8.0': constantHeader('api-version', '1.8.0'),
-};
 /** Of a path without a query; nothing is ever added to it. */
 const NO_PARAMETERS = new URLSearchParams();
 
@@ -171,7 +166,7 @@ export class RequestPipeline {
     exchange.params = found.params;
     if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request, this.#options.assumedApiVersion);
-    head.add(VERSIONS[version]);
+    head.add(VERSION_LINES[version]);
     const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
     // Most of what is asked most often is open, and should not wait a turn for nothing.
     if (route.access === 'open') {
@@ -209,7 +204,7 @@ export class RequestPipeline {
     this.#audit.admitted(exchange, route, caller);
     if (parameters !== NO_PARAMETERS) parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
-    const versionNamed = exchange.request.headers[VERSION_HEADER] !== undefined;
+    const versionNamed = namesVersion(exchange.request);
     const asked = { caller, version, versionNamed, params, query };
     const context = new RequestContext(exchange, this.#shared, asked);
     const { room } = this.#options;
@@ -300,12 +295,4 @@ function splitUrl(url: string): readonly [path: string, query: string] {
   const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const mark = local.indexOf('?');
   return mark < 0 ? [local || '/', ''] : [local.slice(0, mark) || '/', local.slice(mark + 1)];
-}
-
-function versionOf(request: IncomingMessage, assumed: ApiVersion = DEFAULT_API_VERSION): ApiVersion {
-  const asked = request.headers[VERSION_HEADER];
-  if (asked === undefined) return assumed;
-  const known = API_VERSIONS.find((version) => version === asked);
-  if (!known) throw badRequest(`header Api-Version '${asked}': one of ${API_VERSIONS.join(', ')} is needed`);
-  return known;
 }

@@ -1,21 +1,21 @@
-// How much of the bodies that a listener sends is in memory. One download has pieces as large as they may be. When many run
-// at once each takes a part of what is left, so that slow clients are not taken for those who take nothing: together they
-// stay below the bytes from which on clients are cut off (`http.limits.maxUnsentSize`), in whatever order they come.
+// Bounds the memory for bodies that a listener sends. A single download uses pieces of full size. When many run at once, each
+// takes a fraction of what is left, so that all together stay below `http.limits.maxUnsentSize`. Above that bound, the server
+// would cut off slow clients as if they read nothing.
 
-/** A piece is never smaller. */
+/** Lower bound of a piece. */
 const LEAST_BYTES = 8 * 1024;
-/** Of what is left, a piece takes this part. */
+/** A piece takes at most this fraction of what is left. */
 const PART = 8;
 
 export class SendRoom {
   #free: number;
 
-  /** @param bytes of all pieces together, but for the least one of each download */
+  /** @param bytes of all pieces together; each download may exceed it by one piece of the smallest size */
   constructor(bytes: number) {
     this.#free = bytes;
   }
 
-  /** The length of the next piece, at most so much; to be given back. */
+  /** Returns the length of the next piece, at most `most`. The caller gives it back. */
   take(most: number): number {
     const bytes = Math.min(most, Math.max(LEAST_BYTES, Math.floor(this.#free / PART)));
     this.#free -= bytes;

@@ -1,4 +1,4 @@
-// An answer that goes out in pieces, the memory of which is the sender's again once the socket has taken them.
+// Sends a response in pieces. The memory of a piece belongs to the caller again once the socket has accepted it.
 
 import type { ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
@@ -6,7 +6,7 @@ import { giveBack } from '../engine/give-back.ts';
 
 export class Sending {
   readonly #response: ServerResponse;
-  /** Rejects when nobody reads on, or with the abort. */
+  /** Rejects when the client disconnects or the request is aborted. */
   readonly #sent: Promise<void>;
   #broken: { readonly reason: unknown } | undefined;
   #giveUp: (reason: unknown) => void = () => {};
@@ -20,18 +20,18 @@ export class Sending {
     });
   }
 
-  /** Resolves when the socket has taken the piece, which is the caller's again. */
+  /** Resolves when the socket has accepted the piece. The caller may then reuse its memory. */
   write(piece: Buffer): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#response.write(piece, (error) => {
       if (!error) resolve();
-      // Nobody reads on, which is told like any answer that closed too soon.
+      // The client is gone: report it like any response that closed too soon.
       else this.#response.destroy();
     });
     return this.unlessBroken(promise);
   }
 
-  /** Resolves when all is sent. */
+  /** Resolves when everything is sent. */
   end(): Promise<void> {
     this.#response.end();
     return this.#sent;
@@ -47,8 +47,8 @@ export class Sending {
 }
 
 /**
- * Ends the answer. A failure of the pieces, or an abort, breaks it off. They go out as bytes, of which the socket needs no
- * copy, and one is made when the one before is gone: what the collector would find of them is given back.
+ * Sends all pieces and ends the response. A failure of the pieces or an abort breaks it off. Each piece is encoded once, the next
+ * one is requested when the socket has accepted it, and its memory is freed at once instead of by the garbage collector.
  */
 export async function sendPieces(
   pieces: AsyncIterator<string>,

@@ -1,9 +1,9 @@
-// Characters that no text of a user may hold; line breaks are for texts that have several lines.
+// Rejects hidden characters in texts of users. Line breaks are allowed only in fields that may have several lines.
 
 import { hiddenCharacter, hiddenWords } from '../../engine/model/hidden-characters.ts';
 import type { Faults, FieldPath } from './faults.ts';
 
-/** Fields of several lines, wherever they stand. All others are names, words and addresses. */
+/** Names of fields that may have several lines, at any depth. All other fields are names, words and addresses. */
 const SEVERAL_LINES: ReadonlySet<string | number> = new Set([
   'affiliation',
   'analysisPlan',
@@ -19,17 +19,17 @@ const SEVERAL_LINES: ReadonlySet<string | number> = new Set([
   'summary',
 ]);
 
-/** The sentence of a fault, or undefined. */
+/** Returns the sentence of the fault, or undefined. */
 export function characterFault(text: string, lines: boolean): string | undefined {
   const found = hiddenCharacter(text, lines);
   if (found) return `holds ${hiddenWords(found)}; ${lines ? 'text' : 'one line of text'} without such is required`;
   return text.isWellFormed() ? undefined : 'holds half of a surrogate pair, which is no character';
 }
 
-/** Adds a fault for each text in the value that holds what it may not. */
+/** Adds a fault for each text in `value` that has a hidden character. */
 export function checkCharacters(value: unknown, faults: Pick<Faults, 'add'>, path: FieldPath = []): void {
   if (typeof value === 'string') {
-    // A change wraps the value that it sets.
+    // A patch wraps the new value in an object, so the name of the field may be further up.
     const lines = path.some((step) => SEVERAL_LINES.has(step));
     const fault = characterFault(value, lines);
     if (fault !== undefined) faults.add(path, fault);

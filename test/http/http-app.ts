@@ -6,7 +6,6 @@ import { Metrics } from '../../engine/metrics.ts';
 import type { ApiVersion } from '../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import { type Clock, systemClock } from '../../engine/time.ts';
-import { AdminGuesses } from '../../http/admin-guesses.ts';
 import { AuditTrail } from '../../http/audit-trail.ts';
 import type { AuthSettings } from '../../http/authenticate.ts';
 import { httpMetrics } from '../../http/http-metrics.ts';
@@ -16,6 +15,7 @@ import type { UrlSettings } from '../../http/public-url.ts';
 import { RequestPipeline } from '../../http/request-pipeline.ts';
 import type { Access, Route } from '../../http/route.ts';
 import { HttpServer, type ServerLimits } from '../../http/server.ts';
+import { TokenGuesses } from '../../http/token-guesses.ts';
 import { tokenVerifier } from '../../http/tokens.ts';
 import { FakeAuditLog } from '../fakes/fake-audit-log.ts';
 
@@ -41,8 +41,8 @@ export interface AppOptions {
 }
 
 /** Tests have one address, and send more wrong tokens than people do. */
-export const patientGuesses = (): AdminGuesses =>
-  new AdminGuesses({ isProxy: () => false, clock: systemClock, log: silentLogger(), atOnce: Number.MAX_SAFE_INTEGER });
+export const patientGuesses = (): TokenGuesses =>
+  new TokenGuesses({ isProxy: () => false, clock: systemClock, log: silentLogger(), atOnce: Number.MAX_SAFE_INTEGER });
 
 /** Of requests that nobody asks about. */
 export const unreadTrail = (metrics = new Metrics()): AuditTrail =>

@@ -5,9 +5,9 @@ import t, { type Test } from 'tap';
 import { fetch } from 'undici';
 import { Metrics } from '../../engine/metrics.ts';
 import { systemClock } from '../../engine/time.ts';
-import { AdminGuesses } from '../../http/admin-guesses.ts';
 import { AuditTrail } from '../../http/audit-trail.ts';
 import type { Route } from '../../http/route.ts';
+import { TokenGuesses } from '../../http/token-guesses.ts';
 import { FakeAuditLog } from '../fakes/fake-audit-log.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { handlerApp } from './handler/handler-app.ts';
@@ -52,7 +52,7 @@ for (const [service, { machine, routes: routesOf, open }] of Object.entries(SERV
     const { url } = await httpApp(
       t,
       routes.map((route) => ({ ...route, handler })),
-      { trail, url: { isProxy }, auth: { guesses: new AdminGuesses({ isProxy, clock, log }) } },
+      { trail, url: { isProxy }, auth: { guesses: new TokenGuesses({ isProxy, clock, log }) } },
     );
     const ask = async ({ method, path }: Route, from: string, token?: string) => {
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };

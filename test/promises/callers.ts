@@ -103,11 +103,11 @@ export const CALLERS: readonly PromiseRow[] = [
       'Wrong Admin-Tokens and tokens of services are logged without the token, and an address that sends many is not listened to for a while.',
     heldBy: [
       {
-        file: 'test/http/admin-guesses.test.ts',
+        file: 'test/http/token-guesses.test.ts',
         test: 'an address that sends wrong tokens is not listened to for a while, and no other one is',
       },
       {
-        file: 'test/http/admin-guesses.test.ts',
+        file: 'test/http/token-guesses.test.ts',
         test: 'every wrong token that was looked at is logged, that an address is held off once, and never a token',
       },
       {

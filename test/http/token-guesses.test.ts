@@ -1,7 +1,7 @@
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
-import { AdminGuesses } from '../../http/admin-guesses.ts';
+import { TokenGuesses } from '../../http/token-guesses.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { ADMIN, httpApp, route } from './http-app.ts';
 
@@ -14,7 +14,7 @@ async function setup(t: Test) {
   const clock = new VirtualClock();
   const lines: Line[] = [];
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line) as Line) });
-  const guesses = new AdminGuesses({ isProxy: () => true, clock, log });
+  const guesses = new TokenGuesses({ isProxy: () => true, clock, log });
   const report = route('/report', 'admin', async (context) => context.json(200, 1));
   const app = await httpApp(t, [report], { auth: { guesses } });
   const call = async (address: string, token = 'x'.repeat(40)) => {

@@ -1,6 +1,6 @@
-// Wrong Admin-Tokens, and tokens of services without users: each is logged, and an address that sends many is not listened to for a while. Of one address, 20 are
-// looked at, and one more every 6 s. Tokens that come beyond that are answered 429 unread, right ones too: that is what makes
-// guessing slow. The token itself is never logged.
+// Slows down guesses of secrets: the Admin-Token and the tokens of services without users. Every wrong token is logged, never
+// the token itself. For each address, 20 wrong tokens are checked, then one more every 6 s. Any token beyond that is refused
+// with 429 without being checked, even the right one: otherwise guessing would not be slow.
 
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../engine/log.ts';
@@ -11,40 +11,40 @@ import type { Route } from './route.ts';
 
 const AT_ONCE = 20;
 const EVERY_MS = 6_000;
-/** Addresses that are remembered; who guessed longest ago is forgotten first. */
+/** Upper bound of remembered addresses. The one whose last guess is oldest is forgotten first. */
 const MAX_ADDRESSES = 10_000;
 
 interface Guesser {
-  /** Tokens that will be looked at, as of then. */
+  /** Tokens that will still be checked, as of `atMs`. */
   readonly left: number;
   readonly atMs: number;
-  /** It was told in the log that it is held off. */
+  /** The log already says that this address is held off. */
   readonly told: boolean;
 }
 
-export interface AdminGuessesOptions {
-  /** Of our proxies the address that they saw counts. */
+export interface TokenGuessesOptions {
+  /** Behind one of our proxies, the address that the proxy saw counts. */
   readonly isProxy: (address: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Wrong tokens of one address that are looked at before it has to wait; default 20. */
+  /** Wrong tokens of one address that are checked before it has to wait. Default: 20. */
   readonly atOnce?: number;
 }
 
-export class AdminGuesses {
-  readonly #options: AdminGuessesOptions;
+export class TokenGuesses {
+  readonly #options: TokenGuessesOptions;
   readonly #atOnce: number;
-  /** By network, in order of their last guesses. */
+  /** By network, in the order of their last guess. */
   readonly #guessers = new Map<string, Guesser>();
-  /** Networks that callers with the right token came from, the last one last; their wrong ones do not hold off. */
+  /** Networks that sent the right token, most recent last. They are never held off. */
   readonly #callers = new Set<string>();
 
-  constructor(options: AdminGuessesOptions) {
+  constructor(options: TokenGuessesOptions) {
     this.#options = options;
     this.#atOnce = options.atOnce ?? AT_ONCE;
   }
 
-  /** Throws 429 when no token of this address is looked at now. */
+  /** Throws 429 if no token of this address may be checked now. */
   demand(request: IncomingMessage, token = 'Admin-Token'): void {
     const address = this.#addressOf(request);
     const network = peerOf(address);
@@ -59,7 +59,7 @@ export class AdminGuesses {
     throw tooMany(`too many wrong tokens came from this address: ${token}`, waitSeconds);
   }
 
-  /** A wrong one that is looked at although its address has sent too many is not logged. */
+  /** Not logged for an address that has used up its guesses and is checked only because it sent the right token before. */
   wrong(request: IncomingMessage, { method, path }: Pick<Route, 'method' | 'path'>, token = 'Admin-Token'): void {
     const address = this.#addressOf(request);
     const network = peerOf(address);
@@ -68,7 +68,7 @@ export class AdminGuesses {
     if (left >= 1) this.#options.log.warn({ address, method, route: path, token }, 'a wrong token was refused');
   }
 
-  /** From now on the address is listened to, whatever else comes from it. */
+  /** From now on this address is never held off. */
   right(request: IncomingMessage): void {
     const network = peerOf(this.#addressOf(request));
     this.#callers.delete(network);
@@ -85,7 +85,7 @@ export class AdminGuesses {
     return clientAddress(request, this.#options.isProxy);
   }
 
-  /** As of now; undefined when it has all its guesses. */
+  /** As of now. Undefined if the network has all its guesses left. */
   #of(network: string): Guesser | undefined {
     const known = this.#guessers.get(network);
     if (!known) return undefined;
