@@ -2,7 +2,7 @@
 // they do is not asked for here.
 
 import pino from 'pino';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { fetch } from 'undici';
 import { Metrics } from '../../engine/metrics.ts';
 import { systemClock } from '../../engine/time.ts';
@@ -13,13 +13,8 @@ import { conflict, forbidden } from '../../http/errors.ts';
 import { opsRoutes } from '../../http/ops.ts';
 import type { Access, Route } from '../../http/route.ts';
 import { FakeAuditLog } from '../fakes/fake-audit-log.ts';
-import { cacheDatabase } from '../support/cache-database.ts';
-import { accessApp } from './access/access-app.ts';
-import { handlerApp } from './handler/handler-app.ts';
 import { ADMIN, bearer, httpApp } from './http-app.ts';
-import { installerApp } from './installer/installer-app.ts';
-import { serveHost } from './plugin-host/host-server.ts';
-import { reportApp } from './report/report-app.ts';
+import { SERVICES, type Service } from './services.ts';
 
 const WRONG = 'w'.repeat(40);
 const TOKEN = await bearer();
@@ -39,12 +34,8 @@ const DOWNLOADS = new Set([
   'getJobResult',
 ]);
 
-const SERVICES: Readonly<Record<string, (t: Test) => Promise<{ readonly routes: readonly Route[] }>>> = {
-  installer: async (t) => installerApp(t, await cacheDatabase(t)),
-  'handler service': handlerApp,
-  'plugin host': serveHost,
-  'access service': (t) => accessApp(t),
-  'report service': (t) => reportApp(t),
+const EVERY_SERVICE: Readonly<Record<string, Service>> = {
+  ...SERVICES,
   'every service': async () => {
     const metrics = new Metrics();
     const ops = opsRoutes({
@@ -122,7 +113,7 @@ function kindOf({ method, access, operationId }: Route): string | undefined {
   return DOWNLOADS.has(operationId) ? 'download' : undefined;
 }
 
-for (const [service, app] of Object.entries(SERVICES))
+for (const [service, app] of Object.entries(EVERY_SERVICE))
   t.test(`${service}: each route leaves one row for each answer that is to be recorded, and no secret`, async (t) => {
     const { routes } = await app(t);
     const table = new FakeAuditLog();
@@ -199,7 +190,7 @@ for (const [service, app] of Object.entries(SERVICES))
 
 t.test('every download of a file that is listed here is one, and is a route', async (t) => {
   const found: string[] = [];
-  for (const app of Object.values(SERVICES)) {
+  for (const app of Object.values(EVERY_SERVICE)) {
     const { routes } = await app(t);
     found.push(...routes.filter(({ audit }) => audit === 'download').map(({ operationId }) => operationId));
   }

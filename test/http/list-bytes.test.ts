@@ -1,24 +1,11 @@
 // Answers that list: which there are in all services, and that none of them brings more than a page of bounded bytes into
 // memory at a time.
 
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { Postgres, Sql } from '../../engine/adapters/postgres.ts';
 import { boundedPage, type PageRow } from '../../engine/adapters/row-pages.ts';
-import type { Route } from '../../http/route.ts';
-import { cacheDatabase } from '../support/cache-database.ts';
 import { accessApp, never } from './access/access-app.ts';
-import { handlerApp } from './handler/handler-app.ts';
-import { installerApp } from './installer/installer-app.ts';
-import { serveHost } from './plugin-host/host-server.ts';
-import { reportApp } from './report/report-app.ts';
-
-const SERVICES: Readonly<Record<string, (t: Test) => Promise<{ readonly routes: readonly Route[] }>>> = {
-  installer: async (t) => installerApp(t, await cacheDatabase(t)),
-  'handler service': handlerApp,
-  'plugin host': serveHost,
-  'access service': (t) => accessApp(t),
-  'report service': (t) => reportApp(t),
-};
+import { SERVICES } from './services.ts';
 
 /** How much of a list is in memory. A route that is added here or elsewhere has to say it. */
 const LISTS: Readonly<Record<string, 'pages of bounded bytes' | 'one record' | 'a bounded count' | 'configuration'>> = {

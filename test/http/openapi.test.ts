@@ -1,16 +1,15 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { fetch } from 'undici';
 import { apiDocs } from '../../http/api-docs.ts';
 import { type ApiInfo, openApi } from '../../http/openapi.ts';
 import type { Route } from '../../http/route.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
-import { accessApp } from './access/access-app.ts';
 import { handlerApp } from './handler/handler-app.ts';
 import { httpApp, route } from './http-app.ts';
 import { installerApp } from './installer/installer-app.ts';
 import { serveHost } from './plugin-host/host-server.ts';
-import { reportApp } from './report/report-app.ts';
+import { SERVICES } from './services.ts';
 import { unsoundSchemas } from './sound-schemas.ts';
 
 const INFO = { title: 'Longshore <test>', version: '1.2.3', basePath: '' };
@@ -59,13 +58,6 @@ t.test('the version of requests that name none is the one that is assumed', asyn
   t.match(assumed({ ...INFO, assumedApiVersion: '1.7.0' }), { default: '1.7.0' });
 });
 
-const SERVICES: Readonly<Record<string, (t: Test) => Promise<{ readonly routes: readonly Route[] }>>> = {
-  installer: async (t) => installerApp(t, await cacheDatabase(t)),
-  'handler service': handlerApp,
-  'plugin host': serveHost,
-  'access service': (t) => accessApp(t),
-  'report service': (t) => reportApp(t),
-};
 for (const [name, app] of Object.entries(SERVICES))
   t.test(`the document of every route of the ${name} is valid OpenAPI 3.1, and none is missing`, async (t) => {
     const { routes } = await app(t);
