@@ -1,7 +1,8 @@
 // Tasks that write wait for room on the disks: a job whose task cannot begin is tried again without using up a try. What
-// fails while a disk is full is the disk's fault, whatever a script says of the user's data.
+// fails while a disk is full is the disk's fault, whatever a script says of the user's data: it uses up a try, since the task
+// may have done part of its work.
 
-import { kindOf, transient } from '../../engine/failure.ts';
+import { Failure, type FailureOptions, kindOf, transient } from '../../engine/failure.ts';
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
 
@@ -11,19 +12,20 @@ const WITHOUT_ROOM: ReadonlySet<keyof LaneTasks> = new Set(['uninstall', 'uninst
 const FAILED: ReadonlySet<unknown> = new Set(['invalid', 'script-error', 'server-error']);
 
 export function roomFirst(tasks: TaskRunner, room: DiskRoom): TaskRunner {
-  const demandRoom = async (cause?: unknown): Promise<void> => {
+  const demandRoom = async (options: FailureOptions): Promise<void> => {
     const lack = await room.lack();
-    if (lack !== undefined) throw transient(lack, { unreachable: true, ...(cause === undefined ? {} : { cause }) });
+    if (lack !== undefined) throw transient(lack, options);
   };
   return {
     async run(name, input, options) {
       if (WITHOUT_ROOM.has(name)) return tasks.run(name, input, options);
-      await demandRoom();
+      await demandRoom({ unreachable: true });
       const output = await tasks.run(name, input, options).catch(async (error: unknown) => {
-        if (kindOf(error) !== 'aborted') await demandRoom(error);
+        const unreachable = error instanceof Failure && error.unreachable;
+        if (kindOf(error) !== 'aborted') await demandRoom({ cause: error, unreachable });
         throw error;
       });
-      if ('kind' in output && FAILED.has(output.kind)) await demandRoom();
+      if ('kind' in output && FAILED.has(output.kind)) await demandRoom({});
       return output;
     },
   };

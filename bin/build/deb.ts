@@ -17,11 +17,20 @@ const FILES: Readonly<Record<string, string>> = {
   'usr/lib/systemd/system/longshore-plugin@.service': 'config/deploy/systemd/longshore-plugin@.service',
   [`${DOC}/copyright`]: 'dist/longshore.licences.txt',
   [`${DOC}/longshore.cdx.json`]: 'dist/longshore.cdx.json',
-  [`${DOC}/README.md`]: 'README.md',
-  [`${DOC}/CHANGELOG.md`]: 'CHANGELOG.md',
   [`${DOC}/UPGRADING.md`]: 'config/deploy/UPGRADING.md',
   [`${DOC}/examples`]: 'config/deploy/examples',
 };
+/** Installed under their paths in the source tree, so that the links between the pages work without a network. */
+const PAGES = [
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'docs/**/*.md',
+  'config/deploy/{prometheus,grafana}/*',
+  'config/samples/*.yaml',
+  '{actors,bin,config,engine,http}/**/*.md',
+  'test/README.md',
+];
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 
 const { values } = parseArgs({
@@ -71,10 +80,12 @@ try {
 }
 
 function entries(): readonly (readonly [to: string, from: string])[] {
-  return Object.entries(FILES).flatMap(([to, from]) => {
+  const files = Object.entries(FILES).flatMap(([to, from]) => {
     const inside = globSync(`${from}/*`, { cwd: root }).sort();
     return inside.length === 0
       ? [[to, from] as const]
       : inside.map((file) => [join(to, file.slice(from.length)), file] as const);
   });
+  const pages = globSync(PAGES, { cwd: root }).sort();
+  return [...files, ...pages.map((page) => [join(DOC, page), page] as const)];
 }

@@ -59,13 +59,15 @@ export function parseServerError(text: string, where: string): PluginFailure {
   return { kind: 'server-error', message: typeof message === 'string' && message ? message : `${where}: HTTP 500` };
 }
 
-/** The failure of any other code. */
-export function unexpectedCode(code: number, text: string, where: string): Failure {
+/** The failure of any other code. `scriptRan`: the answer said so (`SCRIPT_RAN`). */
+export function unexpectedCode(code: number, text: string, where: string, scriptRan: boolean): Failure {
   const said = text.slice(0, 500).trim();
   const message = `${where}: HTTP ${code}${said === '' ? '' : ` (${said})`}`;
   if (code === 502) return transient(message, { unanswered: true });
   // A gateway's time-out is one of work that was taken on.
   if (code === 504) return transient(message, { maxTries: PLUGIN_FAULT_TRIES });
+  // Its work may be there in part, and the plugin is not at fault: an attempt like any other.
+  if (code === 503 && scriptRan) return transient(message);
   // It took no work on: waiting must not use up a try.
   if (code === 503) return transient(message, { unreachable: true, unanswered: true });
   return defect(`${message}, which is outside the plugin protocol`);

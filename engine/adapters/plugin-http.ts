@@ -8,13 +8,14 @@ import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { aborted, defect, Failure, messageOf } from '../failure.ts';
 import { passedOn } from '../model/traceparent.ts';
-import type {
-  ImportReply,
-  InstallReply,
-  PluginCall,
-  PluginClient,
-  PluginFailure,
-  UninstallReply,
+import {
+  type ImportReply,
+  type InstallReply,
+  type PluginCall,
+  type PluginClient,
+  type PluginFailure,
+  SCRIPT_RAN,
+  type UninstallReply,
 } from '../ports/plugin-client.ts';
 import { compact, fields, ids, propertiesPart, uninstallBody } from './plugin-http-fields.ts';
 import { pluginMetadata } from './plugin-http-metadata.ts';
@@ -75,6 +76,8 @@ export interface PluginHttpOptions {
 
 interface Answer {
   readonly code: number;
+  /** Of a call that failed: a script ran all the same. */
+  readonly scriptRan: boolean;
   readonly body: Dispatcher.ResponseData['body'];
 }
 
@@ -102,7 +105,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       if (answer.code === CODE.success) return this.#saveReply(answer, call.replyFile, where, signal);
       const text = await readText(answer.body, where);
       if (answer.code === CODE.invalid) return { kind: 'invalid', validation: parseValidation(text, where) };
-      return pluginFailure(answer.code, text, where);
+      return pluginFailure(answer, text, where);
     });
   };
 
@@ -118,7 +121,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       const text = await readText(answer.body, where);
       if (answer.code === CODE.missingDependency)
         return { kind: 'missing-dependency', messages: parseWarnings(text, where) };
-      return installReply(answer.code, text, where);
+      return installReply(answer, text, where);
     });
   };
 
@@ -126,7 +129,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     const details = fields({ ...ids(call), 'install-target': call.target }, { meta: pluginMetadata(call.metadata) });
     const parts: Part[] = [{ name: 'details', json: details }, ...call.properties.map(propertiesPart)];
     return this.#send('installMeta', call, multipartBody(parts, signal), signal, async (answer, where) =>
-      installReply(answer.code, await readText(answer.body, where), where),
+      installReply(answer, await readText(answer.body, where), where),
     );
   };
 
@@ -137,19 +140,19 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       const text = await readText(answer.body, where);
       if (answer.code === CODE.missingDependency)
         return { kind: 'missing-dependency', messages: parseWarnings(text, where) };
-      return UNKNOWN_CALL.includes(answer.code) ? unknownCall(where) : installReply(answer.code, text, where);
+      return UNKNOWN_CALL.includes(answer.code) ? unknownCall(where) : installReply(answer, text, where);
     });
   };
 
   uninstall: PluginClient['uninstall'] = (call, signal) =>
     this.#send('uninstall', call, uninstallBody(call), signal, async (answer, where) =>
-      uninstallReply(answer.code, await readText(answer.body, where), where),
+      uninstallReply(answer, await readText(answer.body, where), where),
     );
 
   uninstallFiles: PluginClient['uninstallFiles'] = (call, signal) =>
     this.#send('uninstallFiles', call, uninstallBody(call), signal, async (answer, where) => {
       const text = await readText(answer.body, where);
-      return UNKNOWN_CALL.includes(answer.code) ? unknownCall(where) : uninstallReply(answer.code, text, where);
+      return UNKNOWN_CALL.includes(answer.code) ? unknownCall(where) : uninstallReply(answer, text, where);
     });
 
   async probe(signal: AbortSignal): Promise<void> {
@@ -188,7 +191,11 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     const headMs = Math.min(scriptMs[SCRIPTS_OF[name]] + marginMs, LONGEST_MS);
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.contentLength;
     try {
-      const { statusCode, body: answer } = await this.#agent.request({
+      const {
+        statusCode,
+        headers,
+        body: answer,
+      } = await this.#agent.request({
         origin: baseUrl,
         path,
         method: 'POST',
@@ -206,7 +213,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       // Destroyed before its end it reports that it was; nobody needs to know.
       answer.on('error', () => undefined);
       try {
-        return await read({ code: statusCode, body: answer }, where);
+        return await read({ code: statusCode, scriptRan: headers[SCRIPT_RAN] !== undefined, body: answer }, where);
       } finally {
         answer.destroy();
       }
@@ -249,24 +256,25 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   }
 }
 
-function installReply(code: number, text: string, where: string): InstallReply {
+function installReply(answer: Answer, text: string, where: string): InstallReply {
+  const { code } = answer;
   if (code === CODE.success) return { kind: 'success', validation: parseValidation(text, where) };
   if (code === CODE.invalid) return { kind: 'invalid', validation: parseValidation(text, where) };
-  return pluginFailure(code, text, where);
+  return pluginFailure(answer, text, where);
 }
 
-const uninstallReply = (code: number, text: string, where: string): UninstallReply =>
-  code === CODE.success ? { kind: 'success' } : pluginFailure(code, text, where);
+const uninstallReply = (answer: Answer, text: string, where: string): UninstallReply =>
+  answer.code === CODE.success ? { kind: 'success' } : pluginFailure(answer, text, where);
 
 const unknownCall = (where: string): PluginFailure => ({
   kind: 'script-error',
   message: `${where}: this plugin server has no such call. Targets that share a data schema need \`longshore plugin\` as their plugin server`,
 });
 
-function pluginFailure(code: number, text: string, where: string) {
+function pluginFailure({ code, scriptRan }: Answer, text: string, where: string) {
   if (code === CODE.scriptError) return parseScriptError(text, where);
   if (code === CODE.serverError) return parseServerError(text, where);
-  throw unexpectedCode(code, text, where);
+  throw unexpectedCode(code, text, where, scriptRan);
 }
 
 function failure(error: unknown, where: string, times: AnswerTimes, signal: AbortSignal): unknown {

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import { SCRIPT_RAN } from '../../engine/ports/plugin-client.ts';
 import { readJson } from '../body.ts';
 import type { RequestContext } from '../context.ts';
 import { HttpError, unavailable } from '../errors.ts';
@@ -165,8 +166,9 @@ async function serve(
     using _place = host.admit();
     await using workspace = await host.workspace(context.log);
     const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
-    if (reply.kind === 'json' && reply.status !== STATUS.ok) await demandRoom(room);
-    if (reply.kind === 'later') throw unavailable(reply.message, RETRY_SECONDS);
+    if (reply.kind === 'later') throw lacking(context, reply.message);
+    const lack = await lackBehind(reply, room);
+    if (lack !== undefined) throw lacking(context, lack);
     await send(context, reply);
   } catch (error) {
     throw error instanceof Busy ? unavailable(error.message, error.retryAfterSeconds) : error;
@@ -174,9 +176,14 @@ async function serve(
 }
 
 /** What fails while a disk is full is the disk's fault, whatever a script says of its data: the caller tries again. */
-async function demandRoom(room: DiskRoom | undefined): Promise<void> {
-  const lack = await room?.lack();
-  if (lack !== undefined) throw unavailable(lack, RETRY_SECONDS);
+async function lackBehind(reply: HostReply, room: DiskRoom | undefined): Promise<string | undefined> {
+  return reply.kind === 'json' && reply.status !== STATUS.ok ? room?.lack() : undefined;
+}
+
+/** The caller must not take this 503 for a call that did nothing. */
+function lacking(context: RequestContext, lack: string): HttpError {
+  context.response.setHeader(SCRIPT_RAN, 'true');
+  return unavailable(lack, RETRY_SECONDS);
 }
 
 /** The caller is told what went wrong here: it is a service of ours, not a user. */

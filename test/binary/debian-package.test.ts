@@ -11,9 +11,11 @@ import { fetch } from 'undici';
 import { testDatabase } from '../support/database.ts';
 import { ROOT } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
+import { beside, links } from '../support/readmes.ts';
 import { notifySocket } from './notify-socket.ts';
 
 const UNIT = '/usr/lib/systemd/system/longshore.service';
+const DOCUMENTS = '/usr/share/doc/longshore';
 const CONFIG = '/etc/longshore/longshore.yaml';
 /** What systemd would make of StateDirectory and CacheDirectory. */
 const STATE = '/var/lib/longshore/of-the-package-test';
@@ -22,6 +24,18 @@ const OWN = ['/etc/longshore', '/var/lib/longshore', CACHE];
 
 const command = (program: string, ...args: readonly string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+/** In the pages for operators: `page: link`. */
+async function deadLinks(): Promise<readonly string[]> {
+  const found = ['README.md', ...(await readdir(join(DOCUMENTS, 'docs'))).map((name) => `docs/${name}`)];
+  const pages = found.filter((file) => file.endsWith('.md'));
+  const texts = await Promise.all(pages.map((file) => readFile(join(DOCUMENTS, file), 'utf8')));
+  return pages.flatMap((file, i) => {
+    const targets = links({ file, text: texts[i] ?? '' }).filter((to) => !/^(https?:|mailto:|#)/.test(to));
+    const isThere = (to: string) => existsSync(join(DOCUMENTS, beside(file, to.replace(/#.*/, ''))));
+    return targets.filter((to) => !isThere(to)).map((to) => `${file}: ${to}`);
+  });
+}
 
 async function setup(t: Test): Promise<string> {
   if (process.getuid?.() !== 0) throw new Error('only root can install a package: run this test as root');
@@ -121,8 +135,9 @@ t.test('the package is installed, run, upgraded, removed and purged', { timeout:
   t.strictSame([folder.mode & 0o777, folder.uid, folder.gid], [0o750, 0, user?.gid], 'secrets are not for all');
   t.equal(command('systemd-analyze', 'verify', UNIT), '', 'systemd takes the unit');
   command('systemd-analyze', 'security', '--offline=true', '--threshold=20', UNIT); // 2.0 of 10; fails above
-  const documents = await readdir('/usr/share/doc/longshore');
-  t.equal(documents.sort().join(' '), 'CHANGELOG.md README.md UPGRADING.md copyright examples longshore.cdx.json');
+  t.strictSame(await deadLinks(), [], 'whoever has no network reads the pages here');
+  for (const file of ['copyright', 'longshore.cdx.json', 'UPGRADING.md', 'LICENSE'])
+    t.ok(existsSync(join(DOCUMENTS, file)), file);
 
   const db = await testDatabase(t);
   const env = {

@@ -150,6 +150,7 @@ t.test('data that are there stay on record when the target cannot be reached aft
 t.test('an install that may have begun stays so, however a later call ends', async (t) => {
   for (const [first, uninstalls] of [
     [LATE, 1],
+    [transient('a script ended with exit code 75'), 1],
     [transient('plugin reset', { unanswered: true }), 1],
     [REFUSED, 0],
   ] as const) {

@@ -1,11 +1,13 @@
 import t from 'tap';
 import { roomFirst } from '../../../actors/plugins/room-first.ts';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
-import { aborted, rejected } from '../../../engine/failure.ts';
+import { aborted, rejected, transient } from '../../../engine/failure.ts';
 
 const options = { signal: new AbortController().signal, alone: false };
 const LACK = 'the disk of the object store has 5 bytes free, and nothing is written to it below 10';
 const waits = { kind: 'transient', unreachable: true, message: LACK };
+/** The task may have done part of its work: an install is undone before it is tried again. */
+const failed = { kind: 'transient', unreachable: false, message: LACK };
 
 /** @param end of every task; `fills` = the disk is full by then */
 function setup(end: object, { full = false, fills = false } = {}) {
@@ -42,7 +44,12 @@ t.test('what fails while a disk is full is not the fault of the data', async (t)
     rejected('the archive is cut off'),
     new Error('ENOSPC: no space left on device, write'),
   ])
-    await t.rejects(setup(end, { fills: true }).run('import-dataset'), waits);
+    await t.rejects(setup(end, { fills: true }).run('import-dataset'), failed);
+});
+
+t.test('a plugin that was not reached has done nothing, disk full or not', async (t) => {
+  const refused = transient('plugin refused', { unreachable: true });
+  await t.rejects(setup(refused, { fills: true }).run('install-data'), { ...waits, cause: refused });
 });
 
 t.test('with room, every end stays what it is; so does success, and what we stopped ourselves', async (t) => {

@@ -10,6 +10,7 @@ import { changeTimes, readTimes, shareTimes } from '../../../engine/adapters/sha
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
 import { metadataDocument } from '../../../engine/model/metadata.ts';
+import { SCRIPT_RAN } from '../../../engine/ports/plugin-client.ts';
 import {
   PLUGIN_TARGET,
   PLUGIN_TYPE,
@@ -284,6 +285,17 @@ t.test('codes outside the protocol are defects, those of a host that is away are
   }
   code = 420;
   await t.rejects(imported(), { kind: 'defect', message: /HTTP 420/ });
+});
+
+t.test('a 503 after a script ran is an attempt: the call is not taken for one that did nothing', async (t) => {
+  const { removed, imported } = await setup(t, (_, response) => {
+    response.setHeader(SCRIPT_RAN, 'true');
+    json(response, 503, { message: 'the disk is full' });
+  });
+  const attempt = { unreachable: false, unanswered: false, maxTries: undefined };
+  const expected = { kind: 'transient', ...attempt, message: /HTTP 503 .*is full/ };
+  await t.rejects(removed(), expected);
+  await t.rejects(imported(), expected);
 });
 
 t.test('an answer that is no JSON is a defect', async (t) => {

@@ -246,6 +246,7 @@ t.test('each failure of a script has its answer, and leaves nothing behind', asy
   for (const [i, { what, call, scripts, options, status, json }] of ROWS.entries()) {
     const answer = await host.call(call, `row-${i}`, scripts, options);
     t.match({ status: answer.status, json: answer.json }, { status, ...(json ? { json } : {}) }, `${call}: ${what}`);
+    t.equal(answer.scriptRan, status === 503, 'a 503 says that a script ran: its work is undone before a retry');
     t.strictSame(await host.processes(), [], `${call}: ${what}: no process is left`);
     await host.settled(before.length);
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { stringifyJson } from '../../../engine/model/json.ts';
+import { SCRIPT_RAN } from '../../../engine/ports/plugin-client.ts';
 import { readParts } from '../../../http/plugin-host/request-parts.ts';
 import { PromisedAnswers } from '../access/promised-answers.ts';
 import { type ServeChanges, serveHost } from './host-server.ts';
@@ -153,6 +154,7 @@ t.test('what a script fails with while a disk is full is not said of the data', 
   for (const dataset of ['invalid-1', 'broken-1']) {
     const { status, text, headers } = await post('/import', importForm(dataset));
     t.match([status, JSON.parse(text), headers.get('retry-after')], [503, { message: lack }, '30'], dataset);
+    t.ok(headers.has(SCRIPT_RAN), 'the caller knows that a script ran');
   }
   lack = undefined;
   t.equal((await post('/import', importForm('invalid-1'))).status, 418);
@@ -168,6 +170,7 @@ t.test('a host without room says when to come back, before it reads the body', a
     [status, headers.get('retry-after'), JSON.parse(text).message],
     [503, '5', '1 calls are being served already'],
   );
+  t.notOk(headers.has(SCRIPT_RAN), 'nothing was done');
   t.same(await readdir(workDir), []);
   place[Symbol.dispose]();
   t.equal((await post('/import', importForm('ok-1'))).status, 200);

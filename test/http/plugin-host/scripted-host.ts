@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { Agent, FormData, fetch } from 'undici';
 import { stringifyJson } from '../../../engine/model/json.ts';
+import { SCRIPT_RAN } from '../../../engine/ports/plugin-client.ts';
 import type { HostedPlugin } from '../../../http/plugin-host/hosted-plugins.ts';
 import { serveHost } from './host-server.ts';
 import { details, metadataJson, putZip, TYPE } from './host-setup.ts';
@@ -25,6 +26,8 @@ export interface CallOptions {
 
 export interface Answer {
   readonly status: number;
+  /** As the caller is told. */
+  readonly scriptRan: boolean;
   readonly body: Buffer;
   /** Parsed when it is JSON. */
   readonly json: unknown;
@@ -118,7 +121,8 @@ export async function scriptedHost(
     });
     const body = Buffer.from(await response.arrayBuffer());
     const isJson = /json/.test(response.headers.get('content-type') ?? '');
-    return { status: response.status, body, json: isJson ? JSON.parse(body.toString()) : undefined };
+    const scriptRan = response.headers.has(SCRIPT_RAN);
+    return { status: response.status, scriptRan, body, json: isJson ? JSON.parse(body.toString()) : undefined };
   };
 
   /** Waits until the host has let go of everything a call had, else the test runs into its time limit. */
