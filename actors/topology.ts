@@ -8,10 +8,7 @@
 //   give way       stops what runs for a dataset that waits to be deleted
 //   queue metrics  how many jobs wait, and how long
 
-import type { Child, ChildSpec } from '../engine/child.ts';
-import type { Lane } from '../engine/lane.ts';
-import type { Logger } from '../engine/log.ts';
-import type { Metrics } from '../engine/metrics.ts';
+import type { Lane } from '../engine/jobs/lane.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { EventLaneName, LaneName } from '../engine/model/event.ts';
 import type { Catalog } from '../engine/ports/catalog.ts';
@@ -22,10 +19,13 @@ import type { ClaimedJob, JobOutcome, Jobs } from '../engine/ports/jobs.ts';
 import type { Leases } from '../engine/ports/leases.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Uploads } from '../engine/ports/uploads.ts';
-import type { Random } from '../engine/retry.ts';
-import type { Clock } from '../engine/time.ts';
-import { Timer } from '../engine/timer.ts';
-import type { Tunable } from '../engine/tunable.ts';
+import type { Child, ChildSpec } from '../engine/runtime/child.ts';
+import type { Logger } from '../engine/runtime/log.ts';
+import type { Metrics } from '../engine/runtime/metrics.ts';
+import type { Random } from '../engine/runtime/retry.ts';
+import type { Clock } from '../engine/runtime/time.ts';
+import { Timer } from '../engine/runtime/timer.ts';
+import type { Tunable } from '../engine/runtime/tunable.ts';
 import { DaemonLeads } from './daemons/daemon-lead.ts';
 import type { Daemons } from './daemons/daemons.ts';
 import { sweepUploads } from './daemons/upload-sweep.ts';

@@ -2,18 +2,18 @@
 // The program: finds the command, runs it, turns what it throws into an exit code and a sentence.
 
 import { writeSync } from 'node:fs';
-import { Failure, kindOf, messageOf } from '../engine/failure.ts';
-import { stopSignal } from '../engine/shutdown.ts';
-import { type Command, EXIT, type ExitCode } from './command.ts';
-import { COMMANDS, HIDDEN } from './command-table.ts';
-import { ConfigurationError } from './configuration-error.ts';
-import { hiddenEnvironment } from './hidden-environment.ts';
-import { suggestion } from './nearest.ts';
-import { nextStep } from './next-step.ts';
-import { keyboardOf } from './terminal/keyboard.ts';
-import { plainLines } from './terminal/plain-text.ts';
-import { terminalOf } from './terminal/terminal.ts';
-import { UsageError } from './usage-error.ts';
+import { Failure, kindOf, messageOf } from '../engine/runtime/failure.ts';
+import { stopSignal } from '../engine/runtime/shutdown.ts';
+import { type Command, EXIT, type ExitCode } from './cli/command.ts';
+import { COMMANDS, HIDDEN } from './cli/command-table.ts';
+import { ConfigurationError } from './cli/configuration-error.ts';
+import { suggestion } from './cli/nearest.ts';
+import { nextStep } from './cli/next-step.ts';
+import { keyboardOf } from './cli/terminal/keyboard.ts';
+import { plainLines } from './cli/terminal/plain-text.ts';
+import { terminalOf } from './cli/terminal/terminal.ts';
+import { UsageError } from './cli/usage-error.ts';
+import { hiddenEnvironment } from './compose/hidden-environment.ts';
 
 // Not awaited at the top: what is kept compiled in the single executable is no module.
 void main(process.argv.slice(2)).then((code) => {
@@ -24,7 +24,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   const [name = 'help', ...args] = argv;
   if (['help', '--help', '-h'].includes(name)) return help();
   if (name === '--version') {
-    print(1, `${await (await import('./version.ts')).versionText()}\n`);
+    print(1, `${await (await import('./cli/version.ts')).versionText()}\n`);
     return EXIT.ok;
   }
   const load = COMMANDS[name]?.load ?? HIDDEN[name];

@@ -2,7 +2,7 @@
 // it into what the program uses. Units, hosts and paths are read here and nowhere else.
 
 import { isAbsolute, resolve } from 'node:path';
-import { parseDuration } from '../engine/duration.ts';
+import { parseDuration } from '../engine/runtime/duration.ts';
 import { type Address, isCidr, parseAddress, parseAddressCsv, parseBindHost, parseHost } from './address.ts';
 import type { SchemaNode } from './schema-node.ts';
 

@@ -20,7 +20,7 @@ const PLACES: readonly Place[] = [
   { name: 'model', holds: below('engine/model'), mayImport: ['failure'] },
   { name: 'ports', holds: below('engine/ports'), mayImport: ['model'] },
   { name: 'adapters', holds: below('engine/adapters'), mayImport: ['kernel', 'failure', 'model', 'ports'] },
-  { name: 'failure', holds: (file) => file === 'engine/failure.ts', mayImport: [] },
+  { name: 'failure', holds: (file) => file === 'engine/runtime/failure.ts', mayImport: [] },
   { name: 'kernel', holds: below('engine'), mayImport: ['failure', 'model'] },
   { name: 'actors', holds: below('actors'), mayImport: ['kernel', 'failure', 'model', 'ports'] },
   { name: 'http', holds: below('http'), mayImport: ['kernel', 'failure', 'model', 'ports'] },
@@ -78,7 +78,7 @@ t.test('only the clock reads the time or sets a timer', async (t) => {
   // A socket's own `.setTimeout` is a setting, not a timer of ours.
   const timer = /(?<!\.)\b(setTimeout|setInterval|Date\.now|performance\.now)\b|new Date\(\)/;
   t.same(
-    sources.filter((file) => file !== 'engine/time.ts' && timer.test(codeOf(file))),
+    sources.filter((file) => file !== 'engine/runtime/time.ts' && timer.test(codeOf(file))),
     [],
   );
 });
@@ -93,7 +93,7 @@ t.test('what runs as long as the process joins signals so that they can be let g
 t.test('one file asks where the program stands: in the executable there are no files beside it', async (t) => {
   t.same(
     sources
-      .filter((file) => file !== 'engine/program-files.ts' && !file.startsWith('bin/build/'))
+      .filter((file) => file !== 'engine/runtime/program-files.ts' && !file.startsWith('bin/build/'))
       .filter((file) => /\bimport\.meta\b/.test(codeOf(file))),
     [],
   );

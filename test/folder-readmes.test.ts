@@ -72,10 +72,16 @@ function sourcesIn(folder: string): number {
   return readdirSync(join(ROOT, folder)).filter((name) => /\.(ts|mjs)$/.test(name)).length;
 }
 
-/** Tests of a folder whose own README tells what they are about; of the top folders they have a page themselves. */
+/** The page of the folder above names it, or it has the tests of a folder that has a page. */
 function isSpokenFor(folder: string): boolean {
   const [test, ...mirrored] = folder.split('/');
-  return test === 'test' && mirrored.length > 1 && existsSync(join(ROOT, ...mirrored, 'README.md'));
+  if (test === 'test' && mirrored.length > 1) return hasPage(mirrored.join('/'));
+  const above = join(ROOT, folder, '..', 'README.md');
+  return existsSync(above) && readFileSync(above, 'utf8').includes(`\`${folder.split('/').at(-1)}/\``);
+}
+
+function hasPage(folder: string): boolean {
+  return existsSync(join(ROOT, folder, 'README.md')) || isSpokenFor(folder);
 }
 
 /** Code spans that are paths of the project: source files, folders, and whatever lies in a top folder. */

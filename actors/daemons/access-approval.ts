@@ -1,13 +1,13 @@
 // Approves, every period, access requests whose waiting time is over. Every process may: each request is approved once,
 // whoever comes first.
 
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
-import type { Random } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
-import { Timer } from '../../engine/timer.ts';
-import type { Tunable } from '../../engine/tunable.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Random } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Timer } from '../../engine/runtime/timer.ts';
+import type { Tunable } from '../../engine/runtime/tunable.ts';
 
 export interface AccessApprovalOptions {
   readonly approvals: AccessApprovals;

@@ -4,9 +4,6 @@
 // A process that dies while it sends leaves the mail claimed until the while is over; it may then be sent a second time,
 // with the same Message-ID. A database that is away while the mail is sent is waited for.
 
-import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Counter, Gauge, Metrics } from '../../engine/metrics.ts';
 import type { MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { addressKey, isEmail } from '../../engine/model/mail-address.ts';
@@ -15,9 +12,12 @@ import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
 import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
 import type { Outbox, QueuedMail } from '../../engine/ports/outbox.ts';
-import { afterFailure, type Random, type RetryPolicy, retrying } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
-import { Timer } from '../../engine/timer.ts';
+import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Counter, Gauge, Metrics } from '../../engine/runtime/metrics.ts';
+import { afterFailure, type Random, type RetryPolicy, retrying } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Timer } from '../../engine/runtime/timer.ts';
 import { type MailSite, mailWords } from './access-mail-text.ts';
 
 export interface AccessMailOptions {

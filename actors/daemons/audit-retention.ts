@@ -1,10 +1,10 @@
 // Drops the weeks of the audit trail that are older than they are to be kept. Every process may: a week is dropped once.
 
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
-import type { Clock } from '../../engine/time.ts';
-import { Timer } from '../../engine/timer.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Timer } from '../../engine/runtime/timer.ts';
 
 export interface AuditRetentionOptions {
   readonly audit: Pick<AuditLog, 'dropBefore'>;

@@ -3,8 +3,6 @@
 // The jobs are asked for before the statuses are written, so that no crash in between leaves a status that nobody acts on;
 // they cannot begin before the lease is free.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { InstallKind } from '../../engine/model/status.ts';
@@ -15,7 +13,9 @@ import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { JobAdmin } from '../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { Lease, Leases } from '../../engine/ports/leases.ts';
-import { type Clock, deadline } from '../../engine/time.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import type { InstallTargets } from '../dataset/site-targets.ts';
 import { mirrorOf } from '../reconciliation/reconcile-targets.ts';
 

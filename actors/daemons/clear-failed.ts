@@ -5,8 +5,6 @@
 //   running --clear--> refused
 //   not served (the process starts or stops) --clear--> `transient`; a run under way ends at the next dataset
 
-import type { ChildSpec } from '../../engine/child.ts';
-import { kindOf, messageOf, transient } from '../../engine/failure.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetReports, StuckStatus } from '../../engine/ports/dataset-reports.ts';
 import type {
@@ -16,7 +14,9 @@ import type {
   ClearSkip,
   FailedInstalls,
 } from '../../engine/ports/failed-installs.ts';
-import { settledUnless } from '../../engine/wait.ts';
+import type { ChildSpec } from '../../engine/runtime/child.ts';
+import { kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
+import { settledUnless } from '../../engine/runtime/wait.ts';
 import { Pump } from '../events/pump.ts';
 import { type ClearedDataset, type ClearPorts, clearDataset } from './clear-dataset.ts';
 

@@ -4,16 +4,16 @@
 //   given up   released, and free for others at once, as is the lease of a process that died
 // Those that do not lead ask again every few seconds.
 
-import { Bell } from '../../engine/bell.ts';
-import { aborted, kindOf, messageOf, transient } from '../../engine/failure.ts';
-import { JoinedSignal } from '../../engine/joined-signal.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { Lease, Leases } from '../../engine/ports/leases.ts';
-import { type Clock, deadline } from '../../engine/time.ts';
-import { LEAD_RETRY_MS, type Lead } from '../../engine/timer.ts';
-import { leaderGauge } from '../../engine/timer-metrics.ts';
-import { unlessAborted } from '../../engine/wait.ts';
+import { Bell } from '../../engine/runtime/bell.ts';
+import { aborted, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
+import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
+import { LEAD_RETRY_MS, type Lead } from '../../engine/runtime/timer.ts';
+import { leaderGauge } from '../../engine/runtime/timer-metrics.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { LEASE_TIMES, type LeaseTimes } from '../jobs/lease-keeper.ts';
 
 /** A lead that is kept for its holder until it is lost or disposed of. */

@@ -1,9 +1,9 @@
 // Orders to a daemon from outside of the tree: its timer may be made anew by the supervisor, the orders go to the newest.
 
-import { transient } from '../../engine/failure.ts';
 import type { OrderAnswer } from '../../engine/ports/daemon-orders.ts';
-import type { Run, Timer } from '../../engine/timer.ts';
-import { unlessAborted } from '../../engine/wait.ts';
+import { transient } from '../../engine/runtime/failure.ts';
+import type { Run, Timer } from '../../engine/runtime/timer.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 
 export class DaemonOrders<Result> {
   readonly #name: string;

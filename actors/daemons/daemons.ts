@@ -1,17 +1,17 @@
 // The daemons that run every period, in one process of all: reconciler and pruner. Both outlive their timers, which the
 // supervisor may make anew: when they ran last and what they found stays known.
 
-import type { ChildSpec } from '../../engine/child.ts';
-import type { Logger } from '../../engine/log.ts';
 import type {
   PrunerControl,
   PrunerReport,
   ReconcilerControl,
   ReconcilerReport,
 } from '../../engine/ports/daemon-orders.ts';
-import type { Random } from '../../engine/retry.ts';
-import { Timer, type TimerOptions } from '../../engine/timer.ts';
-import { Tunable } from '../../engine/tunable.ts';
+import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Random } from '../../engine/runtime/retry.ts';
+import { Timer, type TimerOptions } from '../../engine/runtime/timer.ts';
+import { Tunable } from '../../engine/runtime/tunable.ts';
 import { Reconciler, type ReconcilerPorts } from '../reconciler/reconciler.ts';
 import { type ReconcilerIntervals, type ReconcilerSchedule, ReconcilerTimes } from '../reconciler/reconciler-times.ts';
 import type { DaemonLeads } from './daemon-lead.ts';

@@ -4,9 +4,6 @@
 //   superseded   long enough ago by its revised-flag, and not trimmed yet -> trimmed
 // What cannot be told about is skipped and looked at by the next run; a dataset that fails holds up no other.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import type { PrunerReport, PrunerRun, PrunerSkip } from '../../engine/ports/daemon-orders.ts';
@@ -14,7 +11,10 @@ import type { DatasetIndex, RetiredDataset, RetiredState } from '../../engine/po
 import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { Clock } from '../../engine/time.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { isUninstalled } from '../dataset/site-state.ts';
 import type { InstallTargets } from '../dataset/site-targets.ts';
 import { JobBatch } from '../jobs/job-batch.ts';

@@ -2,15 +2,15 @@
 // is told nothing twice. One that is away keeps no other waiting and is told when it is back; until then it shows what it knows,
 // and what ends by itself ends there too.
 
-import { messageOf, transient } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { GrantChanges, SiteGrants } from '../../engine/ports/site-grants.ts';
-import type { Random } from '../../engine/retry.ts';
-import { type Clock, deadline } from '../../engine/time.ts';
-import { Timer } from '../../engine/timer.ts';
-import { unlessAborted } from '../../engine/wait.ts';
+import { messageOf, transient } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Random } from '../../engine/runtime/retry.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
+import { Timer } from '../../engine/runtime/timer.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 
 export interface SiteGrantsOptions {
   readonly changes: GrantChanges;

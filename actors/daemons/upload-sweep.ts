@@ -1,10 +1,10 @@
 // The upload sweep: removes what an upload left behind whose process died before the 202: its objects first, then its
 // row and with it the reserved quota.
 
-import type { Logger } from '../../engine/log.ts';
 import { datasetPrefix } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 
 const BATCH = 500;
 

@@ -1,7 +1,6 @@
 // A dataset's documents in the object store, read and written whole: they are small and bounded.
 
 import { buffer } from 'node:stream/consumers';
-import { rejected } from '../../engine/failure.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
 import {
   type DatasetMetadata,
@@ -16,6 +15,7 @@ import { type DatasetAddress, type DatasetObject, objectKey } from '../../engine
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import type { ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import { rejected } from '../../engine/runtime/failure.ts';
 import { versionOf } from './dataset-versions.ts';
 
 /** A document larger than this is not one of ours. */

@@ -2,12 +2,12 @@
 // object store holds. Whoever may have written a document, one that says nothing that we understand counts as not
 // there and spoils no other.
 
-import { kindOf } from '../../engine/failure.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix, parseKey } from '../../engine/model/object-key.ts';
 import { parseOffer, parseReceipt } from '../../engine/model/share.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import { kindOf } from '../../engine/runtime/failure.ts';
 import { inParallel } from './site-targets.ts';
 import { readText } from './stored-documents.ts';
 

@@ -2,7 +2,7 @@
 // Its signal aborts when it is to take nothing new; a batch being handled then is not acknowledged and comes again.
 // What others need until they have ended ends at `stop` instead of `quiet`.
 
-import { Lifecycle, type LifecycleOptions } from '../../engine/lifecycle.ts';
+import { Lifecycle, type LifecycleOptions } from '../../engine/runtime/lifecycle.ts';
 
 export interface PumpOptions extends LifecycleOptions {
   /** Runs until the signal aborts, then resolves. */

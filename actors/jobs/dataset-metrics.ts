@@ -1,12 +1,12 @@
 // How many datasets are in which status: counted in the cache database once a minute and not at a scrape. The statement
 // reads every dataset's row; on a million of them that is a second.
 
-import type { Child } from '../../engine/child.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import { DATASET_STATUSES, type DatasetReports } from '../../engine/ports/dataset-reports.ts';
-import type { Clock } from '../../engine/time.ts';
-import { Timer } from '../../engine/timer.ts';
+import type { Child } from '../../engine/runtime/child.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Timer } from '../../engine/runtime/timer.ts';
 
 export interface DatasetMetricsOptions {
   readonly reports: Pick<DatasetReports, 'statuses'>;

@@ -2,15 +2,15 @@
 // back to the queue, behind the soft delete, and finds nothing to do when its turn comes again. An upload goes on: it calls
 // no plugin, is over soon, and an undelete needs what it makes.
 
-import type { Child } from '../../engine/child.ts';
-import { aborted } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
-import type { Random } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
-import { Timer } from '../../engine/timer.ts';
+import type { Child } from '../../engine/runtime/child.ts';
+import { aborted } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Random } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Timer } from '../../engine/runtime/timer.ts';
 import type { LeaseHolder } from './lease-keeper.ts';
 
 export interface GiveWayOptions {

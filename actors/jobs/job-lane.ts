@@ -1,16 +1,16 @@
 // Puts a handler on the engine's lane, with the job table as its source. Logs every job's end once, with its event id.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
-import { Lane } from '../../engine/lane.ts';
-import type { LaneBounds } from '../../engine/lane-options.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
+import { Lane } from '../../engine/jobs/lane.ts';
+import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
-import type { Random, RetryPolicy } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Random, RetryPolicy } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import type { JobHandler } from './job-handler.ts';
 import { decideOutcome } from './job-outcome.ts';
 import { type BlockedTypes, JobSource } from './job-source.ts';

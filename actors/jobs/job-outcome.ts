@@ -2,9 +2,9 @@
 // blame (docs/design/decisions.md#from-a-change-to-a-job): a job whose thread died runs alone from then on; three deaths while
 // it was alone are its own fault.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
 import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';
-import { afterFailure, type Random, type RetryPolicy, triesFor } from '../../engine/retry.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { afterFailure, type Random, type RetryPolicy, triesFor } from '../../engine/runtime/retry.ts';
 
 /** What decides; `alone` and `crashes` matter to whoever runs tasks in threads. */
 export type TriedJob = Pick<ClaimedJob, 'tries'> & Partial<Pick<ClaimedJob, 'alone' | 'crashes'>>;

@@ -1,13 +1,13 @@
-// The job table as the source of one lane: claims are fair between owners (engine/fair-share.ts) and
+// The job table as the source of one lane: claims are fair between owners (engine/runtime/fair-share.ts) and
 // between plugins (fair-claim.ts), and leave alone the jobs of
 // plugins that do not answer (plugin-breakers.ts).
 
-import { fairShare } from '../../engine/fair-share.ts';
-import type { LaneSizes } from '../../engine/lane-metrics.ts';
-import type { Completion, LaneSource } from '../../engine/lane-options.ts';
+import type { LaneSizes } from '../../engine/jobs/lane-metrics.ts';
+import type { Completion, LaneSource } from '../../engine/jobs/lane-options.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import { fairShare } from '../../engine/runtime/fair-share.ts';
 import { planClaim } from './fair-claim.ts';
 
 /** Types whose plugin does not answer at present. */

@@ -1,13 +1,13 @@
 // Keeps the leases of claimed jobs alive, and stops a job whose lease is lost: taken over, or not renewed in time.
 // The writes of such a job are refused anyway; stopping it early spares everybody the work.
 
-import { Bell } from '../../engine/bell.ts';
-import { aborted, messageOf, transient } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { Leases } from '../../engine/ports/leases.ts';
-import { type Clock, deadline } from '../../engine/time.ts';
-import { unlessAborted } from '../../engine/wait.ts';
+import { Bell } from '../../engine/runtime/bell.ts';
+import { aborted, messageOf, transient } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 
 /** What the keeper needs of a lane. */
 export interface LeaseHolder {

@@ -1,13 +1,13 @@
 // How many jobs wait, and how long: read from the job table every few seconds and not at a scrape, so that whoever
 // scrapes often costs the database nothing.
 
-import type { Child } from '../../engine/child.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
-import type { Random } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
-import { Timer } from '../../engine/timer.ts';
+import type { Child } from '../../engine/runtime/child.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Random } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Timer } from '../../engine/runtime/timer.ts';
 
 export interface QueueMetricsOptions {
   readonly jobs: Jobs;

@@ -8,7 +8,6 @@
 // Everything: targets, then objects, then the cache's rows. Each step may be repeated, and what tells that there is
 // something to remove goes last, so that a crash anywhere is followed by the rest.
 
-import type { Logger } from '../../engine/log.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { EventSource } from '../../engine/model/event.ts';
 import { datasetPrefix, type ObjectKey, objectKey } from '../../engine/model/object-key.ts';
@@ -16,6 +15,7 @@ import { isDeleted } from '../../engine/model/status.ts';
 import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import { removeObjects } from '../dataset/remove-objects.ts';
 import type { InstallTargets } from '../dataset/site-targets.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';

@@ -2,7 +2,6 @@
 // that installs it (which waits for this one to end), then one transaction with status, messages, files and version. Until
 // that transaction the status is in-progress, and a crash runs the import again.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
 import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
@@ -11,7 +10,8 @@ import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
-import { publicOutcome } from '../../engine/public-message.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { publicOutcome } from '../../engine/runtime/public-message.ts';
 import { versionOf } from '../dataset/dataset-versions.ts';
 import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import { readManifest, writeManifest } from '../dataset/stored-documents.ts';

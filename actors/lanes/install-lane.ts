@@ -2,7 +2,6 @@
 // that share a data schema. An install that may have begun before is preceded by an uninstall, so rows are never doubled
 // (install-data.ts). A revision that is installed everywhere supersedes the older ones.
 
-import type { Logger } from '../../engine/log.ts';
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type InstallStatus, isDeleted } from '../../engine/model/status.ts';
@@ -10,7 +9,8 @@ import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../.
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
-import type { RetryPolicy } from '../../engine/retry.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { RetryPolicy } from '../../engine/runtime/retry.ts';
 import { combinedVersion, sameVersion, versionOf } from '../dataset/dataset-versions.ts';
 import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import { flagOlder } from '../dataset/revisions.ts';

@@ -8,16 +8,16 @@
 //   A first call that reached nobody has begun nothing: its marks (`started`, `running`) are taken back, and no uninstall
 //   is owed.
 
-import { Failure, kindOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
-import { publicMessage, publicOutcome } from '../../engine/public-message.ts';
-import type { RetryPolicy } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
+import { Failure, kindOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { publicMessage, publicOutcome } from '../../engine/runtime/public-message.ts';
+import type { RetryPolicy } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 import { DONE } from '../jobs/job-handler.ts';
 import { decideOutcome } from '../jobs/job-outcome.ts';

@@ -5,7 +5,7 @@
 import type { InstallKind } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
-import { publicOutcome } from '../../engine/public-message.ts';
+import { publicOutcome } from '../../engine/runtime/public-message.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 
 export async function reportInstalls(

@@ -9,13 +9,13 @@
 // A target without rows yet is passed over: update-meta and install make them, and ask for this lane again (see
 // requestSharing). A superseded dataset is uninstalled everywhere, so it is shared in the cache alone.
 
-import { messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { Catalog, DatasetRecord, ObjectVersion, ShareWords } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import { messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import { sharesInSync, sharesVersion } from '../dataset/dataset-versions.ts';
 import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import type { InstallTargets } from '../dataset/site-targets.ts';

@@ -5,13 +5,13 @@
 // Where another target that shares the data schema has the dataset, its files alone are taken away (shared-data.ts).
 // A crash anywhere leaves a row that says what is still to do, and an uninstall may be asked for twice.
 
-import { Failure, kindOf, messageOf, rejected } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
 import type { Catalog, DatasetRecord, InstallAttempt } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import { Failure, kindOf, messageOf, rejected } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import { areRowsKept, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
 import { isUninstalled } from '../dataset/site-state.ts';
 import { dropAttempt, type InstallTargets, linesOf } from '../dataset/site-targets.ts';

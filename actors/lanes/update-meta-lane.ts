@@ -1,7 +1,6 @@
 // The update-meta lane: brings metadata from the object store into the cache and into every install target, and has
 // the plugin install it where the data is installed. Other people see a dataset on a target only after that.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import { isDeleted } from '../../engine/model/status.ts';
@@ -15,7 +14,8 @@ import type {
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
-import type { RetryPolicy } from '../../engine/retry.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { RetryPolicy } from '../../engine/runtime/retry.ts';
 import { combinedVersion, sameVersion } from '../dataset/dataset-versions.ts';
 import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import { onEachGroup } from '../dataset/shared-data.ts';

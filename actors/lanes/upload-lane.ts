@@ -3,7 +3,6 @@
 // What is at a URL is fetched into raw/ first, once: from then on it is an upload of files.
 
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
-import { kindOf, messageOf, rejected } from '../../engine/failure.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
@@ -11,7 +10,8 @@ import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
-import { publicOutcome } from '../../engine/public-message.ts';
+import { kindOf, messageOf, rejected } from '../../engine/runtime/failure.ts';
+import { publicOutcome } from '../../engine/runtime/public-message.ts';
 import { writeManifest, writeUploadError } from '../dataset/stored-documents.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';

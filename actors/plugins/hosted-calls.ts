@@ -2,7 +2,7 @@
 // by it: the host runs so many scripts at a time, and lanes may have more workers than that. A call that waits takes no
 // thread, no connection and no place of the host.
 
-import { Places } from '../../engine/places.ts';
+import { Places } from '../../engine/runtime/places.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 
 /** The same tasks; those that call one of the plugins run at most `scripts` at a time, in the order in which they come. */

@@ -3,12 +3,12 @@
 // time-out, or a failure on our side, says nothing. While one is open, calls fail at once and use up no try, and lanes claim no
 // jobs of the plugin's types.
 
-import { Breaker, type BreakerState, DEFAULT_BREAKER, type Verdict } from '../../engine/breaker.ts';
-import { Failure, kindOf, transient } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Gauge, Metrics } from '../../engine/metrics.ts';
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
-import type { Clock } from '../../engine/time.ts';
+import { Breaker, type BreakerState, DEFAULT_BREAKER, type Verdict } from '../../engine/runtime/breaker.ts';
+import { Failure, kindOf, transient } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Gauge, Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import type { BlockedTypes } from '../jobs/job-source.ts';
 import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
 import { measurePluginCalls } from './plugin-metrics.ts';

@@ -6,9 +6,9 @@
 //   unanswered                             refused, reset, 502, 503: what the breaker counts
 //   transient, aborted, defect, rejected   any other failure, by its kind; a time-out is transient
 
-import { Failure, kindOf } from '../../engine/failure.ts';
-import type { Metrics } from '../../engine/metrics.ts';
-import type { Clock } from '../../engine/time.ts';
+import { Failure, kindOf } from '../../engine/runtime/failure.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
 
 export interface PluginMetricsParts {

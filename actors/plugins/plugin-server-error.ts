@@ -1,7 +1,7 @@
 // A plugin server that answered 500: its own fault, which may pass, but not worth all tries of a lane.
 
-import { type Failure, transient } from '../../engine/failure.ts';
 import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
+import { type Failure, transient } from '../../engine/runtime/failure.ts';
 
 export const pluginServerError = (plugin: string, message: string): Failure =>
   transient(`plugin ${plugin}: ${message}`, { maxTries: PLUGIN_FAULT_TRIES });

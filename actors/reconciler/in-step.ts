@@ -14,7 +14,7 @@ import {
 } from '../../engine/model/object-key.ts';
 import type { DatasetColumns, DatasetPage } from '../../engine/ports/dataset-index.ts';
 import type { ObjectColumns, ObjectPage } from '../../engine/ports/object-store.ts';
-import { sameBytes, viewOf } from '../../engine/same-bytes.ts';
+import { sameBytes, viewOf } from '../../engine/runtime/same-bytes.ts';
 import { DatasetGrouping } from '../dataset/stored-dataset.ts';
 import type { MergedDataset } from './merge-in-store-order.ts';
 

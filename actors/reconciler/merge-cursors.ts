@@ -1,10 +1,10 @@
 // The streams of a merge, each with the dataset that comes next. A stream that is out of order is refused: read on, it would
 // make datasets look absent.
 
-import { defect } from '../../engine/failure.ts';
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { PageRows } from '../../engine/ports/dataset-index.ts';
 import type { ObjectPage } from '../../engine/ports/object-store.ts';
+import { defect } from '../../engine/runtime/failure.ts';
 import { DatasetGrouping, type StoredDataset } from '../dataset/stored-dataset.ts';
 
 export abstract class MergeCursor<Row extends DatasetAddress> {

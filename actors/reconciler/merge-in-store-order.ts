@@ -6,7 +6,6 @@
 // Datasets come in batches, as many as were at hand, because to wait for each alone would be most of a run's time; those
 // that are known to be in step (in-step.ts) are only counted.
 
-import { kindOf } from '../../engine/failure.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type {
@@ -19,6 +18,7 @@ import type {
 } from '../../engine/ports/dataset-index.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ObjectPage } from '../../engine/ports/object-store.ts';
+import { kindOf } from '../../engine/runtime/failure.ts';
 import type { StoredDataset } from '../dataset/stored-dataset.ts';
 import type { InStep } from './in-step.ts';
 import { comesBefore, type MergeCursor, RowCursor, StoredCursor } from './merge-cursors.ts';

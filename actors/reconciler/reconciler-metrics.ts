@@ -1,6 +1,6 @@
 // What the reconciler counts.
 
-import type { Metrics } from '../../engine/metrics.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
 
 const RESULTS = ['listed', 'malformed', 'reconciled', 'absent', 'deleted', 'spared'] as const;
 

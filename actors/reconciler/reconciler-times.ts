@@ -1,8 +1,8 @@
 // When the reconciler runs what: a full run at start and every fullRunInterval where enabled, a slim run whenever neither
 // has run for slimRunInterval (config/REFERENCE.md). Both to the nearest tick of its timer.
 
-import type { Clock } from '../../engine/time.ts';
-import { Tunable } from '../../engine/tunable.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Tunable } from '../../engine/runtime/tunable.ts';
 
 export interface ReconcilerIntervals {
   readonly fullRunIntervalMs: number;

@@ -6,9 +6,6 @@
 //                 by itself, and handed to the hardDelete lane, which looks once more
 // A failure ends the run, and so does the loss of the lead; what was handed over until then is done all the same.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { EventSource } from '../../engine/model/event.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -18,7 +15,10 @@ import type { DatasetIndex, TargetIndex } from '../../engine/ports/dataset-index
 import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { Clock } from '../../engine/time.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { inParallel } from '../dataset/site-targets.ts';
 import { storedDataset } from '../dataset/stored-dataset.ts';
 import { readMetadata } from '../dataset/stored-documents.ts';

@@ -1,8 +1,6 @@
 // Everything that the reconciliation of one dataset is decided from, read once: what the object store holds, what the
 // cache says, what each install target says, and the flags of older revisions. Nothing here writes.
 
-import { kindOf, messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, Manifest, UploadError } from '../../engine/model/metadata.ts';
@@ -12,7 +10,9 @@ import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
-import type { Clock } from '../../engine/time.ts';
+import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { olderRevisions } from '../dataset/revisions.ts';
 import { type InstallTargets, inParallel, TARGETS_AT_ONCE } from '../dataset/site-targets.ts';
 import { type StoredDataset, storedDataset } from '../dataset/stored-dataset.ts';

@@ -2,13 +2,13 @@
 // asks the other lanes for the work that this shows to be missing. What to do is reconcile-decision.ts; here it is done.
 // Every action is safe to repeat, and a crash anywhere leaves less to do for the next run.
 
-import { kindOf } from '../../engine/failure.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { FILE_FOLDERS } from '../../engine/model/object-key.ts';
 import { INSTALL_KINDS, type InstallKind, type InstallStatus } from '../../engine/model/status.ts';
 import type { CatalogChange } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import { kindOf } from '../../engine/runtime/failure.ts';
 import { flagOlder } from '../dataset/revisions.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 import { keptObjects, objectsOf, storedDataset } from '../dataset/stored-dataset.ts';

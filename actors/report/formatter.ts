@@ -2,11 +2,11 @@
 // limited output.
 
 import { join } from 'node:path';
-import { aborted } from '../../engine/failure.ts';
-import { JoinedSignal } from '../../engine/joined-signal.ts';
 import { toolEnvironment } from '../../engine/model/report/tool-environment.ts';
 import type { ScriptEnd, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
-import type { Clock } from '../../engine/time.ts';
+import { aborted } from '../../engine/runtime/failure.ts';
+import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { growsBeyond } from './output-limit.ts';
 import { ReportFailure } from './report-failure.ts';
 

@@ -2,7 +2,7 @@
 
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 const LOOK_MS = 500;
 

@@ -1,6 +1,6 @@
 // Why a report cannot be made, in words for whoever asked for it, with what the formatter said before.
 
-import { Failure } from '../../engine/failure.ts';
+import { Failure } from '../../engine/runtime/failure.ts';
 
 export class ReportFailure extends Failure {
   /** The end of what the formatter said. */

@@ -1,13 +1,13 @@
 // Report jobs on the engine's lane, with their queue as its source. Each job's end is logged once, with its id.
 
-import { aborted, Failure, kindOf } from '../../engine/failure.ts';
-import { Lane } from '../../engine/lane.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
+import { Lane } from '../../engine/jobs/lane.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
-import { afterFailure, type Random, type RetryPolicy } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
+import { aborted, Failure, kindOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import { afterFailure, type Random, type RetryPolicy } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { oneLine, ReportFailure, withReason } from './report-failure.ts';
 import type { ReportRun } from './report-run.ts';
 import { ReportSource } from './report-source.ts';

@@ -1,7 +1,7 @@
 // Metrics of what makes reports; the lane has its own.
 
-import type { Metrics } from '../../engine/metrics.ts';
 import type { FormatType } from '../../engine/model/report/format-types.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
 
 export interface ReportMetrics {
   /** The formatter ended, however it did. */

@@ -2,8 +2,6 @@
 // the files of a complete job only, which are those of one attempt: until its outcome is written they are nobody's, so a
 // run that ends anywhere has published nothing.
 
-import { kindOf, messageOf, transient } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import { formatterArguments, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
 import { QUERY_PROGRAMS, type QueryJob } from '../../engine/model/report/query-job.ts';
 import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
@@ -11,7 +9,9 @@ import type { BlastDatabases } from '../../engine/ports/blast-databases.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
 import type { ReportClaim, ReportOutcome } from '../../engine/ports/report-queue.ts';
-import { type Clock, deadline } from '../../engine/time.ts';
+import { kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import type { Formatter, FormatterOptions } from './formatter.ts';
 import { removeObjects } from './remove-attempts.ts';
 import { ReportFailure, withoutPaths } from './report-failure.ts';

@@ -1,11 +1,11 @@
-// The queue of report jobs as the source of a lane: claims are fair between tenants (engine/fair-share.ts).
+// The queue of report jobs as the source of a lane: claims are fair between tenants (engine/runtime/fair-share.ts).
 
-import { fairShare } from '../../engine/fair-share.ts';
-import type { LaneSizes } from '../../engine/lane-metrics.ts';
-import type { Completion, LaneSource } from '../../engine/lane-options.ts';
+import type { LaneSizes } from '../../engine/jobs/lane-metrics.ts';
+import type { Completion, LaneSource } from '../../engine/jobs/lane-options.ts';
 import type { Tenant } from '../../engine/model/tenant.ts';
 import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
-import type { Clock } from '../../engine/time.ts';
+import { fairShare } from '../../engine/runtime/fair-share.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 export interface ReportSourceOptions {
   readonly queue: Pick<ReportQueue, 'exchange' | 'watch'>;

@@ -1,11 +1,11 @@
 // What has to go: reports that nobody has asked for, and what ended attempts have left in the store. Every process may run
 // it at any time: each step can be done twice.
 
-import type { Logger } from '../../engine/log.ts';
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-queue.ts';
-import type { Clock } from '../../engine/time.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { removeAttempts } from './remove-attempts.ts';
 
 const BATCH = 100;

@@ -5,8 +5,8 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { archiveByName } from '../../engine/archive/archive-kind.ts';
-import { defect, rejected, transient } from '../../engine/failure.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
+import { defect, rejected, transient } from '../../engine/runtime/failure.ts';
 import type { TaskContext } from './task-context.ts';
 
 /** Bytes. */

@@ -14,12 +14,12 @@ import { EntryNames } from '../../engine/archive/entry-path.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
-import { Failure, rejected, transient } from '../../engine/failure.ts';
 import { isDesktopJunk } from '../../engine/model/desktop-junk.ts';
 import { reservedNameFault } from '../../engine/model/file-name.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey } from '../../engine/model/object-key.ts';
 import type { OpenObject } from '../../engine/ports/object-store.ts';
+import { Failure, rejected, transient } from '../../engine/runtime/failure.ts';
 import type { TaskContext } from './task-context.ts';
 
 export interface PackUploadInput {

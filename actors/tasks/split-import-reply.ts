@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { type ArchiveEntry, MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
-import { defect, Failure } from '../../engine/failure.ts';
 import { type Manifest, parseManifest } from '../../engine/model/metadata.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
+import { defect, Failure } from '../../engine/runtime/failure.ts';
 import type { TaskContext } from './task-context.ts';
 
 export interface SplitImportReplyInput {

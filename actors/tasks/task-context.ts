@@ -2,10 +2,10 @@
 // URLs. Opened once per thread.
 
 import type { Readable } from 'node:stream';
-import { defect, transient } from '../../engine/failure.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { PluginClient, StreamedFile } from '../../engine/ports/plugin-client.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
+import { defect, transient } from '../../engine/runtime/failure.ts';
 
 export interface TaskContext {
   readonly store: Pick<ObjectStore, 'get' | 'head' | 'list'>;

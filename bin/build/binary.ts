@@ -11,12 +11,12 @@ import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promise
 import { join, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
+import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';
 import { buildStamp } from './build-stamp.ts';
 import { bundle } from './bundle.ts';
 import { billOfMaterials, licenceTexts, packageFolders } from './packages.ts';
 
-/** What the program reads of itself (engine/program-files.ts). */
+/** What the program reads of itself (engine/runtime/program-files.ts). */
 const ASSETS = ['engine/adapters/migrations/*/*.sql', 'config/samples/access-studies.yaml'];
 
 /** The Node.js that builds becomes the base of what it builds. */

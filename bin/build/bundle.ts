@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
-import { BUNDLED_THREAD } from '../../engine/program-files.ts';
+import { BUNDLED_THREAD } from '../../engine/runtime/program-files.ts';
 
 export interface Bundles {
   /** Sources of both, by path from the root. */
@@ -24,7 +24,7 @@ export async function bundle(root: string, dir: string): Promise<Bundles> {
     // Optional native parts, which the libraries do without.
     external: ['pg-native', '@napi-rs/nice'],
     plugins: [threadsInside(root)],
-    // Only engine/program-files.ts asks, and not in the executable (test/architecture.test.ts).
+    // Only engine/runtime/program-files.ts asks, and not in the executable (test/architecture.test.ts).
     logOverride: { 'empty-import-meta': 'silent' },
     legalComments: 'none',
     metafile: true,
@@ -63,7 +63,7 @@ const threadsInside = (root: string): Plugin => ({
         'async function getHandler(filename, name) {',
         (head) =>
           `${head}\n  if (filename === ${JSON.stringify(BUNDLED_THREAD)})` +
-          ` return require(${JSON.stringify(join(root, 'bin/lane-thread.ts'))}).default;`,
+          ` return require(${JSON.stringify(join(root, 'bin/compose/lane-thread.ts'))}).default;`,
       ),
     }));
   },

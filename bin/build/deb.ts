@@ -6,7 +6,7 @@ import { globSync } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../cli/version.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const DOC = 'usr/share/doc/longshore';

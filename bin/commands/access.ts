@@ -1,14 +1,14 @@
 // `longshore access`: what operators of the dataset access service do outside of its API.
 
-import { listMails } from '../../engine/adapters/mail-directory.ts';
-import { importCatalogue } from '../access-database.ts';
-import { parse } from '../arguments.ts';
-import { type Command, type CommandIo, EXIT } from '../command.ts';
-import { dataDir, defaultDataPath } from '../data-dir.ts';
-import { loadConfig } from '../load-config.ts';
-import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
-import { table } from '../terminal/table.ts';
-import { UsageError } from '../usage-error.ts';
+import { listMails } from '../../engine/adapters/mail/mail-directory.ts';
+import { parse } from '../cli/arguments.ts';
+import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
+import { loadConfig } from '../cli/load-config.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/json-text.ts';
+import { table } from '../cli/terminal/table.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import { importCatalogue } from '../compose/access-database.ts';
+import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 
 const OPTIONS = {
   data: { type: 'string', path: 'directory' },

@@ -1,10 +1,10 @@
 // `longshore audit export`: the audit trail as JSON lines on standard output, oldest first.
 
 import { AUDIT_OUTCOMES } from '../../engine/model/audit.ts';
-import { parse } from '../arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { type Command, EXIT } from '../command.ts';
-import { UsageError } from '../usage-error.ts';
+import { parse } from '../cli/arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const FILTERS = {
   from: { type: 'string' },

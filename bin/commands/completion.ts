@@ -1,13 +1,13 @@
 // `longshore completion bash|zsh|fish`: prints what makes a shell complete commands, options and their values.
 
-import { oneOf, parse } from '../arguments.ts';
-import { type Command, EXIT } from '../command.ts';
-import { COMMANDS } from '../command-table.ts';
-import { bashCompletion } from '../completion/bash.ts';
-import { describeCommands } from '../completion/described-command.ts';
-import { fishCompletion } from '../completion/fish.ts';
-import { zshCompletion } from '../completion/zsh.ts';
-import { UsageError } from '../usage-error.ts';
+import { oneOf, parse } from '../cli/arguments.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { COMMANDS } from '../cli/command-table.ts';
+import { bashCompletion } from '../cli/completion/bash.ts';
+import { describeCommands } from '../cli/completion/described-command.ts';
+import { fishCompletion } from '../cli/completion/fish.ts';
+import { zshCompletion } from '../cli/completion/zsh.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 const WORDS = Object.keys(SHELLS) as readonly (keyof typeof SHELLS)[];

@@ -8,10 +8,10 @@ import { namedFileFindings } from '../../config/named-files.ts';
 import { printDocument, shownDocument } from '../../config/print.ts';
 import { reference } from '../../config/reference.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
-import { oneOf, parse } from '../arguments.ts';
-import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
-import { jsonDocument } from '../terminal/json-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { oneOf, parse } from '../cli/arguments.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode } from '../cli/command.ts';
+import { jsonDocument } from '../cli/terminal/json-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const WORDS = ['check', 'schema', 'reference', 'print'] as const;
 const OPTIONS = { json: { type: 'boolean' } } as const;

@@ -1,15 +1,15 @@
 // `longshore datasets revise|delete|undelete|share`: what an owner does with a dataset that is there.
 
-import { systemClock } from '../../engine/time.ts';
-import { type ClientValues, openClient } from '../client/client-options.ts';
-import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, type FollowValues, follow } from '../client/follow.ts';
-import type { UploadSource } from '../client/installer-client.ts';
-import { showUpload } from '../client/show-transfer.ts';
-import { checkInputs, readDetails } from '../client/upload-inputs.ts';
-import { type CommandIo, EXIT, type ExitCode } from '../command.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { oneLine } from '../terminal/plain-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { type ClientValues, openClient } from '../cli/client/client-options.ts';
+import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, type FollowValues, follow } from '../cli/client/follow.ts';
+import type { UploadSource } from '../cli/client/installer-client.ts';
+import { showUpload } from '../cli/client/show-transfer.ts';
+import { checkInputs, readDetails } from '../cli/client/upload-inputs.ts';
+import { type CommandIo, EXIT, type ExitCode } from '../cli/command.ts';
+import { jsonLine } from '../cli/terminal/json-text.ts';
+import { oneLine } from '../cli/terminal/plain-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 export const CHANGE_OPTIONS = {
   ...FOLLOW_OPTIONS,

@@ -1,17 +1,17 @@
 // `longshore datasets list|show|download|revise|delete|undelete|share`.
 
 import { basename } from 'node:path';
-import { systemClock } from '../../engine/time.ts';
-import { parse } from '../arguments.ts';
-import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
-import { progressLine, progressOf } from '../client/dataset-progress.ts';
-import type { DatasetItem } from '../client/installer-client.ts';
-import { showProgress } from '../client/show-transfer.ts';
-import { type Command, EXIT } from '../command.ts';
-import { suggestion } from '../nearest.ts';
-import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
-import { listing, table } from '../terminal/table.ts';
-import { UsageError } from '../usage-error.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../cli/client/client-options.ts';
+import { progressLine, progressOf } from '../cli/client/dataset-progress.ts';
+import type { DatasetItem } from '../cli/client/installer-client.ts';
+import { showProgress } from '../cli/client/show-transfer.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { suggestion } from '../cli/nearest.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/json-text.ts';
+import { listing, table } from '../cli/terminal/table.ts';
+import { UsageError } from '../cli/usage-error.ts';
 import { CHANGE_OPTIONS, CHANGE_USAGE, remove, revise, share, undelete } from './dataset-changes.ts';
 
 const OPTIONS = {

@@ -1,14 +1,14 @@
 // `longshore doctor`: whether everything that a configuration names is there and as it should be, and if not, how to mend
 // it. It changes nothing anywhere.
 
-import { systemClock } from '../../engine/time.ts';
-import { parse } from '../arguments.ts';
-import { type Command, EXIT } from '../command.ts';
-import { checksOf } from '../doctor/checks.ts';
-import { isWell, reportJson, reportText } from '../doctor/report.ts';
-import { runChecks } from '../doctor/run-checks.ts';
-import { loadConfig } from '../load-config.ts';
-import { UsageError } from '../usage-error.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { checksOf } from '../cli/doctor/checks.ts';
+import { isWell, reportJson, reportText } from '../cli/doctor/report.ts';
+import { runChecks } from '../cli/doctor/run-checks.ts';
+import { loadConfig } from '../cli/load-config.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' }, json: { type: 'boolean', default: false } } as const;
 

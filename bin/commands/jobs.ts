@@ -2,14 +2,14 @@
 
 import { LANES } from '../../engine/model/event.ts';
 import { JOB_STATES } from '../../engine/ports/job-admin.ts';
-import { parse } from '../arguments.ts';
-import type { JobsReport, ReportedJob } from '../client/admin-client.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { type Command, type CommandIo, EXIT } from '../command.ts';
-import { duration } from '../terminal/amounts.ts';
-import { jsonDocument } from '../terminal/json-text.ts';
-import { table } from '../terminal/table.ts';
-import { UsageError } from '../usage-error.ts';
+import { parse } from '../cli/arguments.ts';
+import type { JobsReport, ReportedJob } from '../cli/client/admin-client.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
+import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
+import { duration } from '../cli/terminal/amounts.ts';
+import { jsonDocument } from '../cli/terminal/json-text.ts';
+import { table } from '../cli/terminal/table.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = {
   ...ADMIN_OPTIONS,

@@ -1,11 +1,11 @@
 // `longshore log-level [LEVEL]`: has a running server log more, or less, until its configuration is reloaded.
 
 import { LOG_LEVELS, type LogLevel } from '../../engine/model/log-level.ts';
-import { parse } from '../arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { type Command, EXIT } from '../command.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { parse } from '../cli/arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { jsonLine } from '../cli/terminal/json-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 export const logLevel: Command = {
   name: 'log-level',

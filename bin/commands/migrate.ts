@@ -4,21 +4,21 @@
 import { accessMigrations } from '../../engine/adapters/migrations/access.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
+import { type Migration, migrateTelling } from '../../engine/adapters/migrations/migrations.ts';
 import { reportMigrations } from '../../engine/adapters/migrations/report.ts';
-import { type Migration, migrateTelling } from '../../engine/adapters/migrations.ts';
-import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
-import { accessConnection } from '../access-database.ts';
-import { parse } from '../arguments.ts';
-import { type ShowValues, showProgress } from '../client/show-transfer.ts';
-import { type Command, type CommandIo, EXIT } from '../command.ts';
-import { cacheConnection, targetConnection } from '../databases.ts';
-import { openDirectory } from '../directory.ts';
-import { loadConfig } from '../load-config.ts';
-import { reportConnection } from '../report-database.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import { type ShowValues, showProgress } from '../cli/client/show-transfer.ts';
+import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
+import { loadConfig } from '../cli/load-config.ts';
+import { jsonLine } from '../cli/terminal/json-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import { accessConnection } from '../compose/access-database.ts';
+import { cacheConnection, targetConnection } from '../compose/databases.ts';
+import { openDirectory } from '../compose/directory.ts';
+import { reportConnection } from '../compose/report-database.ts';
 
 const OPTIONS = {
   config: { type: 'string', path: 'file' },

@@ -1,17 +1,17 @@
 // `longshore prune`: removes for good now what was deleted or superseded long enough ago.
 
-import { parseDuration } from '../../engine/duration.ts';
-import { systemClock } from '../../engine/time.ts';
-import { parse } from '../arguments.ts';
-import type { PruneRun } from '../client/admin-client.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { runToItsEnd } from '../client/order-run.ts';
-import { showProgress } from '../client/show-transfer.ts';
-import { type Command, EXIT } from '../command.ts';
-import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
-import { oneLine } from '../terminal/plain-text.ts';
-import { listing } from '../terminal/table.ts';
-import { UsageError } from '../usage-error.ts';
+import { parseDuration } from '../../engine/runtime/duration.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import type { PruneRun } from '../cli/client/admin-client.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
+import { runToItsEnd } from '../cli/client/order-run.ts';
+import { showProgress } from '../cli/client/show-transfer.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/json-text.ts';
+import { oneLine } from '../cli/terminal/plain-text.ts';
+import { listing } from '../cli/terminal/table.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = { ...ADMIN_OPTIONS, 'age-cutoff': { type: 'string' }, wait: { type: 'boolean' } } as const;
 

@@ -4,13 +4,13 @@ import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
 import type { ReportConfiguration } from '../../config/schema/report.ts';
 import { QUERY_PROGRAMS, type QueryProgram } from '../../engine/model/report/query-job.ts';
-import { parse, wholeNumber } from '../arguments.ts';
-import { type Command, type CommandIo, EXIT } from '../command.ts';
-import { ConfigurationError } from '../configuration-error.ts';
-import { dataDir, defaultDataPath } from '../data-dir.ts';
-import { runQuery } from '../query-run.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { parse, wholeNumber } from '../cli/arguments.ts';
+import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
+import { ConfigurationError } from '../cli/configuration-error.ts';
+import { runQuery } from '../cli/query-run.ts';
+import { jsonLine } from '../cli/terminal/json-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 
 const PROGRAMS = Object.keys(QUERY_PROGRAMS) as readonly QueryProgram[];
 const OPTIONS = {

@@ -1,13 +1,13 @@
 // `longshore reload`: has a running server take over what may change of its configuration file.
 
 import type { ReloadReport } from '../../engine/ports/process-settings.ts';
-import { parse } from '../arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { ApiError } from '../client/api-error.ts';
-import { type Command, EXIT } from '../command.ts';
-import { jsonDocument } from '../terminal/json-text.ts';
-import { table } from '../terminal/table.ts';
-import { UsageError } from '../usage-error.ts';
+import { parse } from '../cli/arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
+import { ApiError } from '../cli/client/api-error.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { jsonDocument } from '../cli/terminal/json-text.ts';
+import { table } from '../cli/terminal/table.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const INVALID_INPUT = 422;
 

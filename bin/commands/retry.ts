@@ -1,10 +1,10 @@
 // `longshore retry ID`: has a delayed or dead job tried again.
 
-import { parse } from '../arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../client/admin-options.ts';
-import { type Command, EXIT } from '../command.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { parse } from '../cli/arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { jsonLine } from '../cli/terminal/json-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 export const retry: Command = {
   name: 'retry',

@@ -4,10 +4,10 @@
 import { isScriptKind, runSample, SCRIPT_KINDS } from '../../config/samples/run-sample.ts';
 import type { SampleIo } from '../../config/samples/sample.ts';
 import { isSampleName, SAMPLE_NAMES } from '../../config/samples/samples.ts';
-import type { Postgres } from '../../engine/adapters/postgres.ts';
-import { Failure } from '../../engine/failure.ts';
-import { type Command, type CommandIo, EXIT } from '../command.ts';
-import { UsageError } from '../usage-error.ts';
+import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
+import { Failure } from '../../engine/runtime/failure.ts';
+import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 export const sampleScript: Command = {
   name: 'sample-script',
@@ -52,8 +52,8 @@ async function openDatabase(env: CommandIo['env']): Promise<Postgres> {
   if (value('DB_PLATFORM').toLowerCase() !== 'postgres')
     throw new Failure('defect', `DB_PLATFORM '${env.DB_PLATFORM}': the sample plugins need Postgres`);
   const [{ Postgres }, { silentLogger }] = await Promise.all([
-    import('../../engine/adapters/postgres.ts'),
-    import('../../engine/log.ts'),
+    import('../../engine/adapters/postgres/postgres.ts'),
+    import('../../engine/runtime/log.ts'),
   ]);
   return new Postgres(
     {

@@ -3,15 +3,15 @@
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createLogger } from '../../engine/log.ts';
-import { LogThreshold } from '../../engine/log-threshold.ts';
-import { systemClock } from '../../engine/time.ts';
-import { parse } from '../arguments.ts';
-import { type Command, EXIT } from '../command.ts';
-import { loadConfigFile } from '../load-config.ts';
-import { runService } from '../run-service.ts';
-import { tellReady } from '../service-manager.ts';
-import { UsageError } from '../usage-error.ts';
+import { createLogger } from '../../engine/runtime/log.ts';
+import { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { loadConfigFile } from '../cli/load-config.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import { runService } from '../compose/run-service.ts';
+import { tellReady } from '../compose/service-manager.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' } } as const;
 

@@ -1,7 +1,7 @@
 // `longshore spawn-scripts`: the small process that starts scripts for a service; started by it, not by people.
 
-import { runSpawner } from '../../engine/adapters/script-spawner-process.ts';
-import { type Command, EXIT } from '../command.ts';
+import { runSpawner } from '../../engine/adapters/scripts/script-spawner-process.ts';
+import { type Command, EXIT } from '../cli/command.ts';
 
 export const spawnScripts: Command = {
   name: 'spawn-scripts',

@@ -1,14 +1,14 @@
 // `longshore token`: prints one bearer token of the local issuer.
 
 import { parseUserId } from '../../engine/model/ids.ts';
-import { parse } from '../arguments.ts';
-import { type Command, EXIT } from '../command.ts';
-import { ConfigurationError } from '../configuration-error.ts';
-import { dataDir, defaultDataPath } from '../data-dir.ts';
-import { loadConfig } from '../load-config.ts';
-import { localToken } from '../local-token.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { parse } from '../cli/arguments.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { ConfigurationError } from '../cli/configuration-error.ts';
+import { loadConfig } from '../cli/load-config.ts';
+import { localToken } from '../cli/local-token.ts';
+import { jsonLine } from '../cli/terminal/json-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 
 const OPTIONS = {
   data: { type: 'string', path: 'directory' },

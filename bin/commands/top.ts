@@ -1,18 +1,18 @@
 // `longshore top`: what a running server does, again and again, until q, Ctrl-C or SIGTERM. A server that goes away is
 // said to be away and asked again; one that never answered is a failure.
 
-import { aborted, Failure, messageOf } from '../../engine/failure.ts';
-import { systemClock } from '../../engine/time.ts';
-import { parse } from '../arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, adminAccess } from '../client/admin-options.ts';
-import { type Command, type CommandIo, EXIT, type ExitCode } from '../command.ts';
-import { jsonDocument, jsonLine } from '../terminal/json-text.ts';
-import { Screen } from '../terminal/screen.ts';
-import type { Terminal } from '../terminal/terminal.ts';
-import { type Away, frameOf } from '../top/frame.ts';
-import { type Overview, overviewOf } from '../top/overview.ts';
-import { type Reading, type ReadingSource, read } from '../top/reading.ts';
-import { UsageError } from '../usage-error.ts';
+import { aborted, Failure, messageOf } from '../../engine/runtime/failure.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, adminAccess } from '../cli/client/admin-options.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode } from '../cli/command.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/json-text.ts';
+import { Screen } from '../cli/terminal/screen.ts';
+import type { Terminal } from '../cli/terminal/terminal.ts';
+import { type Away, frameOf } from '../cli/top/frame.ts';
+import { type Overview, overviewOf } from '../cli/top/overview.ts';
+import { type Reading, type ReadingSource, read } from '../cli/top/reading.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = { ...ADMIN_OPTIONS, once: { type: 'boolean' }, interval: { type: 'string' } } as const;
 const DEFAULT_INTERVAL = '2';

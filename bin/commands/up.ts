@@ -1,22 +1,29 @@
 // `longshore up`: everything on this machine, from nothing. Writes its data directory once and continues where the
 // last start left it. The database server takes longest to start, so it is started first, and most of this program is
-// loaded meanwhile (bin/everything-here.ts).
+// loaded meanwhile (bin/compose/everything-here.ts).
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
-import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
-import { aborted } from '../../engine/failure.ts';
-import { createLogger } from '../../engine/log.ts';
-import { LogThreshold } from '../../engine/log-threshold.ts';
-import { bundled } from '../../engine/program-files.ts';
-import { systemClock } from '../../engine/time.ts';
-import { parse, wholeNumber } from '../arguments.ts';
-import { type Command, EXIT } from '../command.ts';
-import { type DataDir, dataDir, defaultDataPath, removeEndpoints, takeDataDir, writeWhole } from '../data-dir.ts';
-import { freePort } from '../free-port.ts';
-import { UsageError } from '../usage-error.ts';
+import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
+import { aborted } from '../../engine/runtime/failure.ts';
+import { createLogger } from '../../engine/runtime/log.ts';
+import { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { bundled } from '../../engine/runtime/program-files.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse, wholeNumber } from '../cli/arguments.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import {
+  type DataDir,
+  dataDir,
+  defaultDataPath,
+  removeEndpoints,
+  takeDataDir,
+  writeWhole,
+} from '../compose/data-dir.ts';
+import { freePort } from '../compose/free-port.ts';
 
 const OPTIONS = {
   data: { type: 'string', path: 'directory' },
@@ -61,7 +68,7 @@ export const up: Command = {
     try {
       await Promise.race([begun.promise, starting]);
       await keepCompiled(dir);
-      const { everythingHere } = await import('../everything-here.ts');
+      const { everythingHere } = await import('../compose/everything-here.ts');
       const ended = await everythingHere({ dir, portBase, starting, server, threshold, log, ...values }, io);
       return ended === 'stopped' ? EXIT.ok : EXIT.failed;
     } finally {

@@ -1,16 +1,16 @@
 // `longshore upload`: sends files with their description and prints the dataset's id.
 
-import { systemClock } from '../../engine/time.ts';
-import { parse } from '../arguments.ts';
-import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
-import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, follow } from '../client/follow.ts';
-import type { UploadSource } from '../client/installer-client.ts';
-import { showUpload } from '../client/show-transfer.ts';
-import { checkInputs, readDetails } from '../client/upload-inputs.ts';
-import { type Command, EXIT } from '../command.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { oneLine } from '../terminal/plain-text.ts';
-import { UsageError } from '../usage-error.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../cli/client/client-options.ts';
+import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, follow } from '../cli/client/follow.ts';
+import type { UploadSource } from '../cli/client/installer-client.ts';
+import { showUpload } from '../cli/client/show-transfer.ts';
+import { checkInputs, readDetails } from '../cli/client/upload-inputs.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { jsonLine } from '../cli/terminal/json-text.ts';
+import { oneLine } from '../cli/terminal/plain-text.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = {
   ...CLIENT_OPTIONS,

@@ -1,11 +1,11 @@
 // `longshore watch`: follows a dataset until it is installed or has failed.
 
-import { systemClock } from '../../engine/time.ts';
-import { parse } from '../arguments.ts';
-import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../client/client-options.ts';
-import { FOLLOW_OPTIONS, FOLLOW_USAGE, follow } from '../client/follow.ts';
-import { type Command, EXIT } from '../command.ts';
-import { UsageError } from '../usage-error.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { parse } from '../cli/arguments.ts';
+import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../cli/client/client-options.ts';
+import { FOLLOW_OPTIONS, FOLLOW_USAGE, follow } from '../cli/client/follow.ts';
+import { type Command, EXIT } from '../cli/command.ts';
+import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = { ...CLIENT_OPTIONS, ...FOLLOW_OPTIONS } as const;
 

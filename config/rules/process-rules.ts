@@ -1,7 +1,7 @@
 // Rules of the sections beside `installer`, and of values that stand in order.
 
-import { parseDuration } from '../../engine/duration.ts';
 import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
+import { parseDuration } from '../../engine/runtime/duration.ts';
 import type { Cursor } from '../cursor.ts';
 import type { Finding } from '../validate.ts';
 

@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
-import { messageOf } from '../../engine/failure.ts';
+import { messageOf } from '../../engine/runtime/failure.ts';
 import type { Cursor } from '../cursor.ts';
 import { POSTGRES_NAMES, SCHEMA_ALLOWED, SCHEMA_PATTERN } from '../schema/database.ts';
 import type { Finding, Written } from '../validate.ts';

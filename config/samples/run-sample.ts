@@ -1,6 +1,6 @@
 // One script of a sample plugin as a program: arguments in, lines and an exit code out.
 
-import { hasNoRoom, messageOf } from '../../engine/failure.ts';
+import { hasNoRoom, messageOf } from '../../engine/runtime/failure.ts';
 import { Refusal, type SampleDependency, type SampleIo, type SamplePlugin, shown } from './sample.ts';
 import { SAMPLES, type SampleName } from './samples.ts';
 

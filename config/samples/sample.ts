@@ -1,7 +1,7 @@
 // What a sample plugin is: the five scripts of one dataset type, as functions. A script ends well, refuses the data with
 // messages for their owner (exit 99), or fails (any other code).
 
-import { Failure } from '../../engine/failure.ts';
+import { Failure } from '../../engine/runtime/failure.ts';
 import type { SampleDatabase } from './dataset-rows.ts';
 
 /** How a script sees the world. */

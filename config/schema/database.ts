@@ -18,7 +18,7 @@ import type { Loaded } from './loaded.ts';
 import { tlsOptions } from './tls.ts';
 
 const POSTGRES_PORT = 5432;
-/** What PostgreSQL takes without quoting tricks; also what engine/adapters/postgres.ts accepts. */
+/** What PostgreSQL takes without quoting tricks; also what engine/adapters/postgres/postgres.ts accepts. */
 export const SCHEMA_PATTERN = '^[A-Za-z_][A-Za-z0-9_]{0,62}$';
 export const SCHEMA_ALLOWED = 'a schema name: letters, digits and _, no digit first, 3..63 characters';
 

@@ -10,8 +10,8 @@
 
 // Only its types: a node at run time is plain JSON Schema.
 import type { Static, TObject, TOptional, TProperties, TSchema, TUnsafe } from 'typebox';
-import { DURATION_PATTERN } from '../../engine/duration.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
+import { DURATION_PATTERN } from '../../engine/runtime/duration.ts';
 import { ADDRESS_PATTERN, HOST_PATTERN, type ServerAddress } from '../address.ts';
 import type { FormName } from '../forms.ts';
 import type { LiveKind } from '../live.ts';

@@ -1,6 +1,6 @@
 // Who caused a failure: errors of the parsers and zlib mean a damaged archive, errors of the file system are ours.
 
-import { Failure, rejected, transient } from '../failure.ts';
+import { Failure, rejected, transient } from '../runtime/failure.ts';
 
 /**
  * The failure for anything thrown while reading an archive. `what` names the archive or the entry. An aborted signal's reason

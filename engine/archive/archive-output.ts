@@ -3,7 +3,7 @@
 // creates no garbage: the collector is slow to notice memory outside its heap.
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { Failure, transient } from '../failure.ts';
+import { Failure, transient } from '../runtime/failure.ts';
 
 /** Bytes per write. */
 export const OUTPUT_BYTES = 1024 * 1024;

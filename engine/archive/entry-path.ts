@@ -1,9 +1,9 @@
 // The rules for names inside archives, in one place (docs/design/decisions.md#archive-module). A path that passes is relative,
 // uses `/`, is NFC, and can be joined to a directory without leaving it, on case-insensitive file systems, too.
 
-import { rejected } from '../failure.ts';
 import { isDesktopJunk } from '../model/desktop-junk.ts';
 import { hiddenCharacter, visible } from '../model/hidden-characters.ts';
+import { rejected } from '../runtime/failure.ts';
 
 const MAX_PATH_BYTES = 1024;
 const MAX_SEGMENT_BYTES = 255;

@@ -1,8 +1,8 @@
 // Counts the bytes that an archive actually inflates to, and stops it at the limits
 // (docs/design/decisions.md#create-and-the-upload-lane).
 
-import { rejected } from '../failure.ts';
-import { stopwatch } from '../time.ts';
+import { rejected } from '../runtime/failure.ts';
+import { stopwatch } from '../runtime/time.ts';
 import type { ArchiveLimits } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
 

@@ -3,7 +3,7 @@
 // to. So several streams may deflate the blocks of one body, and the results can be joined.
 
 import { constants, createDeflateRaw, type DeflateRaw } from 'node:zlib';
-import { giveBackWithLast } from '../give-back.ts';
+import { giveBackWithLast } from '../runtime/give-back.ts';
 
 /** Size of output chunks, before they are copied to the target. */
 const CHUNK_BYTES = 256 * 1024;

@@ -2,7 +2,7 @@
 // times faster for many small files; everything else is read chunk by chunk. The size must match the promised one.
 
 import { closeSync, openSync, readSync } from 'node:fs';
-import { defect } from '../failure.ts';
+import { defect } from '../runtime/failure.ts';
 import type { ArchiveSource, LocalFile } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
 

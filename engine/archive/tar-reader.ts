@@ -3,9 +3,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { defect, rejected } from '../failure.ts';
 import { foreignNameFault, quoteBytes } from '../model/foreign-name.ts';
 import { decodeUtf8 } from '../model/utf8.ts';
+import { defect, rejected } from '../runtime/failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';
 import { checkEntryPath, EntryNames, quoteEntry, withSlashes } from './entry-path.ts';

@@ -13,8 +13,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
-import { defect, rejected, transient } from '../failure.ts';
 import type { FileEntry } from '../model/metadata.ts';
+import { defect, rejected, transient } from '../runtime/failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { AtOnce } from './at-once.ts';
 import { quoteEntry } from './entry-path.ts';

@@ -2,7 +2,7 @@
 
 import { readSync } from 'node:fs';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
-import { rejected } from '../failure.ts';
+import { rejected } from '../runtime/failure.ts';
 import { archiveFault } from './archive-fault.ts';
 import { quoteEntry } from './entry-path.ts';
 import type { FileWindow } from './file-window.ts';

@@ -4,9 +4,9 @@
 
 import { crc32 } from 'node:zlib';
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl';
-import { rejected } from '../failure.ts';
 import { foreignNameFault, onlyIn437, quoteBytes } from '../model/foreign-name.ts';
 import { decodeUtf8 } from '../model/utf8.ts';
+import { rejected } from '../runtime/failure.ts';
 import { archiveFault } from './archive-fault.ts';
 import type { ArchiveNotes } from './archive-notes.ts';
 import { checkEntryPath, quoteEntry, withSlashes } from './entry-path.ts';

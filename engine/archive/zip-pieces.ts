@@ -8,7 +8,7 @@
 
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { giveBack } from '../give-back.ts';
+import { giveBack } from '../runtime/give-back.ts';
 import type { PackedFile, WrittenArchive } from './archive-entry.ts';
 import { outputFailure } from './archive-output.ts';
 import { crc32Combine } from './crc32-combine.ts';

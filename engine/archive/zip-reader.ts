@@ -2,7 +2,7 @@
 // directory entries (zip-body.ts). For worker threads: small entries are read and inflated with blocking calls.
 
 import { type FileHandle, open } from 'node:fs/promises';
-import { rejected } from '../failure.ts';
+import { rejected } from '../runtime/failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';
 import { detectArchive, MAGIC_BYTES } from './archive-kind.ts';

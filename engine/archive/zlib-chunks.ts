@@ -2,7 +2,7 @@
 // notice memory outside its heap, so the buffers of a large body would pile up to tens of MiB.
 
 import type { Transform } from 'node:stream';
-import { giveBackWithLast } from '../give-back.ts';
+import { giveBackWithLast } from '../runtime/give-back.ts';
 
 /** The `chunkSize` for node:zlib streams. Must differ from the size of a pool that Node cuts small buffers from. */
 export const ZLIB_CHUNK_BYTES = 128 * 1024;

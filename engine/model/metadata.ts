@@ -1,7 +1,7 @@
 // The dataset documents in the object store: metadata, manifest, upload error. Field names are those that existing buckets and
 // plugins rely on; http/installer maps the API's names to them.
 
-import { Failure } from '../failure.ts';
+import { Failure } from '../runtime/failure.ts';
 import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
 import { parseJson, stringifyJson } from './json.ts';
 import type { StoredVisibility } from './status.ts';

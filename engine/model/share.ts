@@ -1,6 +1,6 @@
 // The two documents of a share in the object store: the owner's offer and the recipient's receipt.
 
-import { Failure } from '../failure.ts';
+import { Failure } from '../runtime/failure.ts';
 import { parseJson, stringifyJson } from './json.ts';
 
 export const OFFER_ACTIONS = ['grant', 'revoke'] as const;

@@ -4,9 +4,9 @@
 import type { CuratedId } from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessRoles, Cause, Roles } from '../../engine/ports/access-people.ts';
-import type { Clock } from '../../engine/time.ts';
-import type { RequestContext } from '../context.ts';
-import { forbidden } from '../errors.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { forbidden } from '../kernel/pipeline/errors.ts';
 import type { AskedDatasetOptions } from './asked-dataset.ts';
 
 export interface Actor {

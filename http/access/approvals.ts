@@ -1,9 +1,9 @@
 // POST /approve-eligible-access-requests: approves now what has waited long enough; a timer does the same.
 
 import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
-import type { Clock } from '../../engine/time.ts';
-import { refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 
 export interface ApprovalsOptions {
   readonly approvals: AccessApprovals;

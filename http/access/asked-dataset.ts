@@ -7,7 +7,7 @@ import { parseDatasetId } from '../../engine/model/ids.ts';
 import type { CuratedDataset } from '../../engine/ports/access-catalogue.ts';
 import type { EnteredDatasets } from '../../engine/ports/entered-datasets.ts';
 import type { UserDatasets } from '../../engine/ports/user-datasets.ts';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import type { StudyIds } from './study-ids.ts';
 
 export interface AskedDatasetOptions {

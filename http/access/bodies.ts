@@ -2,11 +2,11 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TProperties } from 'typebox';
-import { readJson } from '../body.ts';
-import { badRequest } from '../errors.ts';
-import { describeValue } from '../input/describe.ts';
-import { Faults } from '../input/faults.ts';
-import { compileSchema } from '../input/json-schema.ts';
+import { readJson } from '../kernel/bodies/body.ts';
+import { describeValue } from '../kernel/input/describe.ts';
+import { Faults } from '../kernel/input/faults.ts';
+import { compileSchema } from '../kernel/input/json-schema.ts';
+import { badRequest } from '../kernel/pipeline/errors.ts';
 
 const MAX_BODY_BYTES = 512 * 1024;
 

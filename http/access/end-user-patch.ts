@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { decisionMails, requestMail } from '../../engine/model/access-mail.ts';
 import { type AccessRequest, type RequestTerms, settleTerms } from '../../engine/model/access-request.ts';
 import type { RequestChange } from '../../engine/ports/end-users.ts';
-import { forbidden } from '../errors.ts';
-import { quote } from '../input/describe.ts';
-import { Faults } from '../input/faults.ts';
+import { quote } from '../kernel/input/describe.ts';
+import { Faults } from '../kernel/input/faults.ts';
+import { forbidden } from '../kernel/pipeline/errors.ts';
 import type { PatchItem } from './bodies.ts';
 import { PATCH_TABLE, type PatchRole, type PathRule } from './patch-table.ts';
 

@@ -10,10 +10,10 @@ import {
 } from '../../engine/model/access-request.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { EndUsers } from '../../engine/ports/end-users.ts';
-import type { RequestContext } from '../context.ts';
-import { badRequest, forbidden, type HttpError, notFound } from '../errors.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { badRequest, forbidden, type HttpError, notFound } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
 import { askedDataset, askedRequest } from './asked-dataset.ts';
 import { readPatch } from './bodies.ts';

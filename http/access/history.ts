@@ -4,10 +4,10 @@
 import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { RequestContext } from '../context.ts';
-import { jsonReport } from '../json-report.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import { jsonReport } from '../kernel/answers/json-report.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf } from './actor.ts';
 import { dateTimeOnly } from './dates.ts';
 import { pageOf, pageParameters } from './paging.ts';

@@ -3,8 +3,8 @@
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { isEmail } from '../../engine/model/mail-address.ts';
 import type { AddressBook } from '../../engine/ports/address-book.ts';
-import { describeValue } from '../input/describe.ts';
-import type { Faults } from '../input/faults.ts';
+import { describeValue } from '../kernel/input/describe.ts';
+import type { Faults } from '../kernel/input/faults.ts';
 
 export type Invitee = { readonly userId: UserId } | { readonly email: string };
 

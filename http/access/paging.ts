@@ -1,12 +1,12 @@
 // Pages of lists.
 
 import { Readable } from 'node:stream';
-import { flattened, mapped } from '../../engine/items.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { Listing, PageRequest } from '../../engine/ports/access-people.ts';
-import type { RequestContext } from '../context.ts';
-import { jsonReport } from '../json-report.ts';
-import type { RouteParameter } from '../route.ts';
+import { flattened, mapped } from '../../engine/runtime/items.ts';
+import { jsonReport } from '../kernel/answers/json-report.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import type { RouteParameter } from '../kernel/pipeline/route.ts';
 import { type ShownAccounts, type ShowUser, showUsers } from './people.ts';
 
 /** No page is longer, whatever was asked for; `rows` tells. */

@@ -3,8 +3,8 @@
 
 import { mayBecome, NO_END, REQUEST_STATUSES, type RequestTerms } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
-import { characterFault } from '../input/characters.ts';
-import { describeValue, quote } from '../input/describe.ts';
+import { characterFault } from '../kernel/input/characters.ts';
+import { describeValue, quote } from '../kernel/input/describe.ts';
 import { parseDate } from './dates.ts';
 import { MAX_TEXT } from './schema.ts';
 

@@ -1,7 +1,6 @@
 // /permissions: what the caller may do with which dataset. No install target is asked.
 
 import { Readable } from 'node:stream';
-import { startingWith } from '../../engine/items.ts';
 import type { ApprovalStatus } from '../../engine/model/access-request.ts';
 import {
   type ActionAuthorization,
@@ -15,12 +14,13 @@ import { parseDatasetId, type UserId } from '../../engine/model/ids.ts';
 import type { AccessCatalogue, CuratedDataset, Part, PartBatch } from '../../engine/ports/access-catalogue.ts';
 import type { Grants } from '../../engine/ports/grants.ts';
 import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts';
-import type { Clock } from '../../engine/time.ts';
-import type { RequestContext } from '../context.ts';
-import { notFound } from '../errors.ts';
-import { jsonMapReport } from '../json-map.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import { startingWith } from '../../engine/runtime/items.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { jsonMapReport } from '../kernel/answers/json-map.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { notFound } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { registered } from './actor.ts';
 import { Permissions, StudyPermission } from './schema.ts';
 import type { StudyIds } from './study-ids.ts';

@@ -6,11 +6,11 @@ import type { AccessInvitations } from '../../engine/ports/access-invitations.ts
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { AddressBook } from '../../engine/ports/address-book.ts';
-import type { RequestContext } from '../context.ts';
-import { badRequest, conflict, forbidden, notFound, tooMany } from '../errors.ts';
-import { describeValue } from '../input/describe.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import { describeValue } from '../kernel/input/describe.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { badRequest, conflict, forbidden, notFound, tooMany } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
 import { objectReader, readFlagPatch } from './bodies.ts';

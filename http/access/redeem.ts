@@ -1,11 +1,11 @@
 // Enters people who were invited by mail, as soon as they call with an account that has the address. What fails now is
 // tried again at the next call.
 
-import { messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
-import type { Clock } from '../../engine/time.ts';
-import type { AuthSettings } from '../authenticate.ts';
+import { messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import type { AuthSettings } from '../kernel/auth/authenticate.ts';
 
 /** `remember` of the settings, and then this. */
 export function redeeming(

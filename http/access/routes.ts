@@ -1,7 +1,7 @@
 // The routes of the dataset access service, with everything they stand on handed in.
 
-import { type HealthOptions, healthRoute } from '../dependency-health.ts';
-import type { Route, RouteParameter } from '../route.ts';
+import { type HealthOptions, healthRoute } from '../kernel/pipeline/dependency-health.ts';
+import type { Route, RouteParameter } from '../kernel/pipeline/route.ts';
 import { type ApprovalsOptions, approvalsRoute } from './approvals.ts';
 import { type EndUserCreateOptions, endUserCreateRoute } from './end-user-create.ts';
 import { type EndUsersOptions, endUserRoutes } from './end-users.ts';

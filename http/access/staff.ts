@@ -4,11 +4,11 @@
 import { parseUserId } from '../../engine/model/ids.ts';
 import type { AccessStaff, StaffChange } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { RequestContext } from '../context.ts';
-import { conflict, notFound } from '../errors.ts';
-import { describeValue } from '../input/describe.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import { describeValue } from '../kernel/input/describe.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { conflict, notFound } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
 import { objectReader, readFlagPatch } from './bodies.ts';
 import { pageOf, pageParameters, rowId, sendPage } from './paging.ts';

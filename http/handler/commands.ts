@@ -1,8 +1,8 @@
 // The configured commands of a job, in order, in one folder. The first that does not end well ends the job.
 
-import { defect, Failure } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import type { ScriptEnd, ScriptRunner } from '../../engine/ports/script-runner.ts';
+import { defect, Failure } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import type { JobMetrics } from './job-metrics.ts';
 import { scriptMessage } from './script-message.ts';
 import { fillArguments, type TemplateValues } from './template.ts';

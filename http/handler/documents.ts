@@ -2,8 +2,8 @@
 
 import { HANDLER_ORIGINS, HANDLER_STATUS, isRunning } from '../../engine/model/handler-job.ts';
 import type { HandlerJob } from '../../engine/ports/handler-jobs.ts';
-import type { ErrorWord } from '../errors.ts';
-import { Health } from '../ops.ts';
+import type { ErrorWord } from '../kernel/pipeline/errors.ts';
+import { Health } from '../kernel/pipeline/ops.ts';
 import { durationText } from './duration-text.ts';
 import { MAX_UPLOAD_BYTES } from './upload-body.ts';
 

@@ -1,4 +1,4 @@
-// Durations as this service prints them: `1m 2.345s`. Such text can be read back by engine/duration.ts.
+// Durations as this service prints them: `1m 2.345s`. Such text can be read back by engine/runtime/duration.ts.
 
 const UNITS = [
   ['d', 86_400_000],

@@ -1,10 +1,10 @@
 // What has to go: uploads that never came, results and records past their time, jobs of processes that died. Every
 // process may run it at any time: each step can be done twice.
 
-import type { Logger } from '../../engine/log.ts';
 import type { DueHandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { Clock } from '../../engine/time.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { removeJobObjects } from './job-objects.ts';
 import type { Statistics } from './statistics.ts';
 

@@ -7,10 +7,10 @@
 //   quiet   no more places are given      stop   reserved and running ones may finish until shortly before the deadline
 //   hurried, kill   running work has its signal aborted, waiting work is begun with one that is aborted already
 
-import { Lifecycle, type LifecycleOptions } from '../../engine/lifecycle.ts';
-import { Mailbox } from '../../engine/mailbox.ts';
-import type { Gauge, Metrics } from '../../engine/metrics.ts';
-import { Turns } from '../../engine/turns.ts';
+import { Mailbox } from '../../engine/jobs/mailbox.ts';
+import { Turns } from '../../engine/jobs/turns.ts';
+import { Lifecycle, type LifecycleOptions } from '../../engine/runtime/lifecycle.ts';
+import type { Gauge, Metrics } from '../../engine/runtime/metrics.ts';
 
 export interface HandlerLaneOptions extends LifecycleOptions {
   /** Jobs that may wait, those whose upload comes in included. */

@@ -2,16 +2,16 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Failure, messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/model/handler-job.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
-import { publicMessage } from '../../engine/public-message.ts';
-import type { Clock } from '../../engine/time.ts';
-import { unlessAborted } from '../../engine/wait.ts';
-import { badRequest, conflict, notFound, tooMany, unavailable } from '../errors.ts';
+import { Failure, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { publicMessage } from '../../engine/runtime/public-message.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
+import { badRequest, conflict, notFound, tooMany, unavailable } from '../kernel/pipeline/errors.ts';
 import type { HandlerLane, Place } from './handler-lane.ts';
 import { JobFolder } from './job-folder.ts';
 import type { JobMetrics } from './job-metrics.ts';

@@ -2,11 +2,11 @@
 
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
-import { transient } from '../../engine/failure.ts';
 import type { HandlerCounts } from '../../engine/ports/handler-statistics.ts';
-import { HttpError } from '../errors.ts';
-import { findProgram } from '../find-program.ts';
-import type { HealthCheck, HealthReport } from '../ops.ts';
+import { transient } from '../../engine/runtime/failure.ts';
+import { HttpError } from '../kernel/pipeline/errors.ts';
+import { findProgram } from '../kernel/pipeline/find-program.ts';
+import type { HealthCheck, HealthReport } from '../kernel/pipeline/ops.ts';
 import { durationText } from './duration-text.ts';
 import type { HandlerLane } from './handler-lane.ts';
 import { MAX_UPLOAD_BYTES } from './upload-body.ts';

@@ -4,7 +4,7 @@
 
 import { mkdir, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeTree } from '../remove-tree.ts';
+import { removeTree } from '../kernel/pipeline/remove-tree.ts';
 
 const PREFIX = 'job-';
 

@@ -1,6 +1,6 @@
 // Metrics of handler jobs.
 
-import type { Metrics } from '../../engine/metrics.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
 
 export type JobOutcome = 'completed' | 'refused' | 'user_error' | 'failed';
 

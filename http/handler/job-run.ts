@@ -3,17 +3,17 @@
 
 import { rm } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
-import { aborted, defect, Failure, kindOf, messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import { handlerResultKey } from '../../engine/model/handler-job.ts';
 import { type Traceparent, traceIdOf } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs, HandlerMove } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
-import { publicMessage } from '../../engine/public-message.ts';
-import { retrying } from '../../engine/retry.ts';
-import type { Clock } from '../../engine/time.ts';
-import { unlessAborted } from '../../engine/wait.ts';
+import { aborted, defect, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { publicMessage } from '../../engine/runtime/public-message.ts';
+import { retrying } from '../../engine/runtime/retry.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { type HandlerCommand, runCommands, UserError } from './commands.ts';
 import type { JobFolder } from './job-folder.ts';
 import type { JobMetrics, JobOutcome } from './job-metrics.ts';

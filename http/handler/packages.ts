@@ -7,7 +7,7 @@ import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
 import { unpackTo, unpackZip } from '../../engine/archive/unpack.ts';
-import { rejected } from '../../engine/failure.ts';
+import { rejected } from '../../engine/runtime/failure.ts';
 import type { PackageKind } from './upload-body.ts';
 
 /** Folder in which commands leave what is to be packed: an upload may not bring it along. */

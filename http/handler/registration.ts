@@ -5,8 +5,8 @@ import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../..
 import { hiddenCharacter, hiddenWords } from '../../engine/model/hidden-characters.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
-import { mediaType, parseJsonText, readBytes } from '../body.ts';
-import { badRequest, HttpError } from '../errors.ts';
+import { mediaType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';
+import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 import { optionLike } from './template.ts';
 
 export const MAX_METADATA_BYTES = 1024 * 1024;

@@ -1,15 +1,15 @@
 // The handler job service over HTTP (docs/contract/handler.md#endpoints).
 
 import { create as contentDisposition } from 'content-disposition';
-import { transient } from '../../engine/failure.ts';
 import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { RequestContext } from '../context.ts';
-import { sendObject } from '../download.ts';
-import { HttpError, notFound } from '../errors.ts';
-import type { HealthReport } from '../ops.ts';
-import type { Route, RouteResponse } from '../route.ts';
-import { sendBody } from '../send-body.ts';
+import { transient } from '../../engine/runtime/failure.ts';
+import { sendObject } from '../kernel/answers/download.ts';
+import { sendBody } from '../kernel/answers/send-body.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { HttpError, notFound } from '../kernel/pipeline/errors.ts';
+import type { HealthReport } from '../kernel/pipeline/ops.ts';
+import type { Route, RouteResponse } from '../kernel/pipeline/route.ts';
 import {
   type HandlerOptions,
   HEALTH_SCHEMA,

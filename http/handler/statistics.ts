@@ -1,9 +1,9 @@
 // Counts what the service does and hands it on now and then: a response should not cost a write of its own. What was
 // not handed on when a process is killed is lost.
 
-import { messageOf } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import { type HandlerCounts, type HandlerStatistics, NO_COUNTS, sumOf } from '../../engine/ports/handler-statistics.ts';
+import { messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 
 export class Statistics {
   readonly #kept: HandlerStatistics;

@@ -3,8 +3,8 @@
 // several of one. A value never begins an argument with a dash: programs would take it for an option, and some options run
 // programs. Templates that put text before a value (`--name=<<ds-name>>`) take any.
 
-import { Failure, rejected } from '../../engine/failure.ts';
 import type { JobRegistration } from '../../engine/model/handler-job.ts';
+import { Failure, rejected } from '../../engine/runtime/failure.ts';
 
 export interface TemplateValues {
   /** Absolute. */

@@ -6,11 +6,11 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ArchiveKind, detectArchive, MAGIC_BYTES } from '../../engine/archive/archive-kind.ts';
-import { transient } from '../../engine/failure.ts';
-import { mediaType } from '../body.ts';
-import { bodyStream } from '../body-stream.ts';
-import { badRequest } from '../errors.ts';
-import { type MultipartPart, readMultipart } from '../multipart.ts';
+import { transient } from '../../engine/runtime/failure.ts';
+import { mediaType } from '../kernel/bodies/body.ts';
+import { bodyStream } from '../kernel/bodies/body-stream.ts';
+import { type MultipartPart, readMultipart } from '../kernel/bodies/multipart.ts';
+import { badRequest } from '../kernel/pipeline/errors.ts';
 
 /** Of one upload (docs/contract/handler.md#limits). */
 export const MAX_UPLOAD_BYTES = 524_288_000;

@@ -15,7 +15,7 @@ import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { KeptBytes } from '../../engine/ports/kept-bytes.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
-import type { Route } from '../route.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { allDatasetsRoute } from './admin/all-datasets.ts';
 import { auditRoute } from './admin/audit.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';

@@ -1,9 +1,9 @@
 // How many calls a plugin host takes: refused at the door when it is full, then one at a time per dataset and target,
 // then a bounded number of scripts at once. Nobody waits longer than allowed.
 
-import { Failure } from '../../engine/failure.ts';
-import { Places } from '../../engine/places.ts';
-import { type Clock, deadline } from '../../engine/time.ts';
+import { Failure } from '../../engine/runtime/failure.ts';
+import { Places } from '../../engine/runtime/places.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
 
 export interface CallGateLimits {
   /** Scripts at once. */

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 /** Long after whoever asked for the uninstall has stopped asking again. */
 const KEPT_MS = 90 * 24 * 3600 * 1000;

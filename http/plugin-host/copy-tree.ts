@@ -4,7 +4,7 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, opendir, readlink, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rejected } from '../../engine/failure.ts';
+import { rejected } from '../../engine/runtime/failure.ts';
 
 /** A copy may be written to while it is made, and afterwards. */
 const OWNER_MAY_ALL = 0o700;

@@ -1,7 +1,7 @@
 // What the calls of the plugin protocol take and answer, for the documentation at /api.
 
 import { DATASET_ID_TEXT } from '../../engine/model/ids.ts';
-import type { RouteBody, RouteResponse } from '../route.ts';
+import type { RouteBody, RouteResponse } from '../kernel/pipeline/route.ts';
 import { MAX_JOB_ID } from './wire-documents.ts';
 
 const text = { type: 'string' } as const;

@@ -1,8 +1,8 @@
 // The plugins that one host serves, and the install targets they install into: who is meant by a request.
 
-import { rejected } from '../../engine/failure.ts';
 import { type DataType, DataTypes, type TargetTypes } from '../../engine/model/data-types.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
+import { rejected } from '../../engine/runtime/failure.ts';
 
 export interface HostedScript {
   /** Path, or a name on the scripts' PATH. */

@@ -4,11 +4,11 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
-import type { Logger } from '../../engine/log.ts';
 import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
 import { fileNameKey, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
 import { quoteBytes } from '../../engine/model/foreign-name.ts';
-import { removeTree } from '../remove-tree.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { removeTree } from '../kernel/pipeline/remove-tree.ts';
 import type { Archives } from './archives.ts';
 import { type HostReply, invalid, scriptFailure } from './host-reply.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';

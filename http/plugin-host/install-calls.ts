@@ -4,9 +4,9 @@
 
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
-import { rejected } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
+import { rejected } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import type { Archives } from './archives.ts';
 import type { ClearMark } from './clear-mark.ts';
 import { done, type HostReply, invalid, missingDependency, scriptFailure, serverError, valid } from './host-reply.ts';

@@ -11,10 +11,10 @@
 
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../../engine/log.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type { Clock } from '../../engine/time.ts';
-import { removeTree } from '../remove-tree.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { removeTree } from '../kernel/pipeline/remove-tree.ts';
 import { copyTree } from './copy-tree.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
 import { type InstalledModes, PRIVATE, settleFolders, settleTree } from './installed-modes.ts';

@@ -2,10 +2,10 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../../engine/log.ts';
 import { type DatasetId, parseDatasetId } from '../../engine/model/ids.ts';
-import type { Clock } from '../../engine/time.ts';
-import { removeTree } from '../remove-tree.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { removeTree } from '../kernel/pipeline/remove-tree.ts';
 import { InstallFolder, OWNER, READY, STAGING } from './install-folder.ts';
 
 /** The time holds colons, which no dataset id has: a dataset of such a name is not mistaken for a leftover. */

@@ -3,12 +3,12 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
-import { Failure, rejected } from '../../engine/failure.ts';
-import type { Logger } from '../../engine/log.ts';
-import type { Metrics } from '../../engine/metrics.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
-import type { Clock } from '../../engine/time.ts';
+import { Failure, rejected } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import type { Archives } from './archives.ts';
 import { CallGate, type CallGateLimits } from './call-gate.ts';
 import { ClearMark, sweepClearMarks } from './clear-mark.ts';

@@ -8,9 +8,9 @@ import { pipeline } from 'node:stream/promises';
 import { checkFileName, fileNameKey } from '../../engine/model/file-name.ts';
 import { visible } from '../../engine/model/hidden-characters.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
-import { readBytes } from '../body.ts';
-import { badRequest, HttpError } from '../errors.ts';
-import { type MultipartPart, readMultipart } from '../multipart.ts';
+import { readBytes } from '../kernel/bodies/body.ts';
+import { type MultipartPart, readMultipart } from '../kernel/bodies/multipart.ts';
+import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 
 /** Of a document, such as the metadata. */
 export const DOCUMENT_BYTES = 1024 * 1024;

@@ -2,13 +2,13 @@
 
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { Failure, kindOf, messageOf } from '../../engine/failure.ts';
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import { SCRIPT_RAN } from '../../engine/ports/plugin-client.ts';
-import { readJson } from '../body.ts';
-import type { RequestContext } from '../context.ts';
-import { HttpError, unavailable } from '../errors.ts';
-import type { Route, RouteBody } from '../route.ts';
+import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { readJson } from '../kernel/bodies/body.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { HttpError, unavailable } from '../kernel/pipeline/errors.ts';
+import type { Route, RouteBody } from '../kernel/pipeline/route.ts';
 import { Busy } from './call-gate.ts';
 import {
   BUILD,

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
-import type { Logger } from '../../engine/log.ts';
 import type { ScriptEnd, ScriptRunner } from '../../engine/ports/script-runner.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import type { HostedPlugin, HostedScript } from './hosted-plugins.ts';
 import type { ScriptEnvironment } from './script-environment.ts';
 import type { ExitStatus, ScriptKind, ScriptMetrics } from './script-metrics.ts';

@@ -1,6 +1,6 @@
 // How often each kind of script ran, how it ended and how long it took; observed on every path.
 
-import type { Metrics } from '../../engine/metrics.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
 
 export const SCRIPT_KINDS = ['import', 'check_compat', 'install_data', 'install_meta', 'uninstall'] as const;
 export type ScriptKind = (typeof SCRIPT_KINDS)[number];

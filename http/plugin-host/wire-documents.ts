@@ -1,7 +1,6 @@
 // JSON of the plugin protocol: what requests carry, checked before any of it becomes a path or an argument, and what
 // answers say.
 
-import { Failure, messageOf, rejected } from '../../engine/failure.ts';
 import { type DatasetId, parseDatasetId } from '../../engine/model/ids.ts';
 import { parseJson, stringifyJson } from '../../engine/model/json.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type FileEntry,
   parseMetadata,
 } from '../../engine/model/metadata.ts';
+import { Failure, messageOf, rejected } from '../../engine/runtime/failure.ts';
 
 export interface CallIds {
   /** Follows the event through all logs; 0 when the caller sent none. */

@@ -2,10 +2,10 @@
 
 import { lstat, mkdir, mkdtemp, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../../engine/log.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { decodeUtf8 } from '../../engine/model/utf8.ts';
-import { removeTree } from '../remove-tree.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { removeTree } from '../kernel/pipeline/remove-tree.ts';
 
 const PREFIX = 'call-';
 

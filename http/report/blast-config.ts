@@ -7,7 +7,7 @@ import {
   resolveConfig,
 } from '../../engine/model/report/blast-config.ts';
 import { checkCombination, type FaultSink } from '../../engine/model/report/checks.ts';
-import { compileSchema } from '../input/json-schema.ts';
+import { compileSchema } from '../kernel/input/json-schema.ts';
 
 const FIELD = 'blastConfig';
 

@@ -6,12 +6,12 @@ import { parseQueryJobId, type QueryJob } from '../../engine/model/report/query-
 import { reportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
 import type { ReportLink } from '../../engine/ports/report-jobs.ts';
-import type { RequestContext } from '../context.ts';
-import { tooMany, unavailable } from '../errors.ts';
-import { describeValue } from '../input/describe.ts';
-import type { Faults } from '../input/faults.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import { describeValue } from '../kernel/input/describe.ts';
+import type { Faults } from '../kernel/input/faults.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { tooMany, unavailable } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { type BlastConfigReader, blastConfigReader } from './blast-config.ts';
 import { bodyReader, givenMeta, type ReadBody } from './bodies.ts';
 import { callersCollection, type LookupParts, now } from './job-lookup.ts';

@@ -7,11 +7,11 @@ import { mediaTypeOf } from '../../engine/model/report/command-line.ts';
 import { type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReportJob } from '../../engine/ports/report-jobs.ts';
-import type { RequestContext } from '../context.ts';
-import { sendObject } from '../download.ts';
-import { forbidden, notFound } from '../errors.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route, RouteParameter } from '../route.ts';
+import { sendObject } from '../kernel/answers/download.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { forbidden, notFound } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route, RouteParameter } from '../kernel/pipeline/route.ts';
 import { findJob, hasNoFiles, jobParam, type LookupParts } from './job-lookup.ts';
 import { FileList } from './schema.ts';
 

@@ -3,10 +3,10 @@
 import { parseReportJobId, type ReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { Collector } from '../../engine/model/report-job.ts';
 import type { ReportJob, ReportJobs } from '../../engine/ports/report-jobs.ts';
-import type { Clock } from '../../engine/time.ts';
-import type { RequestContext } from '../context.ts';
-import { forbidden, type HttpError, notFound } from '../errors.ts';
-import type { RouteParameter } from '../route.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { forbidden, type HttpError, notFound } from '../kernel/pipeline/errors.ts';
+import type { RouteParameter } from '../kernel/pipeline/route.ts';
 
 export interface LookupParts {
   readonly jobs: ReportJobs;

@@ -3,10 +3,10 @@
 import { parseQueryJobId } from '../../engine/model/report/query-job.ts';
 import type { UserMeta } from '../../engine/model/report-job.ts';
 import type { ReportCollections } from '../../engine/ports/report-collections.ts';
-import type { RequestContext } from '../context.ts';
-import { forbidden, notFound } from '../errors.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { forbidden, notFound } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { bodyReader, changedMeta } from './bodies.ts';
 import { type CreateParts, queueIsFull, queueRules, shareIsFull } from './create.ts';
 import { callersCollection, collectorOf, jobIdOf, jobParam, noJob, now } from './job-lookup.ts';

@@ -1,16 +1,16 @@
 // POST /link-guest: a user takes over what they collected as a guest. The guest's own token is the proof: the number of a
 // guest can be guessed.
 
-import { kindOf } from '../../engine/failure.ts';
 import { parseUserId } from '../../engine/model/ids.ts';
 import type { ReportCollections } from '../../engine/ports/report-collections.ts';
-import type { Caller } from '../caller.ts';
-import type { RequestContext } from '../context.ts';
-import { forbidden, HttpError } from '../errors.ts';
-import { describeValue } from '../input/describe.ts';
-import { refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
-import type { TokenVerifier } from '../tokens.ts';
+import { kindOf } from '../../engine/runtime/failure.ts';
+import type { Caller } from '../kernel/auth/caller.ts';
+import type { TokenVerifier } from '../kernel/auth/tokens.ts';
+import { describeValue } from '../kernel/input/describe.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { forbidden, HttpError } from '../kernel/pipeline/errors.ts';
+import { refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { bodyReader } from './bodies.ts';
 import { LinkGuestChecks, LinkGuestRequest } from './schema.ts';
 

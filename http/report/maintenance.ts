@@ -2,11 +2,11 @@
 
 import type { FailedReport, ReportJobs } from '../../engine/ports/report-jobs.ts';
 import type { ReportExpiry } from '../../engine/ports/report-queue.ts';
-import type { Clock } from '../../engine/time.ts';
-import type { RequestContext } from '../context.ts';
-import { conflict } from '../errors.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { conflict } from '../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
 import { BrokenJobs } from './schema.ts';
 

@@ -3,9 +3,9 @@
 import { parseReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { ReportStatus } from '../../engine/model/report-job.ts';
 import type { ReportJobs } from '../../engine/ports/report-jobs.ts';
-import { Faults } from '../input/faults.ts';
-import { answer, refusals } from '../responses.ts';
-import type { Route } from '../route.ts';
+import { Faults } from '../kernel/input/faults.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
 import { readList } from './bodies.ts';
 import { MAX_IDS, Statuses, StatusesRequest } from './schema.ts';
 

@@ -1,9 +1,9 @@
 // What is found when a run died in between and the next one met with other circumstances. The simulation found these.
 
 import t from 'tap';
-import { transient } from '../../engine/failure.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
 import { installedWorld, worldBefore } from '../support/lane-start.ts';
 import type { LaneWorld } from '../support/lane-world.ts';

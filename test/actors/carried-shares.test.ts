@@ -3,12 +3,12 @@
 
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { type Logger, silentLogger } from '../../engine/log.ts';
 import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import { unlessAborted } from '../../engine/wait.ts';
+import { type Logger, silentLogger } from '../../engine/runtime/log.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { keepShares, shareDocuments, tellOfShares } from '../../http/installer/revisions/carried-shares.ts';
 import { nextHistory } from '../../http/installer/revisions/next-revision.ts';
 import { UploadSession } from '../../http/installer/uploads/upload-session.ts';

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
 import { planClaim } from '../../actors/jobs/fair-claim.ts';
 import { jobLane } from '../../actors/jobs/job-lane.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';
 import type { JobOutcome } from '../../engine/ports/jobs.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
 import { named, pluginOf, TWO_PLUGINS, twoPluginJobs } from '../support/two-plugins.ts';
 
 const never = new AbortController().signal;

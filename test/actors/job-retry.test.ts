@@ -1,6 +1,6 @@
 import t from 'tap';
-import { defect, transient } from '../../engine/failure.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
+import { defect, transient } from '../../engine/runtime/failure.ts';
 import { FakeJobAdmin } from '../fakes/fake-job-admin.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
 import { acceptedWorld, worldBefore } from '../support/lane-start.ts';

@@ -2,11 +2,11 @@
 
 import t, { type Test } from 'tap';
 import { jobLane } from '../../actors/jobs/job-lane.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
 import { LANES, type LaneName } from '../../engine/model/event.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { JobOutcome } from '../../engine/ports/jobs.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
 import { TWO_PLUGINS, twoPluginJobs } from '../support/two-plugins.ts';
 
 const never = new AbortController().signal;

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { fetch } from 'undici';
-import { dataDir } from '../../bin/data-dir.ts';
+import { dataDir } from '../../bin/compose/data-dir.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { fetch } from 'undici';
-import { dataDir } from '../../bin/data-dir.ts';
+import { dataDir } from '../../bin/compose/data-dir.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import { signedClaims } from './signed-claims.ts';
 

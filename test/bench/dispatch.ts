@@ -1,10 +1,10 @@
 // Jobs that do nothing, so many in flight, in two threads: by the product's worker pool, by a lane of the product above it,
 // and by plain Piscina.
 
-import { Lane } from '../../engine/lane.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
-import { systemClock } from '../../engine/time.ts';
+import { Lane } from '../../engine/jobs/lane.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import type { Round } from './row.ts';
 import { never, type ProductPool, piscinaPool, productPool } from './thread-pools.ts';
 

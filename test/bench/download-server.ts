@@ -5,8 +5,8 @@
 import { mkdir, rename, stat } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { DirectoryReader } from '../../engine/adapters/directory-store-reader.ts';
-import { sendObject } from '../../http/download.ts';
+import { DirectoryReader } from '../../engine/adapters/directory/directory-store-reader.ts';
+import { sendObject } from '../../http/kernel/answers/download.ts';
 import { httpApp, route } from '../http/http-app.ts';
 
 const [file = ''] = process.argv.slice(2);

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { freePort } from '../support/ports.ts';
 
 export interface DurableServer extends AsyncDisposable {

@@ -2,17 +2,17 @@
 // every job's end in its log. The bounds are the largest that the configuration takes: 120 jobs in memory.
 
 import { jobLane } from '../../actors/jobs/job-lane.ts';
-import { PostgresJobs } from '../../engine/adapters/jobs-postgres.ts';
+import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { migrate } from '../../engine/adapters/migrations.ts';
-import { Postgres } from '../../engine/adapters/postgres.ts';
-import { PostgresInstance } from '../../engine/adapters/postgres-instance.ts';
-import { createLogger, silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
+import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
+import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
-import { systemClock } from '../../engine/time.ts';
+import { createLogger, silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import type { DurableServer } from './durable-server.ts';
 import { type JobEngine, pickedUp, Tally, untilEmpty, type Work } from './job-engine.ts';
 import { never, productPool } from './thread-pools.ts';

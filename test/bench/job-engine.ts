@@ -1,6 +1,6 @@
 // What the durable measures ask of an engine: the product's or a peer's.
 
-import { systemClock } from '../../engine/time.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 
 /** What a job does: nothing, or 0.7 ms of a core. */
 export type Work = 'noop' | 'digest';

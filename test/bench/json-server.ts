@@ -7,15 +7,15 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import fastify from 'fastify';
-import { frontEnd, noUsers } from '../../bin/front-end.ts';
-import { createLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
+import { frontEnd, noUsers } from '../../bin/compose/front-end.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
-import { systemClock } from '../../engine/time.ts';
-import { AuditTrail } from '../../http/audit-trail.ts';
+import { createLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { ServiceMeta } from '../../http/installer/schema/service-meta.ts';
 import { InstallTargets } from '../../http/installer/service/install-targets.ts';
 import { serviceMetaRoute } from '../../http/installer/service/service-meta.ts';
+import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { HTTP_DEFAULTS } from './http-settings.ts';
 import { listensOn } from './program.ts';
 

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { PostgresOptions } from '../../engine/adapters/postgres.ts';
+import type { PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { millionDatasets } from './million-datasets.ts';
 import { datasetOf, etagOf, modifiedOf, ownerOf } from './million-objects.ts';
 import type { BenchRow, Round } from './row.ts';

@@ -1,7 +1,7 @@
 // M18: a full run of the reconciler over a million objects, each a dataset of its own, and a million datasets of the
 // cache, of which two differ: one is only in the store, one only in the cache. Memory is measured at three sizes.
 
-import type { PostgresOptions } from '../../engine/adapters/postgres.ts';
+import type { PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { listingStore } from './listing-store.ts';
 import { type MillionDatasets, millionDatasets } from './million-datasets.ts';
 import { datasetOf } from './million-objects.ts';

@@ -3,9 +3,9 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { freePortBase } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
 import { openedOnce } from './opened-once.ts';

@@ -6,7 +6,7 @@ import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { query } from '../../bin/commands/query.ts';
-import { systemClock } from '../../engine/time.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { fasta, makeDatabase, mutated, randomNumbers, randomResidues } from '../stack/blast.ts';
 import { type ReportSite, reportSite } from '../support/report-site.ts';
 import { run } from '../support/run-command.ts';

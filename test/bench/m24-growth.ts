@@ -1,14 +1,14 @@
 // M24: what one more dataset, object or target costs where there are many: time of each item, one factor at a time.
 
 import { Pruner } from '../../actors/daemons/pruner.ts';
-import { PostgresDatasetIndex } from '../../engine/adapters/dataset-index-postgres.ts';
-import { PostgresDatasetQueries } from '../../engine/adapters/dataset-queries-postgres.ts';
-import { Postgres } from '../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
+import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
+import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
+import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import { systemClock } from '../../engine/time.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { type ListingStore, listingStore } from './listing-store.ts';
 import type { ReconcileOrder } from './m18-reconcile.ts';
 import { type MillionDatasets, millionDatasets } from './million-datasets.ts';

@@ -5,12 +5,12 @@
 import { type Consumer, Kafka, logLevel, Partitioners } from 'kafkajs';
 import { takeEvents } from '../../actors/events/event-intake.ts';
 import type { LaneChannels } from '../../actors/events/event-router.ts';
-import type { EventIds } from '../../engine/adapters/event-ids.ts';
-import { KafkaEventLog } from '../../engine/adapters/kafka-log.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Mailbox } from '../../engine/mailbox.ts';
+import type { EventIds } from '../../engine/adapters/events/event-ids.ts';
+import { KafkaEventLog } from '../../engine/adapters/kafka/kafka-log.ts';
+import { Mailbox } from '../../engine/jobs/mailbox.ts';
 import type { JobRequest, Jobs } from '../../engine/ports/jobs.ts';
-import { systemClock } from '../../engine/time.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { KafkaCluster } from '../stack/kafka.ts';
 import { kafkaSettings } from '../stack/kafka-settings.ts';
 import type { BenchRow, Round } from './row.ts';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { parse } from 'yaml';
-import { CACHE_SCHEMA } from '../../bin/databases.ts';
+import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import { freePortBase, tempDir, type Up, up } from '../support/longshore.ts';
 
 export const USER = '4242';

@@ -2,9 +2,9 @@
 
 import type pg from 'pg';
 import { Client } from 'undici';
-import { CACHE_SCHEMA } from '../../bin/databases.ts';
-import { Postgres, type Sql } from '../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
+import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
+import { Postgres, type Sql } from '../../engine/adapters/postgres/postgres.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
 import { freePortBase, tempDir, type Up, up } from '../support/longshore.ts';
 import { fillAccess, fillAccounts } from '../support/many-end-users.ts';
 import { databaseOf, schemaClient } from './many-datasets.ts';

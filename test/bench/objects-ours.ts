@@ -1,7 +1,7 @@
 // A side of M17: a listing as the reconciler reads it from the product's S3 store.
 
-import { S3Store } from '../../engine/adapters/s3-store.ts';
-import { silentLogger } from '../../engine/log.ts';
+import { S3Store } from '../../engine/adapters/s3/s3-store.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
 import { ObjectsSeen } from './objects-seen.ts';
 import { tellOf } from './side-process.ts';
 

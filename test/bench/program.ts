@@ -5,7 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
+import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';
 
 const START_MS = 30_000;
 

@@ -1,15 +1,15 @@
 // A side of M18: a full run of the product's reconciler, on the cache and the listing, with its own adapters.
 
 import { Reconciler } from '../../actors/reconciler/reconciler.ts';
-import { PostgresDatasetIndex } from '../../engine/adapters/dataset-index-postgres.ts';
-import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
-import { S3Store } from '../../engine/adapters/s3-store.ts';
-import { PostgresTargetIndex } from '../../engine/adapters/target-index-postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
+import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
+import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
+import { S3Store } from '../../engine/adapters/s3/s3-store.ts';
+import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';
 import { targetId } from '../../engine/model/ids.ts';
-import { systemClock } from '../../engine/time.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import type { ReconcileOrder } from './m18-reconcile.ts';
 import { tellOf } from './side-process.ts';
 

@@ -1,9 +1,9 @@
 // A side of M16: the cache's datasets as the reconciler reads them, page by page in the order of the store's keys.
 
 import { PAGE, pagesAhead } from '../../actors/reconciler/pages-ahead.ts';
-import { PostgresDatasetIndex } from '../../engine/adapters/dataset-index-postgres.ts';
-import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
+import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
+import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
 import { RowsSeen } from './rows-seen.ts';
 import { tellOf } from './side-process.ts';
 

@@ -3,7 +3,7 @@
 import pg from 'pg';
 import Cursor from 'pg-cursor';
 import QueryStream from 'pg-query-stream';
-import type { PostgresOptions } from '../../engine/adapters/postgres.ts';
+import type { PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { RowsSeen } from './rows-seen.ts';
 import { ROWS } from './rows-statement.ts';
 import { tellOf } from './side-process.ts';

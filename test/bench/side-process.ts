@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
+import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';
 
 /** What a side tells when it is done. */
 export interface Told {

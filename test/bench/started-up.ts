@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { programArgv } from '../../engine/program-files.ts';
+import { programArgv } from '../../engine/runtime/program-files.ts';
 import { type Endpoints, processesBelow, ROOT } from '../support/longshore.ts';
 
 /** What is run, and what it is given first. */

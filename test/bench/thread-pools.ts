@@ -1,10 +1,10 @@
 // Two threads as the product has them, and as plain Piscina has them.
 
 import { Piscina } from 'piscina';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
-import { systemClock } from '../../engine/time.ts';
-import { WorkerPool } from '../../engine/worker-pool.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { WorkerPool } from '../../engine/threads/worker-pool.ts';
 import type { BenchTasks } from './threads/lane-thread.ts';
 
 export const THREADS = 2;

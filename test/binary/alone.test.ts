@@ -2,8 +2,8 @@
 
 import { readdir } from 'node:fs/promises';
 import t from 'tap';
-import { COMMANDS } from '../../bin/command-table.ts';
-import { VERSION } from '../../bin/version.ts';
+import { COMMANDS } from '../../bin/cli/command-table.ts';
+import { VERSION } from '../../bin/cli/version.ts';
 import { plainUser } from './plain-user.ts';
 
 t.test('it tells its commands, its version, its commit and the date of that', async (t) => {

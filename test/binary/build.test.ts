@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import t, { type Test } from 'tap';
-import { RUNTIME_OPTIONS } from '../../engine/program-files.ts';
+import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';
 import { ROOT } from '../support/longshore.ts';
 import { DIST } from './plain-user.ts';
 

@@ -2,10 +2,10 @@
 
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { systemClock } from '../../engine/time.ts';
-import { apiDocs } from '../../http/api-docs.ts';
-import { opsRoutes } from '../../http/ops.ts';
-import type { Route } from '../../http/route.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { apiDocs } from '../../http/kernel/openapi/api-docs.ts';
+import { opsRoutes } from '../../http/kernel/pipeline/ops.ts';
+import type { Route } from '../../http/kernel/pipeline/route.ts';
 import { handlerApp } from '../http/handler/handler-app.ts';
 import { httpApp } from '../http/http-app.ts';
 import { installerApp } from '../http/installer/installer-app.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
-import { COMMANDS } from '../../bin/command-table.ts';
+import { COMMANDS } from '../../bin/cli/command-table.ts';
 import { OF_PLUGIN_HOST } from '../../bin/commands/plugin.ts';
 import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';

@@ -8,10 +8,10 @@ import type { Test } from 'tap';
 import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
-import { transient } from '../../engine/failure.ts';
 import { type DatasetId, targetId, type UserId } from '../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseManifest } from '../../engine/model/metadata.ts';
 import type { PluginClient, StreamedFile } from '../../engine/ports/plugin-client.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 
 export const PLUGIN_TYPE = { name: 'testtype', version: '1.0' };
 export const PLUGIN_TARGET = targetId('AlphaDB');

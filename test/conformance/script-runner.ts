@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import type { ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
-import { systemClock } from '../../engine/time.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 
 export const PROGRAMS = [
   'echo-args',

@@ -1,4 +1,4 @@
-import type { SamplePlugin } from '../../bin/embedded-config.ts';
+import type { SamplePlugin } from '../../bin/compose/embedded-config.ts';
 
 /** An installer has at least one; this one is never called. */
 export const NO_PLUGIN: SamplePlugin = {

@@ -6,9 +6,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { parse, stringify } from 'yaml';
-import { dataDir } from '../../bin/data-dir.ts';
-import { embeddedConfig } from '../../bin/embedded-config.ts';
-import { BlastDatabaseFiles } from '../../engine/adapters/blast-database.ts';
+import { dataDir } from '../../bin/compose/data-dir.ts';
+import { embeddedConfig } from '../../bin/compose/embedded-config.ts';
+import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
 import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
 import {
   QUERY_PROGRAMS,
@@ -17,7 +17,7 @@ import {
   type QueryStatus,
 } from '../../engine/model/report/query-job.ts';
 import { serialiseQueryJob } from '../../engine/model/report/query-job-document.ts';
-import { issueToken } from '../../http/local-issuer.ts';
+import { issueToken } from '../../http/kernel/auth/local-issuer.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import { type Answer, ContractClient } from './client.ts';
 import { NO_PLUGIN } from './no-plugin.ts';

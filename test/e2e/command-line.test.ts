@@ -3,8 +3,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { EXIT } from '../../bin/command.ts';
-import { COMMANDS } from '../../bin/command-table.ts';
+import { EXIT } from '../../bin/cli/command.ts';
+import { COMMANDS } from '../../bin/cli/command-table.ts';
 import { geneList } from '../fixtures/datasets.ts';
 import { freePortBase, longshore, ROOT, tempDir, up } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';

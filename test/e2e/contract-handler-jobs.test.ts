@@ -3,7 +3,7 @@
 import { chmod, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { parseDuration } from '../../engine/duration.ts';
+import { parseDuration } from '../../engine/runtime/duration.ts';
 import type { Answer } from '../contract/client.ts';
 import { handlerWorld, metadata, OWNER, pathOf } from '../contract/handler-world.ts';
 import { held } from '../contract/held.ts';

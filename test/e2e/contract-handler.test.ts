@@ -3,7 +3,7 @@
 import { chmod, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { parseDuration } from '../../engine/duration.ts';
+import { parseDuration } from '../../engine/runtime/duration.ts';
 import { handlerWorld, metadata, OWNER, pathOf, TEMPLATES } from '../contract/handler-world.ts';
 import { inCache } from '../contract/watch.ts';
 import { tarGzOf, zipOf } from '../fixtures/archives.ts';

@@ -10,7 +10,7 @@ import { fetch } from 'undici';
 import { stringify } from 'yaml';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
-import { newKeyPair } from '../../http/local-issuer.ts';
+import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import { Api } from '../support/api.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { ImportServer } from '../support/import-server.ts';

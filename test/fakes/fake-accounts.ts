@@ -1,8 +1,8 @@
 // Profiles in memory.
 
-import { defect } from '../../engine/failure.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
+import { defect } from '../../engine/runtime/failure.ts';
 
 export class FakeAccounts implements Accounts {
   readonly #profiles = new Map<UserId, Profile>();

@@ -1,8 +1,8 @@
 // The audit trail in memory. `away` has every call fail as a database does that cannot be reached.
 
-import { transient } from '../../engine/failure.ts';
 import type { AuditEntry, AuditPlace } from '../../engine/model/audit.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 const SOME_MONDAY = Date.UTC(2024, 0, 1);

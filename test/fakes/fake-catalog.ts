@@ -1,6 +1,5 @@
 // A catalog in memory, with the leases it is told of.
 
-import { aborted, defect } from '../../engine/failure.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
@@ -15,6 +14,7 @@ import type {
   ShareWords,
 } from '../../engine/ports/catalog.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
+import { aborted, defect } from '../../engine/runtime/failure.ts';
 
 /** What is kept of a dataset; the import status is hidden until the upload succeeded. */
 export interface FakeDataset extends Omit<DatasetRecord, 'import'> {

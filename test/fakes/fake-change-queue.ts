@@ -1,9 +1,9 @@
 // The change queue and its journal in memory: one table for all processes, one view of it per process.
 
-import type { ChangeJournal, JournalEntry, PendingEntry } from '../../engine/adapters/change-journal.ts';
+import type { ChangeJournal, JournalEntry, PendingEntry } from '../../engine/adapters/events/change-journal.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { FakeRows } from './fake-rows.ts';
 
 const ORPHANS = 1_000;

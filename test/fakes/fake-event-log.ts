@@ -1,7 +1,7 @@
 // The event log in memory: one table for all processes, one view of it per process.
 
 import type { EventLog, EventRecord } from '../../engine/ports/event-log.ts';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { FakeRows } from './fake-rows.ts';
 
 export class EventLogTable {

@@ -1,6 +1,5 @@
 // An install target in memory. Targets that are given one {@link FakeControlSchema} share it.
 
-import { aborted, defect } from '../../engine/failure.ts';
 import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
 import type { SyncPart } from '../../engine/ports/catalog.ts';
 import type {
@@ -9,7 +8,8 @@ import type {
   InstallMessage,
   InstallTarget,
 } from '../../engine/ports/install-target.ts';
-import type { Clock } from '../../engine/time.ts';
+import { aborted, defect } from '../../engine/runtime/failure.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 interface FakeRow {
   readonly token: number;

@@ -11,7 +11,7 @@ import {
   type JobRequest,
   type Jobs,
 } from '../../engine/ports/jobs.ts';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import type { LeaseTable } from './fake-leases.ts';
 
 export interface FakeJobRow extends JobRequest {

@@ -1,8 +1,8 @@
 // Leases in memory: one table for all processes, one view of it per process.
 
-import { aborted } from '../../engine/failure.ts';
 import type { Lease, Leases } from '../../engine/ports/leases.ts';
-import type { Clock } from '../../engine/time.ts';
+import { aborted } from '../../engine/runtime/failure.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 const LEASE_MS = 30_000;
 

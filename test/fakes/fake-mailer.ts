@@ -1,7 +1,7 @@
 // Takes mails and keeps them.
 
-import { transient } from '../../engine/failure.ts';
 import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 
 export class FakeMailer implements Mailer {
   readonly taken: Mail[] = [];

@@ -2,7 +2,6 @@
 
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { rejected, transient } from '../../engine/failure.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type {
   ByteRange,
@@ -12,6 +11,7 @@ import type {
   OpenObject,
   PutOptions,
 } from '../../engine/ports/object-store.ts';
+import { rejected, transient } from '../../engine/runtime/failure.ts';
 
 interface StoredObject {
   readonly info: ObjectInfo;

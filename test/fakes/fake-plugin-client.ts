@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
-import { aborted, defect, messageOf } from '../../engine/failure.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../../engine/model/metadata.ts';
 import type {
@@ -19,7 +18,8 @@ import type {
   UninstallReply,
   Validation,
 } from '../../engine/ports/plugin-client.ts';
-import { unlessAborted } from '../../engine/wait.ts';
+import { aborted, defect, messageOf } from '../../engine/runtime/failure.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 
 export interface FakePluginCall {
   readonly kind: 'import' | 'installData' | 'installMeta' | 'installFiles' | 'uninstall' | 'uninstallFiles';

@@ -1,9 +1,9 @@
 // Query jobs in memory.
 
 import { access, writeFile } from 'node:fs/promises';
-import { defect, transient } from '../../engine/failure.ts';
 import type { QueryJob, QueryJobId } from '../../engine/model/report/query-job.ts';
 import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
+import { defect, transient } from '../../engine/runtime/failure.ts';
 
 export class FakeQueryJobs implements QueryJobs {
   readonly jobs = new Map<QueryJobId, { readonly job: QueryJob; readonly archive: string | undefined }>();

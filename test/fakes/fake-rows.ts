@@ -1,9 +1,9 @@
 // Rows in memory that consumers of several processes claim, handle and remove; for the fakes of the event log and of
 // the change queue.
 
-import { aborted } from '../../engine/failure.ts';
-import type { Clock } from '../../engine/time.ts';
-import { settledUnless, settledWithin } from '../../engine/wait.ts';
+import { aborted } from '../../engine/runtime/failure.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { settledUnless, settledWithin } from '../../engine/runtime/wait.ts';
 
 const BATCH = 500;
 const POLL_MS = 5_000;

@@ -1,9 +1,9 @@
 // A script runner whose programs are functions: for tests of what happens around scripts, without processes.
 
-import { CappedLines, LineCap } from '../../engine/adapters/child-process-output.ts';
-import { aborted, messageOf } from '../../engine/failure.ts';
+import { CappedLines, LineCap } from '../../engine/adapters/scripts/child-process-output.ts';
 import type { ScriptEnd, ScriptResult, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
-import type { Clock } from '../../engine/time.ts';
+import { aborted, messageOf } from '../../engine/runtime/failure.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 export interface FakeScriptCall {
   readonly spec: ScriptSpec;

@@ -1,6 +1,6 @@
 // A terminal that remembers what it was told and what it would show of that: enough of ECMA-48 for what we write.
 
-import type { Terminal } from '../../bin/terminal/terminal.ts';
+import type { Terminal } from '../../bin/cli/terminal/terminal.ts';
 
 const ESCAPE = '\u001b';
 /** A sequence with its count, an end of line, text, or an escape that is no sequence of ours. */

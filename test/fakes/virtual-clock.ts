@@ -3,7 +3,7 @@
 // the same history every time.
 
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 interface Timer {
   readonly at: number;

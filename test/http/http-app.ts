@@ -1,22 +1,22 @@
 // A front end of its own for a test of the HTTP kernel: real sockets on a free port, tokens of a key pair of its own.
 
 import { connect, type Socket } from 'node:net';
-import { type Logger, silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
 import type { ApiVersion } from '../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
-import { type Clock, systemClock } from '../../engine/time.ts';
-import { AuditTrail } from '../../http/audit-trail.ts';
-import type { AuthSettings } from '../../http/authenticate.ts';
-import { httpMetrics } from '../../http/http-metrics.ts';
-import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
-import { type HealthCheck, opsRoutes } from '../../http/ops.ts';
-import type { UrlSettings } from '../../http/public-url.ts';
-import { RequestPipeline } from '../../http/request-pipeline.ts';
-import type { Access, Route } from '../../http/route.ts';
-import { HttpServer, type ServerLimits } from '../../http/server.ts';
-import { TokenGuesses } from '../../http/token-guesses.ts';
-import { tokenVerifier } from '../../http/tokens.ts';
+import { type Logger, silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { type Clock, systemClock } from '../../engine/runtime/time.ts';
+import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
+import { issueToken, newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
+import { TokenGuesses } from '../../http/kernel/auth/token-guesses.ts';
+import { tokenVerifier } from '../../http/kernel/auth/tokens.ts';
+import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
+import { httpMetrics } from '../../http/kernel/pipeline/http-metrics.ts';
+import { type HealthCheck, opsRoutes } from '../../http/kernel/pipeline/ops.ts';
+import type { UrlSettings } from '../../http/kernel/pipeline/public-url.ts';
+import { RequestPipeline } from '../../http/kernel/pipeline/request-pipeline.ts';
+import type { Access, Route } from '../../http/kernel/pipeline/route.ts';
+import { HttpServer, type ServerLimits } from '../../http/kernel/server/server.ts';
 import { FakeAuditLog } from '../fakes/fake-audit-log.ts';
 
 export const ADMIN = 'a'.repeat(40);

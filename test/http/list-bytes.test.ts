@@ -2,8 +2,8 @@
 // memory at a time.
 
 import t from 'tap';
-import type { Postgres, Sql } from '../../engine/adapters/postgres.ts';
-import { boundedPage, type PageRow } from '../../engine/adapters/row-pages.ts';
+import type { Postgres, Sql } from '../../engine/adapters/postgres/postgres.ts';
+import { boundedPage, type PageRow } from '../../engine/adapters/postgres/row-pages.ts';
 import { accessApp, never } from './access/access-app.ts';
 import { SERVICES } from './services.ts';
 

@@ -2,8 +2,8 @@
 
 import { FormData, fetch, type Response } from 'undici';
 import { parseUserId } from '../../engine/model/ids.ts';
-import type { Caller } from '../../http/caller.ts';
-import { unauthorized } from '../../http/errors.ts';
+import type { Caller } from '../../http/kernel/auth/caller.ts';
+import { unauthorized } from '../../http/kernel/pipeline/errors.ts';
 import { ADMIN } from './http-app.ts';
 
 export interface Answer {

@@ -1,7 +1,7 @@
 // The services with all their routes, each on the adapters that its own tests use.
 
 import type { Test } from 'tap';
-import type { Route } from '../../http/route.ts';
+import type { Route } from '../../http/kernel/pipeline/route.ts';
 import { cacheDatabase } from '../support/cache-database.ts';
 import { accessApp } from './access/access-app.ts';
 import { handlerApp } from './handler/handler-app.ts';

@@ -1,8 +1,8 @@
-// What a service does not look at when it starts (http/input/json-schema.ts, http/query.ts): that every schema of
+// What a service does not look at when it starts (http/kernel/input/json-schema.ts, http/kernel/pipeline/query.ts): that every schema of
 // its routes is one by the standard, and compiles.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { Route } from '../../http/route.ts';
+import type { Route } from '../../http/kernel/pipeline/route.ts';
 
 /** What is wrong with them; that there are none as well. */
 export function unsoundSchemas(routes: readonly Route[]): readonly string[] {

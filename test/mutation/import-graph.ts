@@ -34,9 +34,9 @@ function loadedBy(file: string, source: string, exists: (path: string) => boolea
     if (beside) add(...beside);
     if (isErased(node)) return false;
     if (node.type === 'Literal' && typeof node.value === 'string' && /^\.\.?\//.test(node.value)) add(node.value);
-    // A test that starts the program (engine/program-files.ts). The program starts itself by it, too, but not anew.
+    // A test that starts the program (engine/runtime/program-files.ts). The program starts itself by it, too, but not anew.
     if (file.startsWith('test/') && isCallOf(node, 'programArgv') && exists(PROGRAM)) found.add(PROGRAM);
-    // A thread that is found from the root of the program (engine/program-files.ts).
+    // A thread that is found from the root of the program (engine/runtime/program-files.ts).
     if (isCallOf(node, 'programThread')) {
       const [path] = node.arguments;
       if (path?.type === 'Literal' && typeof path.value === 'string' && exists(path.value)) found.add(path.value);

@@ -2,9 +2,9 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parse, stringify } from 'yaml';
-import { dataDir } from '../../bin/data-dir.ts';
-import { embeddedConfig } from '../../bin/embedded-config.ts';
-import { runtimeArgv } from '../../bin/runtime.ts';
+import { dataDir } from '../../bin/compose/data-dir.ts';
+import { embeddedConfig } from '../../bin/compose/embedded-config.ts';
+import { runtimeArgv } from '../../bin/compose/runtime.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 

@@ -7,10 +7,10 @@ export const BOUNDS: readonly PromiseRow[] = [
     id: 'mailbox-bounded',
     promise: 'A mailbox refuses messages when it is full, and a lane never holds more jobs than its bounds allow.',
     heldBy: [
-      { file: 'test/engine/mailbox.test.ts', test: 'refuses when full and takes again when one has left' },
-      { file: 'test/engine/actor.test.ts', test: 'handles one message after the other, refuses when full' },
+      { file: 'test/engine/jobs/mailbox.test.ts', test: 'refuses when full and takes again when one has left' },
+      { file: 'test/engine/runtime/actor.test.ts', test: 'handles one message after the other, refuses when full' },
       {
-        file: 'test/engine/lane-exchanges.test.ts',
+        file: 'test/engine/jobs/lane-exchanges.test.ts',
         test: 'what exchanges under way may bring takes places: there are never more jobs in memory than may be',
       },
     ],
@@ -18,7 +18,7 @@ export const BOUNDS: readonly PromiseRow[] = [
   {
     id: 'threads-bounded',
     promise: 'The worker pool refuses tasks when its queue is full.',
-    heldBy: [{ file: 'test/engine/worker-pool.test.ts', test: 'refuses when as many wait as may' }],
+    heldBy: [{ file: 'test/engine/threads/worker-pool.test.ts', test: 'refuses when as many wait as may' }],
   },
   {
     id: 'batches-bounded',
@@ -35,11 +35,11 @@ export const BOUNDS: readonly PromiseRow[] = [
       'A front end bounds connections, all and per address; a new one beyond that takes the place of an idle one, or is closed.',
     heldBy: [
       {
-        file: 'test/http/connection-limit.test.ts',
+        file: 'test/http/kernel/server/connection-limit.test.ts',
         test: 'a connection beyond the limit is closed unanswered while all are in use, and one that ends makes room',
       },
       {
-        file: 'test/http/connections.test.ts',
+        file: 'test/http/kernel/server/connections.test.ts',
         test: 'a new connection of an address that has its share takes the place of one that rests, or of a silent one',
       },
       {
@@ -54,7 +54,7 @@ export const BOUNDS: readonly PromiseRow[] = [
       'One request of a connection is served at a time, and what clients do not take of their answers is bounded in bytes.',
     heldBy: [
       {
-        file: 'test/http/connections.test.ts',
+        file: 'test/http/kernel/server/connections.test.ts',
         test: 'of answers that nobody takes so much is kept; beyond that the slowest clients are cut off',
       },
       {
@@ -68,7 +68,7 @@ export const BOUNDS: readonly PromiseRow[] = [
     promise: 'Many slow downloads at once are all sent to their end, and together have a bounded amount of memory.',
     heldBy: [
       {
-        file: 'test/http/send-room.test.ts',
+        file: 'test/http/kernel/answers/send-room.test.ts',
         test: 'many slow clients at once get the whole of their downloads, and none is cut off',
       },
     ],
@@ -78,7 +78,7 @@ export const BOUNDS: readonly PromiseRow[] = [
     promise: 'Lists are read in pages of bounded bytes, whatever the size of their rows.',
     heldBy: [
       {
-        file: 'test/engine/adapters/row-pages.test.ts',
+        file: 'test/engine/adapters/postgres/row-pages.test.ts',
         test: 'a page that its bytes cut short goes on where it was cut, and the next is no longer than it',
       },
       {
@@ -100,15 +100,15 @@ export const BOUNDS: readonly PromiseRow[] = [
     promise: 'A client that sends its request or takes its answer too slowly is cut off.',
     heldBy: [
       {
-        file: 'test/http/connections.test.ts',
+        file: 'test/http/kernel/server/connections.test.ts',
         test: 'a client that takes less of its answer than it has to is cut off',
       },
       {
-        file: 'test/http/connections.test.ts',
+        file: 'test/http/kernel/server/connections.test.ts',
         test: 'a client that sends less of its body than it has to is cut off',
       },
       {
-        file: 'test/http/connection-limit.test.ts',
+        file: 'test/http/kernel/server/connection-limit.test.ts',
         test: 'whoever does not finish the handshake of TLS counts, and is cut off',
       },
       { file: 'test/attack/slow-readers.test.ts', test: 'readers that take nothing: others get a place' },
@@ -118,8 +118,8 @@ export const BOUNDS: readonly PromiseRow[] = [
     id: 'memories-bounded',
     promise: 'What front ends remember about callers is bounded: the oldest entry goes first.',
     heldBy: [
-      { file: 'test/http/token-memory.test.ts', test: 'of too many the oldest is forgotten' },
-      { file: 'test/http/profile-memory.test.ts', test: 'what is remembered has a bound' },
+      { file: 'test/http/kernel/auth/token-memory.test.ts', test: 'of too many the oldest is forgotten' },
+      { file: 'test/http/kernel/auth/profile-memory.test.ts', test: 'what is remembered has a bound' },
     ],
   },
   {
@@ -173,7 +173,10 @@ export const BOUNDS: readonly PromiseRow[] = [
         file: 'test/actors/quota-life.test.ts',
         test: 'what the quota counts is what the store keeps, at each of 500 steps',
       },
-      { file: 'test/engine/adapters/counted-store.test.ts', test: 'two puts at once do not pass the limit together' },
+      {
+        file: 'test/engine/adapters/uploads/counted-store.test.ts',
+        test: 'two puts at once do not pass the limit together',
+      },
     ],
   },
   {
@@ -181,7 +184,7 @@ export const BOUNDS: readonly PromiseRow[] = [
     promise: 'Below the floor of a disk, writes are refused and jobs wait; reads and deletions go on.',
     heldBy: [
       {
-        file: 'test/http/full-disk.test.ts',
+        file: 'test/http/kernel/pipeline/full-disk.test.ts',
         test: 'what would write is refused with 503 while a disk is full, and taken again by itself',
       },
       {
@@ -200,7 +203,7 @@ export const BOUNDS: readonly PromiseRow[] = [
         test: 'an upload beyond the quota is refused, announced or not, and leaves what was there',
       },
       {
-        file: 'test/engine/adapters/uploads.test.ts',
+        file: 'test/engine/adapters/catalog/uploads.test.ts',
         test: 'the counter of an owner is what a full count gives, however rows come and go',
       },
     ],
@@ -244,7 +247,7 @@ export const BOUNDS: readonly PromiseRow[] = [
         test: 'a process keeps nothing of what it has done, however long it runs',
       },
       {
-        file: 'test/http/exchange.test.ts',
+        file: 'test/http/kernel/server/exchange.test.ts',
         test: 'of a request that is over nothing is kept, whatever still listens to its signal',
       },
       { file: 'test/e2e/handler-many-jobs.test.ts', test: '… jobs leave no folder, no process and no descriptor' },

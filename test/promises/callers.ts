@@ -14,7 +14,10 @@ export const CALLERS: readonly PromiseRow[] = [
         file: 'test/http/access/authorization-first.test.ts',
         test: 'every unauthorised call is answered alike whatever exists, does the same, and sends nothing',
       },
-      { file: 'test/http/request-pipeline.test.ts', test: 'every access lets in exactly whom it names' },
+      {
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
+        test: 'every access lets in exactly whom it names',
+      },
     ],
   },
   {
@@ -32,8 +35,11 @@ export const CALLERS: readonly PromiseRow[] = [
     id: 'tokens-verified',
     promise: 'A bearer token needs an asymmetric signature of the configured issuer, a user id and an expiry time.',
     heldBy: [
-      { file: 'test/http/tokens.test.ts', test: 'a token that is not good is 401 with the reason' },
-      { file: 'test/http/tokens.test.ts', test: 'every kind of public key does for its own algorithms only' },
+      { file: 'test/http/kernel/auth/tokens.test.ts', test: 'a token that is not good is 401 with the reason' },
+      {
+        file: 'test/http/kernel/auth/tokens.test.ts',
+        test: 'every kind of public key does for its own algorithms only',
+      },
     ],
   },
   {
@@ -41,7 +47,7 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'Claims that decide who somebody is are taken as the type that they must have, or refused by name.',
     heldBy: [
       {
-        file: 'test/http/tokens.test.ts',
+        file: 'test/http/kernel/auth/tokens.test.ts',
         test: 'what decides who somebody is has the type that it must have, or is not there',
       },
       {
@@ -58,9 +64,12 @@ export const CALLERS: readonly PromiseRow[] = [
     id: 'token-memory',
     promise: 'We trust a verified token for at most a minute, and never after it expires.',
     heldBy: [
-      { file: 'test/http/token-memory.test.ts', test: 'a token is believed for a minute, and not after it expires' },
       {
-        file: 'test/http/token-memory.test.ts',
+        file: 'test/http/kernel/auth/token-memory.test.ts',
+        test: 'a token is believed for a minute, and not after it expires',
+      },
+      {
+        file: 'test/http/kernel/auth/token-memory.test.ts',
         test: 'a token that was accepted is refused once it has expired; another signature is not believed',
       },
     ],
@@ -70,7 +79,7 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'We accept a token in the query for downloads only, and never next to a different token.',
     heldBy: [
       {
-        file: 'test/http/authenticate.test.ts',
+        file: 'test/http/kernel/auth/authenticate.test.ts',
         test: 'a token in the query is taken only where the route allows it, and never beside another',
       },
     ],
@@ -80,7 +89,10 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'Administrators need the Admin-Token header; without a configured token there are no administrators.',
     heldBy: [
       { file: 'test/http/access/authorization-first.test.ts', test: 'a wrong administrator is refused alike' },
-      { file: 'test/http/authenticate.test.ts', test: 'without a configured token there are no administrators' },
+      {
+        file: 'test/http/kernel/auth/authenticate.test.ts',
+        test: 'without a configured token there are no administrators',
+      },
     ],
   },
   {
@@ -88,7 +100,7 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'An operator may do what the Admin-Token may, an observer reads reports and changes nothing.',
     heldBy: [
       {
-        file: 'test/http/operators.test.ts',
+        file: 'test/http/kernel/auth/operators.test.ts',
         test: 'an operator may do what the Admin-Token may, an observer reads reports, and nobody else does either',
       },
       {
@@ -103,11 +115,11 @@ export const CALLERS: readonly PromiseRow[] = [
       'Wrong Admin-Tokens and tokens of services are logged without the token, and an address that sends many is not listened to for a while.',
     heldBy: [
       {
-        file: 'test/http/token-guesses.test.ts',
+        file: 'test/http/kernel/auth/token-guesses.test.ts',
         test: 'an address that sends wrong tokens is not listened to for a while, and no other one is',
       },
       {
-        file: 'test/http/token-guesses.test.ts',
+        file: 'test/http/kernel/auth/token-guesses.test.ts',
         test: 'every wrong token that was looked at is logged, that an address is held off once, and never a token',
       },
       {
@@ -115,7 +127,7 @@ export const CALLERS: readonly PromiseRow[] = [
         test: 'guesses of the Admin-Token are held off, over all services, and told in the log',
       },
       {
-        file: 'test/http/service-token.test.ts',
+        file: 'test/http/kernel/auth/service-token.test.ts',
         test: '…: an address that guesses is held off, and the caller’s is not',
       },
     ],
@@ -126,7 +138,7 @@ export const CALLERS: readonly PromiseRow[] = [
       'Changes, downloads, reads by administrators, and refusals leave a row in the audit trail, and no row has a secret.',
     heldBy: [
       {
-        file: 'test/http/audited-routes.test.ts',
+        file: 'test/http/kernel/pipeline/audited-routes.test.ts',
         test: '…: each route leaves one row for each answer that is to be recorded, and no secret',
       },
       {
@@ -140,11 +152,11 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'A change is answered once its row is in the audit table, or in the log when the table does not take it.',
     heldBy: [
       {
-        file: 'test/http/request-audit.test.ts',
+        file: 'test/http/kernel/pipeline/request-audit.test.ts',
         test: 'the answer to a change waits for its row, and comes without it when the table is away',
       },
       {
-        file: 'test/http/audit-trail.test.ts',
+        file: 'test/http/kernel/pipeline/audit-trail.test.ts',
         test: 'while the table is away rows go to the log, are counted, and hold nobody up',
       },
     ],
@@ -154,7 +166,7 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'The database refuses to change or delete rows of the audit trail.',
     heldBy: [
       {
-        file: 'test/engine/adapters/audit.test.ts',
+        file: 'test/engine/adapters/datasets/audit.test.ts',
         test: 'update, delete and truncate are refused by the database, to the owner and to a superuser',
       },
     ],
@@ -163,7 +175,10 @@ export const CALLERS: readonly PromiseRow[] = [
     id: 'constant-time',
     promise: 'We compare secrets from callers in constant time.',
     heldBy: [
-      { file: 'test/http/authenticate.test.ts', test: 'secrets are compared in constant time, whatever their length' },
+      {
+        file: 'test/http/kernel/auth/authenticate.test.ts',
+        test: 'secrets are compared in constant time, whatever their length',
+      },
     ],
   },
   {
@@ -189,7 +204,7 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'While the keys of the issuer cannot be read, we let nobody in and do not blame the token.',
     heldBy: [
       {
-        file: 'test/http/tokens.test.ts',
+        file: 'test/http/kernel/auth/tokens.test.ts',
         test: 'an issuer that does not answer is no fault of the token, and is left alone for a while',
       },
     ],

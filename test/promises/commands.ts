@@ -102,11 +102,11 @@ export const COMMANDS: readonly PromiseRow[] = [
     promise: 'A reload applies live settings, names what needs a restart, and changes nothing if the file has a fault.',
     heldBy: [
       {
-        file: 'test/bin/reloading.test.ts',
+        file: 'test/bin/compose/reloading.test.ts',
         test: 'what may change is taken over, what may not is named, and both are logged',
       },
       {
-        file: 'test/bin/reloading.test.ts',
+        file: 'test/bin/compose/reloading.test.ts',
         test: 'a file with faults changes nothing and is told as a start would tell it',
       },
       {
@@ -120,7 +120,7 @@ export const COMMANDS: readonly PromiseRow[] = [
     promise: 'Lanes shrink and grow under load without losing or repeating a job.',
     heldBy: [
       {
-        file: 'test/engine/lane-resize.test.ts',
+        file: 'test/engine/jobs/lane-resize.test.ts',
         test: 'however the bounds change, every job is done once and never more run than the bound lets begin',
       },
       {
@@ -137,9 +137,12 @@ export const COMMANDS: readonly PromiseRow[] = [
         file: 'test/e2e/doctor.test.ts',
         test: 'doctor finds nothing wrong with what up started, and says what is missing when it has ended',
       },
-      { file: 'test/bin/doctor/checks.test.ts', test: 'codes are found wherever they stand, and each has its mend' },
       {
-        file: 'test/bin/doctor/database-check.test.ts',
+        file: 'test/bin/cli/doctor/checks.test.ts',
+        test: 'codes are found wherever they stand, and each has its mend',
+      },
+      {
+        file: 'test/bin/cli/doctor/database-check.test.ts',
         test: 'a database that is missing is told with the SQL that makes it, and nothing is made',
       },
     ],

@@ -26,8 +26,11 @@ export const CONTAINMENT: readonly PromiseRow[] = [
     id: 'actor-restarted',
     promise: 'An actor that crashes is restarted alone; too many crashes in a short time end the process.',
     heldBy: [
-      { file: 'test/engine/supervisor.test.ts', test: 'restarts the child that broke, and that one only' },
-      { file: 'test/engine/supervisor.test.ts', test: 'breaks itself, all stopped, when children break too often' },
+      { file: 'test/engine/runtime/supervisor.test.ts', test: 'restarts the child that broke, and that one only' },
+      {
+        file: 'test/engine/runtime/supervisor.test.ts',
+        test: 'breaks itself, all stopped, when children break too often',
+      },
     ],
   },
   {

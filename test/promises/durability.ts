@@ -21,7 +21,7 @@ export const DURABILITY: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/conformance/uploads.ts', test: 'acceptance makes the dataset, its job and its source in one step' },
       {
-        file: 'test/engine/adapters/uploads.test.ts',
+        file: 'test/engine/adapters/catalog/uploads.test.ts',
         test: 'an acceptance whose job cannot be enqueued leaves the upload as it was',
       },
       {
@@ -71,7 +71,7 @@ export const DURABILITY: readonly PromiseRow[] = [
         file: 'test/conformance/object-store.ts',
         test: 'stores nothing of a source that fails or closes early, and keeps what was there',
       },
-      { file: 'test/engine/adapters/object-store.test.ts', test: 'a crash at any step of a put' },
+      { file: 'test/engine/adapters/directory/object-store.test.ts', test: 'a crash at any step of a put' },
       { file: 'test/stack/s3-objects.test.ts', test: 'a put in parts that fails leaves neither an object nor parts' },
     ],
   },
@@ -80,15 +80,15 @@ export const DURABILITY: readonly PromiseRow[] = [
     promise: 'Every change of the object store is announced, even if the process died in the middle of it.',
     heldBy: [
       {
-        file: 'test/engine/adapters/object-store.test.ts',
+        file: 'test/engine/adapters/directory/object-store.test.ts',
         test: "at '…' announces the new object if and only if it is there",
       },
       {
-        file: 'test/engine/adapters/object-store.test.ts',
+        file: 'test/engine/adapters/directory/object-store.test.ts',
         test: "at '…' announces the removal if and only if it happened",
       },
       {
-        file: 'test/engine/adapters/change-queue.test.ts',
+        file: 'test/engine/adapters/events/change-queue.test.ts',
         test: 'a change that was dropped while its process was cut off is delivered once it is made',
       },
     ],

@@ -32,7 +32,7 @@ export const EFFECTS: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/conformance/jobs.ts', test: '5,001 jobs are claimed exactly once by two processes' },
       {
-        file: 'test/engine/adapters/job-exchange-locks.test.ts',
+        file: 'test/engine/adapters/jobs/job-exchange-locks.test.ts',
         test: 'of the jobs that two processes claim at once each has its lease with the same',
       },
     ],
@@ -74,7 +74,7 @@ export const EFFECTS: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/conformance/leases.ts', test: 'tokens only grow, by one, also after a release' },
       {
-        file: 'test/engine/adapters/leases.test.ts',
+        file: 'test/engine/adapters/postgres/leases.test.ts',
         test: 'tokens that the cache gives after it was lost are beyond those that it gave before',
       },
     ],

@@ -41,11 +41,11 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'Clients that name no version get the field names of the one that the configuration assumes.',
     heldBy: [
       {
-        file: 'test/http/request-pipeline.test.ts',
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
         test: 'a request that names no version is one of the assumed version, and named none',
       },
       {
-        file: 'test/bin/assumed-api-version.test.ts',
+        file: 'test/bin/compose/assumed-api-version.test.ts',
         test: 'a front end takes the version from the configuration, and its documentation says so',
       },
     ],
@@ -108,10 +108,10 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'Every JSON answer, errors included, has the media type application/json without parameters.',
     heldBy: [
       {
-        file: 'test/http/json-type.test.ts',
+        file: 'test/http/kernel/answers/json-type.test.ts',
         test: 'every JSON answer has the type application/json, without parameters',
       },
-      { file: 'test/http/json-type.test.ts', test: 'so has the answer to bytes that are no request' },
+      { file: 'test/http/kernel/answers/json-type.test.ts', test: 'so has the answer to bytes that are no request' },
     ],
   },
   {
@@ -119,7 +119,7 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'Every service takes a token in Auth-Key or Auth_Key as in Authorization.',
     heldBy: [
       {
-        file: 'test/http/authenticate.test.ts',
+        file: 'test/http/kernel/auth/authenticate.test.ts',
         test: 'a token is taken from Auth-Key and Auth_Key as from Authorization, and all that are sent have to agree',
       },
     ],

@@ -7,8 +7,11 @@ export const EXISTING_PLUGINS: readonly PromiseRow[] = [
     id: 'script-pipes',
     promise: 'The standard streams of scripts are pipes, which a script may open by name.',
     heldBy: [
-      { file: 'test/engine/adapters/script-streams.test.ts', test: 'a script started … opens its streams by name' },
-      { file: 'test/engine/adapters/script-streams.test.ts', test: 'a script started … has pipes' },
+      {
+        file: 'test/engine/adapters/scripts/script-streams.test.ts',
+        test: 'a script started … opens its streams by name',
+      },
+      { file: 'test/engine/adapters/scripts/script-streams.test.ts', test: 'a script started … has pipes' },
     ],
   },
   {
@@ -38,11 +41,11 @@ export const EXISTING_PLUGINS: readonly PromiseRow[] = [
     promise: 'Plugin servers get metadata as compact JSON, with the fields that they know and no others.',
     heldBy: [
       {
-        file: 'test/engine/adapters/plugin-client-strict.test.ts',
+        file: 'test/engine/adapters/plugins/plugin-client-strict.test.ts',
         test: 'a plugin server that refuses unknown fields takes every call about a public dataset',
       },
       {
-        file: 'test/engine/adapters/plugin-client-strict.test.ts',
+        file: 'test/engine/adapters/plugins/plugin-client-strict.test.ts',
         test: 'what fits into 16 KiB without blanks is not sent with more',
       },
     ],

@@ -8,7 +8,7 @@ export const EXISTING_SITES: readonly PromiseRow[] = [
     promise: 'Each front end is published under a path of its own, which begins every address that it gives out.',
     heldBy: [
       {
-        file: 'test/bin/base-paths.test.ts',
+        file: 'test/bin/compose/base-paths.test.ts',
         test: 'each front end leads callers to its own path, and is found with it and without',
       },
       {
@@ -46,11 +46,11 @@ export const EXISTING_SITES: readonly PromiseRow[] = [
     promise: 'A plugin that nobody serves, a lane or a daemon that is down makes health degraded, by name.',
     heldBy: [
       {
-        file: 'test/bin/health-checks.test.ts',
+        file: 'test/bin/compose/health-checks.test.ts',
         test: 'a plugin that nobody serves makes it degraded, without naming its address',
       },
       {
-        file: 'test/bin/health-checks.test.ts',
+        file: 'test/bin/compose/health-checks.test.ts',
         test: 'a lane or a daemon that is down makes it degraded, by its name',
       },
     ],

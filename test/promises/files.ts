@@ -4,7 +4,7 @@ import type { HoldingTest, PromiseRow } from '../promises.ts';
 
 const at = (file: string, test: string): HoldingTest => ({ file: `test/${file}`, test });
 const ARCHIVES = 'engine/archive/real-names.test.ts';
-const FORMS = 'http/multipart.test.ts';
+const FORMS = 'http/kernel/bodies/multipart.test.ts';
 
 export const FILES: readonly PromiseRow[] = [
   {
@@ -52,7 +52,7 @@ export const FILES: readonly PromiseRow[] = [
   {
     id: 'whole-files-from-urls',
     promise: 'From a URL we take 200 with the whole body only.',
-    heldBy: [at('engine/adapters/remote-http.test.ts', 'only 200 brings a file, or 206 with all of it')],
+    heldBy: [at('engine/adapters/remote/remote-http.test.ts', 'only 200 brings a file, or 206 with all of it')],
   },
   {
     id: 'strict-text',
@@ -118,7 +118,7 @@ export const FILES: readonly PromiseRow[] = [
         'what streams say of the end of each other is never the reason, whoever failed first',
       ),
       at(
-        'http/request-log.test.ts',
+        'http/kernel/pipeline/request-log.test.ts',
         'every 5xx is logged with the id that the caller is told, and no error passes for a stop of ours',
       ),
     ],

@@ -13,7 +13,10 @@ export const INPUT: readonly PromiseRow[] = [
         file: 'test/http/plugin-host/plugin-host.test.ts',
         test: 'a request is checked before any of it becomes a path',
       },
-      { file: 'test/engine/adapters/object-store.test.ts', test: 'keys that could leave the store are refused' },
+      {
+        file: 'test/engine/adapters/directory/object-store.test.ts',
+        test: 'keys that could leave the store are refused',
+      },
     ],
   },
   {
@@ -54,7 +57,7 @@ export const INPUT: readonly PromiseRow[] = [
         test: 'no name with hidden characters gets in, and the answer says which and where',
       },
       {
-        file: 'test/http/input/characters.test.ts',
+        file: 'test/http/kernel/input/characters.test.ts',
         test: 'a hidden character is named with its code and place, wherever the text stands',
       },
       {
@@ -84,7 +87,7 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'The answer to a URL does not tell a name that is not there from one that leads inside, or a port.',
     heldBy: [
       {
-        file: 'test/engine/adapters/remote-http.test.ts',
+        file: 'test/engine/adapters/remote/remote-http.test.ts',
         test: 'what is not there, what is inside and what is at another port are told alike',
       },
     ],
@@ -111,18 +114,18 @@ export const INPUT: readonly PromiseRow[] = [
       'We fetch user URLs from public addresses only, and check the address at each connection and after each redirect.',
     heldBy: [
       {
-        file: 'test/engine/adapters/remote-http.test.ts',
+        file: 'test/engine/adapters/remote/remote-http.test.ts',
         test: 'refuses addresses that are not public, however they are written, and connects to none',
       },
       {
-        file: 'test/engine/adapters/remote-http.test.ts',
+        file: 'test/engine/adapters/remote/remote-http.test.ts',
         test: 'a name is refused for any of its addresses, and connected to where it was checked',
       },
       {
-        file: 'test/engine/adapters/remote-http.test.ts',
+        file: 'test/engine/adapters/remote/remote-http.test.ts',
         test: 'a redirect leads nowhere that the URL itself must not lead',
       },
-      { file: 'test/engine/adapters/fetchable-addresses.test.ts', test: 'no others may' },
+      { file: 'test/engine/adapters/remote/fetchable-addresses.test.ts', test: 'no others may' },
     ],
   },
   {
@@ -141,7 +144,7 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'No message contains the query of a fetched URL, which may be a signature.',
     heldBy: [
       {
-        file: 'test/engine/adapters/remote-http.test.ts',
+        file: 'test/engine/adapters/remote/remote-http.test.ts',
         test: 'a signed link that has expired is told by its query; no message holds the query',
       },
     ],
@@ -150,9 +153,9 @@ export const INPUT: readonly PromiseRow[] = [
     id: 'json-bounded',
     promise: 'JSON has limits of bytes and depth that apply before anything walks it, and __proto__ is no key.',
     heldBy: [
-      { file: 'test/http/body.test.ts', test: 'nesting is bounded before anything walks it' },
-      { file: 'test/http/body.test.ts', test: '__proto__ is no key, however it is spelled' },
-      { file: 'test/http/body.test.ts', test: 'bytes are read up to the bound, and not one more' },
+      { file: 'test/http/kernel/bodies/body.test.ts', test: 'nesting is bounded before anything walks it' },
+      { file: 'test/http/kernel/bodies/body.test.ts', test: '__proto__ is no key, however it is spelled' },
+      { file: 'test/http/kernel/bodies/body.test.ts', test: 'bytes are read up to the bound, and not one more' },
     ],
   },
   {
@@ -176,10 +179,13 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'A multipart body is read or refused, whatever bytes it contains.',
     heldBy: [
       {
-        file: 'test/http/multipart.test.ts',
+        file: 'test/http/kernel/bodies/multipart.test.ts',
         test: 'a body that is no multipart, is cut off or breaks a limit is refused',
       },
-      { file: 'test/http/multipart.test.ts', test: 'random bytes are refused or read, and never anything else' },
+      {
+        file: 'test/http/kernel/bodies/multipart.test.ts',
+        test: 'random bytes are refused or read, and never anything else',
+      },
     ],
   },
   {
@@ -187,17 +193,26 @@ export const INPUT: readonly PromiseRow[] = [
     promise:
       'We refuse request heads that are too large or malformed, and no header value can split the head of an answer.',
     heldBy: [
-      { file: 'test/http/request-pipeline.test.ts', test: 'heads that are too large or malformed are refused' },
-      { file: 'test/http/server.test.ts', test: 'a handler cannot split the head of its answer' },
+      {
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
+        test: 'heads that are too large or malformed are refused',
+      },
+      { file: 'test/http/kernel/server/server.test.ts', test: 'a handler cannot split the head of its answer' },
     ],
   },
   {
     id: 'slow-clients',
     promise: 'We disconnect clients that stall in the head, in the body or while reading the answer.',
     heldBy: [
-      { file: 'test/http/server.test.ts', test: 'a client that is slow with its head, or says nothing, is cut off' },
-      { file: 'test/http/server.test.ts', test: 'a client that sends a part of its body and then nothing is cut off' },
-      { file: 'test/http/server.test.ts', test: 'a client that does not read its answer is cut off' },
+      {
+        file: 'test/http/kernel/server/server.test.ts',
+        test: 'a client that is slow with its head, or says nothing, is cut off',
+      },
+      {
+        file: 'test/http/kernel/server/server.test.ts',
+        test: 'a client that sends a part of its body and then nothing is cut off',
+      },
+      { file: 'test/http/kernel/server/server.test.ts', test: 'a client that does not read its answer is cut off' },
     ],
   },
   {
@@ -205,11 +220,11 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'Replies of plugin servers are bounded and checked like other input.',
     heldBy: [
       {
-        file: 'test/engine/adapters/plugin-client.test.ts',
+        file: 'test/engine/adapters/plugins/plugin-client.test.ts',
         test: 'a reply that is cut off, empty or endless leaves no file',
       },
       {
-        file: 'test/engine/adapters/plugin-client.test.ts',
+        file: 'test/engine/adapters/plugins/plugin-client.test.ts',
         test: 'codes outside the protocol are defects, those of a host that is away are transient',
       },
       {
@@ -235,22 +250,25 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'Text from users reaches SQL as parameters only, and schema names from the configuration are checked.',
     heldBy: [
       {
-        file: 'test/engine/adapters/sql-parameters.test.ts',
+        file: 'test/engine/adapters/postgres/sql-parameters.test.ts',
         test: 'what users send to the installer reaches SQL as parameters',
       },
       {
-        file: 'test/engine/adapters/sql-parameters.test.ts',
+        file: 'test/engine/adapters/postgres/sql-parameters.test.ts',
         test: 'what lanes write to the cache and to a target reaches SQL as parameters',
       },
       {
-        file: 'test/engine/adapters/sql-parameters.test.ts',
+        file: 'test/engine/adapters/postgres/sql-parameters.test.ts',
         test: 'what people send to dataset access reaches SQL as parameters',
       },
       {
-        file: 'test/engine/adapters/sql-parameters.test.ts',
+        file: 'test/engine/adapters/postgres/sql-parameters.test.ts',
         test: 'notes, filters and output of reports reach SQL as parameters',
       },
-      { file: 'test/engine/adapters/install-target.test.ts', test: 'a schema name that is no identifier is refused' },
+      {
+        file: 'test/engine/adapters/sites/install-target.test.ts',
+        test: 'a schema name that is no identifier is refused',
+      },
     ],
   },
   {
@@ -286,8 +304,8 @@ export const INPUT: readonly PromiseRow[] = [
     id: 'terminal-safe',
     promise: 'Terminals show names from servers and users without control sequences.',
     heldBy: [
-      { file: 'test/bin/terminal/text.test.ts', test: 'nothing that a terminal would obey is left of text' },
-      { file: 'test/engine/log-lines.test.ts', test: 'what strangers wrote cannot command the terminal' },
+      { file: 'test/bin/cli/terminal/text.test.ts', test: 'nothing that a terminal would obey is left of text' },
+      { file: 'test/engine/runtime/log-lines.test.ts', test: 'what strangers wrote cannot command the terminal' },
     ],
   },
   {
@@ -298,7 +316,7 @@ export const INPUT: readonly PromiseRow[] = [
         file: 'test/http/report/files.test.ts',
         test: 'the files of every format type are listed and served in their media types',
       },
-      { file: 'test/http/download.test.ts', test: 'a download says what it is' },
+      { file: 'test/http/kernel/answers/download.test.ts', test: 'a download says what it is' },
       { file: 'test/http/report/files.test.ts', test: 'a download is an attachment under its name' },
     ],
   },

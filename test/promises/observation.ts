@@ -8,9 +8,9 @@ export const OBSERVATION: readonly PromiseRow[] = [
     promise:
       '/health names what is away and answers within seconds even if a check hangs; /ready says whether to send requests.',
     heldBy: [
-      { file: 'test/http/ops.test.ts', test: 'health tells what is away, in our own words only' },
+      { file: 'test/http/kernel/pipeline/ops.test.ts', test: 'health tells what is away, in our own words only' },
       {
-        file: 'test/http/ops.test.ts',
+        file: 'test/http/kernel/pipeline/ops.test.ts',
         test: 'a check that hangs costs two seconds, and all who ask meanwhile share it',
       },
       { file: 'test/e2e/up.test.ts', test: 'health, readiness and metrics of a running up' },
@@ -53,7 +53,7 @@ export const OBSERVATION: readonly PromiseRow[] = [
         test: 'the log of hosted plugins, of every lane and of the front end has the trace',
       },
       {
-        file: 'test/engine/adapters/plugin-trace.test.ts',
+        file: 'test/engine/adapters/plugins/plugin-trace.test.ts',
         test: 'every call tells the plugin server its trace, under an id of its own; one without a trace tells none',
       },
     ],
@@ -61,7 +61,9 @@ export const OBSERVATION: readonly PromiseRow[] = [
   {
     id: 'systemd',
     promise: 'systemd is told once, when the service is ready.',
-    heldBy: [{ file: 'test/bin/service-manager.test.ts', test: 'systemd is told once, through its own program' }],
+    heldBy: [
+      { file: 'test/bin/compose/service-manager.test.ts', test: 'systemd is told once, through its own program' },
+    ],
   },
   {
     id: 'database-of-up-ends',
@@ -78,10 +80,10 @@ export const OBSERVATION: readonly PromiseRow[] = [
     promise: 'An answer that breaks off in the middle never looks complete.',
     heldBy: [
       {
-        file: 'test/http/request-pipeline.test.ts',
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
         test: 'a list is streamed, and one that breaks is cut off instead of looking whole',
       },
-      { file: 'test/http/download.test.ts', test: 'a store that fails half-way cuts the answer off' },
+      { file: 'test/http/kernel/answers/download.test.ts', test: 'a store that fails half-way cuts the answer off' },
       {
         file: 'test/http/installer/admin-object-listing.test.ts',
         test: 'a listing that fails in the middle does not look complete',

@@ -24,7 +24,7 @@ export const OUTAGES: readonly PromiseRow[] = [
         test: 'a transient failure is tried again until its tries are used up',
       },
       {
-        file: 'test/engine/retry.test.ts',
+        file: 'test/engine/runtime/retry.test.ts',
         test: 'delays grow from the base to the maximum, with full jitter above the base',
       },
       {
@@ -57,7 +57,7 @@ export const OUTAGES: readonly PromiseRow[] = [
         file: 'test/e2e/late-dependencies.test.ts',
         test: 'a start ends after startupWait with exit code 4 and names what was missing',
       },
-      { file: 'test/engine/supervisor.test.ts', test: 'a dependency that is away is waited for, however long' },
+      { file: 'test/engine/runtime/supervisor.test.ts', test: 'a dependency that is away is waited for, however long' },
     ],
   },
   {
@@ -66,11 +66,11 @@ export const OUTAGES: readonly PromiseRow[] = [
       'A lost database connection fails the calls that were running on it, and the next call gets a new connection.',
     heldBy: [
       {
-        file: 'test/engine/adapters/postgres.test.ts',
+        file: 'test/engine/adapters/postgres/postgres.test.ts',
         test: 'a connection lost at any statement fails that transaction alone, and the next one gets another',
       },
       {
-        file: 'test/engine/adapters/postgres-instance.test.ts',
+        file: 'test/engine/adapters/postgres/postgres-instance.test.ts',
         test: 'a lost connection is replaced: same id, alive again, gap reported',
       },
     ],
@@ -93,7 +93,7 @@ export const OUTAGES: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/stack/s3-faults.test.ts', test: 'a bucket that does not exist, whose objects are not just absent' },
       {
-        file: 'test/engine/adapters/object-store.test.ts',
+        file: 'test/engine/adapters/directory/object-store.test.ts',
         test: 'a directory that is away, or no directory, is no empty store',
       },
       { file: 'test/actors/lanes/hard-delete-lane.test.ts', test: 'a store that does not answer proves nothing' },
@@ -161,11 +161,11 @@ export const OUTAGES: readonly PromiseRow[] = [
       'We find a moved target database through the directory, and keep its last address while the directory is away.',
     heldBy: [
       {
-        file: 'test/engine/adapters/located-postgres.test.ts',
+        file: 'test/engine/adapters/postgres/located-postgres.test.ts',
         test: 'a database that has moved is found once it is not reached where it was',
       },
       {
-        file: 'test/engine/adapters/located-postgres.test.ts',
+        file: 'test/engine/adapters/postgres/located-postgres.test.ts',
         test: 'while the directory is away, the last place is good enough',
       },
     ],
@@ -175,10 +175,13 @@ export const OUTAGES: readonly PromiseRow[] = [
     promise: 'We give up a peer that accepts a call and then says nothing.',
     heldBy: [
       {
-        file: 'test/engine/adapters/plugin-client.test.ts',
+        file: 'test/engine/adapters/plugins/plugin-client.test.ts',
         test: 'a server that says nothing is given up after the time of its scripts and a margin',
       },
-      { file: 'test/engine/adapters/plugin-client.test.ts', test: 'an answer that stops in the middle is given up' },
+      {
+        file: 'test/engine/adapters/plugins/plugin-client.test.ts',
+        test: 'an answer that stops in the middle is given up',
+      },
       { file: 'test/stack/rabbitmq.test.ts', test: 'a broker that hangs is given up after the time-out' },
       { file: 'test/stack/s3-faults.test.ts', test: 'a server that hangs' },
     ],
@@ -188,11 +191,11 @@ export const OUTAGES: readonly PromiseRow[] = [
     promise: 'A full disk under the log costs log lines only, and the log says how many.',
     heldBy: [
       {
-        file: 'test/engine/log-destination.test.ts',
+        file: 'test/engine/runtime/log-destination.test.ts',
         test: 'a full disk costs lines and throws nothing; the first are kept and written when there is room again',
       },
       {
-        file: 'test/engine/log-destination.test.ts',
+        file: 'test/engine/runtime/log-destination.test.ts',
         test: 'a process whose log is on a full device goes on, and says so once',
       },
     ],

@@ -17,11 +17,11 @@ export const SCRIPTS: readonly PromiseRow[] = [
     promise: 'The standard streams of a script are pipes, which it can open by name.',
     heldBy: [
       {
-        file: 'test/engine/adapters/script-streams.test.ts',
+        file: 'test/engine/adapters/scripts/script-streams.test.ts',
         test: 'a script started … opens its streams by name',
       },
       {
-        file: 'test/engine/adapters/script-streams.test.ts',
+        file: 'test/engine/adapters/scripts/script-streams.test.ts',
         test: 'input that has ended can be opened once more, and is at its end',
       },
     ],
@@ -52,12 +52,15 @@ export const SCRIPTS: readonly PromiseRow[] = [
         test: 'a script without an ear for SIGTERM is ended after its deadline, with all that it started',
       },
       {
-        file: 'test/engine/adapters/script-runner.test.ts',
+        file: 'test/engine/adapters/scripts/script-runner.test.ts',
         test: 'a process that left the group is found by its variable and ended',
       },
-      { file: 'test/engine/adapters/script-runner.test.ts', test: 'limits are set where there is a program for it' },
       {
-        file: 'test/engine/adapters/script-runner.test.ts',
+        file: 'test/engine/adapters/scripts/script-runner.test.ts',
+        test: 'limits are set where there is a program for it',
+      },
+      {
+        file: 'test/engine/adapters/scripts/script-runner.test.ts',
         test: 'scripts of a process that was killed are ended at the next start',
       },
     ],

@@ -8,10 +8,10 @@ export const SECRETS: readonly PromiseRow[] = [
     promise: 'The log contains no secrets and no tokens.',
     heldBy: [
       {
-        file: 'test/engine/log.test.ts',
+        file: 'test/engine/runtime/log.test.ts',
         test: 'secrets are hidden wherever they stand, and all else is written as it is',
       },
-      { file: 'test/http/request-log.test.ts', test: 'no token gets into the log, wherever it stood' },
+      { file: 'test/http/kernel/pipeline/request-log.test.ts', test: 'no token gets into the log, wherever it stood' },
     ],
   },
   {
@@ -20,9 +20,9 @@ export const SECRETS: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/config/secrets.test.ts', test: 'no secret is printed' },
       { file: 'test/config/secrets.test.ts', test: 'no fault shows a secret, whatever is wrong with it' },
-      { file: 'test/http/ops.test.ts', test: 'health tells what is away, in our own words only' },
+      { file: 'test/http/kernel/pipeline/ops.test.ts', test: 'health tells what is away, in our own words only' },
       {
-        file: 'test/bin/watch-dependencies.test.ts',
+        file: 'test/bin/compose/watch-dependencies.test.ts',
         test: 'the words of a foreign error, which may hold a password, are kept back',
       },
     ],
@@ -87,7 +87,7 @@ export const SECRETS: readonly PromiseRow[] = [
     promise: 'No message to the owner of a dataset or a job contains an internal address or path.',
     heldBy: [
       { file: 'test/actors/lanes/public-words.test.ts', test: 'no message of the … lane says where things are inside' },
-      { file: 'test/engine/public-message.test.ts', test: 'where things are inside is not said' },
+      { file: 'test/engine/runtime/public-message.test.ts', test: 'where things are inside is not said' },
     ],
   },
   {
@@ -96,11 +96,11 @@ export const SECRETS: readonly PromiseRow[] = [
       'The answer to an unknown error contains only the id of the request, and the log has the error under that id.',
     heldBy: [
       {
-        file: 'test/http/request-pipeline.test.ts',
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
         test: 'what a handler throws is answered by the table, and an unknown error says nothing',
       },
       {
-        file: 'test/http/request-log.test.ts',
+        file: 'test/http/kernel/pipeline/request-log.test.ts',
         test: 'an unknown error is logged once, under the id that the caller is told',
       },
     ],
@@ -110,7 +110,7 @@ export const SECRETS: readonly PromiseRow[] = [
     promise:
       'Every start warns about unverified certificates, missing tokens and a configuration file with secrets that everybody can read.',
     heldBy: [
-      { file: 'test/bin/config.test.ts', test: 'warnings go to the other stream' },
+      { file: 'test/bin/cli/config.test.ts', test: 'warnings go to the other stream' },
       { file: 'test/config/warnings.test.ts', test: 'open doors are named' },
     ],
   },

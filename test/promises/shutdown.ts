@@ -8,7 +8,7 @@ export const SHUTDOWN: readonly PromiseRow[] = [
     promise: 'Actors can be started, quieted, stopped and killed in any order, any number of times.',
     heldBy: [
       {
-        file: 'test/engine/lifecycle.test.ts',
+        file: 'test/engine/runtime/lifecycle.test.ts',
         test: '… may be started, quieted, stopped and killed in any order, any number of times',
       },
     ],
@@ -18,19 +18,31 @@ export const SHUTDOWN: readonly PromiseRow[] = [
     promise:
       'On SIGTERM, readiness turns 503, new work is refused, running work gets a grace period, and the process ends.',
     heldBy: [
-      { file: 'test/engine/shutdown.test.ts', test: 'a signal ends in order: ready off, quiet, stop, kill, close' },
-      { file: 'test/http/request-pipeline.test.ts', test: 'while draining only the operators are answered' },
-      { file: 'test/http/request-pipeline.test.ts', test: 'a request under way is finished before the server stops' },
+      {
+        file: 'test/engine/runtime/shutdown.test.ts',
+        test: 'a signal ends in order: ready off, quiet, stop, kill, close',
+      },
+      {
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
+        test: 'while draining only the operators are answered',
+      },
+      {
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
+        test: 'a request under way is finished before the server stops',
+      },
     ],
   },
   {
     id: 'shutdown-bounded',
     promise: 'Shutdown never takes longer than the grace period plus 5 seconds; a second signal exits at once.',
     heldBy: [
-      { file: 'test/engine/shutdown.test.ts', test: 'never lasts longer than grace + 5 s' },
-      { file: 'test/engine/shutdown.test.ts', test: 'what does not stop is killed at the end of the grace' },
-      { file: 'test/engine/shutdown.test.ts', test: 'a second signal exits at once' },
-      { file: 'test/engine/supervisor.test.ts', test: 'a child that never stops holds nobody up beyond the deadline' },
+      { file: 'test/engine/runtime/shutdown.test.ts', test: 'never lasts longer than grace + 5 s' },
+      { file: 'test/engine/runtime/shutdown.test.ts', test: 'what does not stop is killed at the end of the grace' },
+      { file: 'test/engine/runtime/shutdown.test.ts', test: 'a second signal exits at once' },
+      {
+        file: 'test/engine/runtime/supervisor.test.ts',
+        test: 'a child that never stops holds nobody up beyond the deadline',
+      },
     ],
   },
   {

@@ -45,7 +45,7 @@ export const UPKEEP: readonly PromiseRow[] = [
         test: 'no order deletes where deletes are forbidden, or where another installation shares the targets',
       },
       {
-        file: 'test/bin/daemons.test.ts',
+        file: 'test/bin/cli/daemons.test.ts',
         test: 'deletes that were held back make it fail, and say how to let them go',
       },
     ],
@@ -69,11 +69,17 @@ export const UPKEEP: readonly PromiseRow[] = [
     promise: 'A migration is applied once and whole, and a database newer than the program is refused.',
     heldBy: [
       {
-        file: 'test/engine/adapters/migrations.test.ts',
+        file: 'test/engine/adapters/migrations/migrations.test.ts',
         test: 'two processes that start at once apply each migration once',
       },
-      { file: 'test/engine/adapters/migrations.test.ts', test: 'a migration that fails leaves nothing of itself' },
-      { file: 'test/engine/adapters/migrations.test.ts', test: 'a database newer than the program is refused' },
+      {
+        file: 'test/engine/adapters/migrations/migrations.test.ts',
+        test: 'a migration that fails leaves nothing of itself',
+      },
+      {
+        file: 'test/engine/adapters/migrations/migrations.test.ts',
+        test: 'a database newer than the program is refused',
+      },
     ],
   },
   {
@@ -81,7 +87,7 @@ export const UPKEEP: readonly PromiseRow[] = [
     promise: 'A process of the previous release claims and completes jobs next to one of this release.',
     heldBy: [
       {
-        file: 'test/engine/adapters/job-exchange-locks.test.ts',
+        file: 'test/engine/adapters/jobs/job-exchange-locks.test.ts',
         test: 'a process of the release before claims and completes by the function that it knows',
       },
     ],
@@ -109,7 +115,7 @@ export const UPKEEP: readonly PromiseRow[] = [
     promise: 'The OpenAPI document of each service is valid and has every route.',
     heldBy: [
       {
-        file: 'test/http/openapi.test.ts',
+        file: 'test/http/kernel/openapi/openapi.test.ts',
         test: 'the document of every route of the … is valid OpenAPI 3.1, and none is missing',
       },
     ],
@@ -119,7 +125,7 @@ export const UPKEEP: readonly PromiseRow[] = [
     promise: 'Our installer talks to existing plugin servers, and our plugin host to existing installers.',
     heldBy: [
       {
-        file: 'test/engine/adapters/plugin-client.test.ts',
+        file: 'test/engine/adapters/plugins/plugin-client.test.ts',
         test: 'requests have the parts, names and lengths that plugin servers expect',
       },
       {
@@ -132,7 +138,7 @@ export const UPKEEP: readonly PromiseRow[] = [
     id: 'big-user-ids',
     promise: 'User ids above 2^53 keep every digit.',
     heldBy: [
-      { file: 'test/http/tokens.test.ts', test: 'a numeric user id above 2^53 keeps every digit' },
+      { file: 'test/http/kernel/auth/tokens.test.ts', test: 'a numeric user id above 2^53 keeps every digit' },
       { file: 'test/e2e/datasets.test.ts', test: 'the owner keeps a user id above 2^53 digit by digit' },
       { file: 'test/engine/model/json.test.ts', test: 'user ids pass digit for digit' },
     ],

@@ -98,7 +98,10 @@ export const VISIBILITY: readonly PromiseRow[] = [
     promise:
       'The view of a site shows a dataset only to owner, recipients and holders of a grant, and only when it is complete.',
     heldBy: [
-      { file: 'test/engine/adapters/install-target.test.ts', test: 'the site view tells owner and recipients apart' },
+      {
+        file: 'test/engine/adapters/sites/install-target.test.ts',
+        test: 'the site view tells owner and recipients apart',
+      },
       {
         file: 'test/actors/daemons/site-grants.test.ts',
         test: 'a site shows a dataset while a grant for it runs, and no longer',

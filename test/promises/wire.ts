@@ -24,7 +24,7 @@ export const WIRE: readonly PromiseRow[] = [
       { file: 'test/stack/s3-faults.test.ts', test: 'a certificate that nobody vouches for' },
       { file: 'test/stack/slapd.test.ts', test: 'over TLS, with a certificate that is verified' },
       {
-        file: 'test/engine/adapters/smtp.test.ts',
+        file: 'test/engine/adapters/mail/smtp.test.ts',
         test: 'starttls and tls encrypt, demand a certificate that is trusted, and never go on without',
       },
     ],
@@ -34,7 +34,7 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'With http.tls, a front end speaks HTTPS only.',
     heldBy: [
       {
-        file: 'test/http/https.test.ts',
+        file: 'test/http/kernel/server/https.test.ts',
         test: 'with a certificate a front end speaks HTTPS, and answers nothing in plain HTTP',
       },
     ],
@@ -44,7 +44,7 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'Listeners speak TLS 1.3, and of 1.2 only what has forward secrecy and authenticated encryption.',
     heldBy: [
       {
-        file: 'test/http/listener-tls.test.ts',
+        file: 'test/http/kernel/server/listener-tls.test.ts',
         test: 'a listener speaks TLS 1.3, and of 1.2 only what has forward secrecy and authenticated encryption',
       },
     ],
@@ -54,11 +54,11 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'Every answer tells browsers not to guess its type, not to frame it, and not to tell where it was.',
     heldBy: [
       {
-        file: 'test/http/standing-headers.test.ts',
+        file: 'test/http/kernel/answers/standing-headers.test.ts',
         test: 'every answer says what browsers may not do with it',
       },
       {
-        file: 'test/http/standing-headers.test.ts',
+        file: 'test/http/kernel/answers/standing-headers.test.ts',
         test: 'a listener of TLS tells browsers to come back over TLS alone',
       },
     ],
@@ -67,7 +67,7 @@ export const WIRE: readonly PromiseRow[] = [
     id: 'one-spelling',
     promise: 'A route is found under its own spelling alone, so that a proxy can keep paths from the public.',
     heldBy: [
-      { file: 'test/http/router.test.ts', test: 'no other spelling leads to a route' },
+      { file: 'test/http/kernel/pipeline/router.test.ts', test: 'no other spelling leads to a route' },
       { file: 'test/attack/odd-paths.test.ts', test: '…: a path that is spelled in another way is not found' },
     ],
   },
@@ -75,7 +75,10 @@ export const WIRE: readonly PromiseRow[] = [
     id: 'singular-headers',
     promise: 'A header that may come once is refused when it comes twice.',
     heldBy: [
-      { file: 'test/http/odd-heads.test.ts', test: '… twice is refused, whether the values differ or not' },
+      {
+        file: 'test/http/kernel/server/odd-heads.test.ts',
+        test: '… twice is refused, whether the values differ or not',
+      },
       { file: 'test/attack/two-tokens.test.ts', test: '…: a header that may come once is refused twice' },
     ],
   },
@@ -93,7 +96,10 @@ export const WIRE: readonly PromiseRow[] = [
     id: 'cors',
     promise: 'Pages of other origins cannot read answers unless http.enableCors lists them.',
     heldBy: [
-      { file: 'test/http/request-pipeline.test.ts', test: 'a browser of a listed origin may call, another may not' },
+      {
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
+        test: 'a browser of a listed origin may call, another may not',
+      },
     ],
   },
   {
@@ -101,7 +107,7 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'Pages of other origins cannot send what needs no token, such as jobs and plugin calls without one.',
     heldBy: [
       {
-        file: 'test/http/request-pipeline.test.ts',
+        file: 'test/http/kernel/pipeline/request-pipeline.test.ts',
         test: 'a page of another origin cannot send what needs no token',
       },
     ],
@@ -110,9 +116,15 @@ export const WIRE: readonly PromiseRow[] = [
     id: 'proxy-trusted',
     promise: 'Proxy headers count only with trustProxy, and an invalid Host never becomes part of an address.',
     heldBy: [
-      { file: 'test/http/public-url.test.ts', test: 'the address is the one that was asked for, base path included' },
-      { file: 'test/http/public-url.test.ts', test: 'a trusted proxy tells what it was asked for' },
-      { file: 'test/http/public-url.test.ts', test: 'a host that is no host does not get into an address' },
+      {
+        file: 'test/http/kernel/pipeline/public-url.test.ts',
+        test: 'the address is the one that was asked for, base path included',
+      },
+      { file: 'test/http/kernel/pipeline/public-url.test.ts', test: 'a trusted proxy tells what it was asked for' },
+      {
+        file: 'test/http/kernel/pipeline/public-url.test.ts',
+        test: 'a host that is no host does not get into an address',
+      },
     ],
   },
   {
@@ -120,7 +132,7 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'The documentation at /api loads nothing from elsewhere.',
     heldBy: [
       {
-        file: 'test/http/openapi.test.ts',
+        file: 'test/http/kernel/openapi/openapi.test.ts',
         test: 'the page and the document are served to anybody, and the page loads nothing',
       },
       {

@@ -2,7 +2,7 @@
 // as one of them before its parent ended. Read from /proc, so Linux only.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 
 const LOOK_MS = 10;
 const LOOKS = 50;

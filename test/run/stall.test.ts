@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
-import { type Clock, systemClock } from '../../engine/time.ts';
+import { type Clock, systemClock } from '../../engine/runtime/time.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { runStalled } from './stall.ts';
 

@@ -11,8 +11,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import type { Clock } from '../../engine/time.ts';
-import { settledWithin } from '../../engine/wait.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { settledWithin } from '../../engine/runtime/wait.ts';
 import { Descendants } from './descendants.ts';
 
 export interface StallOptions {

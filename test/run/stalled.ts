@@ -3,7 +3,7 @@
 // Output and exit code are those of the suite.
 
 import { join } from 'node:path';
-import { systemClock } from '../../engine/time.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { runStalled } from './stall.ts';
 
 const stop = new AbortController();

@@ -26,17 +26,17 @@ const INTEGRATION = [
   'engine/adapters/',
   'engine/archive/foreign-tools',
   'engine/archive/zip-reader',
-  'engine/joined-signal',
-  'engine/worker-pool',
+  'engine/runtime/joined-signal',
+  'engine/threads/worker-pool',
   'http/access/',
   'http/audited-routes',
   'http/handler/',
   'http/installer/',
   'http/list-bytes',
-  'http/openapi',
+  'http/kernel/openapi/openapi',
   'http/plugin-host/',
   'http/report/',
-  'http/server',
+  'http/kernel/server/server',
 ].map((at) => `test/${at}`);
 /** Everything that can go wrong, one by one: many runs of whole stories. */
 const MATRIX = [
@@ -85,5 +85,5 @@ export function filesOf(suite: Suite): readonly string[] {
 
 /** Threads, databases and hostile archives take longest: begun last, they would keep one core busy alone. */
 function isSlow(file: string): boolean {
-  return /^test\/(engine|actors\/crash|http\/server)/.test(file);
+  return /^test\/(engine|actors\/crash|http\/kernel\/server)/.test(file);
 }

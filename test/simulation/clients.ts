@@ -9,7 +9,7 @@ import { fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
 import { serialiseShare } from '../../engine/model/share.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
-import { settledUnless } from '../../engine/wait.ts';
+import { settledUnless } from '../../engine/runtime/wait.ts';
 import { UploadSession } from '../../http/installer/uploads/upload-session.ts';
 import type { DatasetPlan, Edit } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';

@@ -1,9 +1,9 @@
 // Puts the ports of one process behind the scheduler.
 
 import { Readable } from 'node:stream';
-import { transient } from '../../engine/failure.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 import { inPages } from '../fakes/fake-object-store.ts';
 import type { Call, Nature } from './scheduler.ts';
 import type { SimProcess } from './sim-process.ts';

@@ -1,7 +1,7 @@
 // The clock as one process sees it. A process that stands still hears of no timer until it goes on; one that is dead
 // never does.
 
-import type { Clock } from '../../engine/time.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { sleepOn } from '../fakes/virtual-clock.ts';
 
 export class ProcessClock implements Clock {

@@ -8,7 +8,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../engine/time.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { BUGS, type Bug, isBug } from './bugs.ts';
 import { PLANTED } from './planted.ts';
 import { printFailure, Tally } from './report.ts';

@@ -6,9 +6,9 @@
 //            --its process ends-->  happens or not; nobody hears of it
 
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Failure, type FailureOptions, transient } from '../../engine/failure.ts';
 import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
-import { ThreadDied } from '../../engine/thread-seat.ts';
+import { type Failure, type FailureOptions, transient } from '../../engine/runtime/failure.ts';
+import { ThreadDied } from '../../engine/threads/thread-seat.ts';
 import type { VirtualClock } from '../fakes/virtual-clock.ts';
 import { CALM, type Fault, type FaultCounts, noFaults, type Weather } from './faults.ts';
 import type { SeededRandom } from './random.ts';

@@ -13,11 +13,11 @@ import type {
 import type { PackUploadInput, PackUploadOutput } from '../../actors/tasks/pack-upload.ts';
 import { type ObjectFile, streamed } from '../../actors/tasks/task-context.ts';
 import type { LaneTasks, TaskRunner } from '../../actors/tasks/task-map.ts';
-import { rejected, transient } from '../../engine/failure.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { fileKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import { rejected, transient } from '../../engine/runtime/failure.ts';
 import type { SimPlugin } from './sim-plugin.ts';
 import type { SimScratch } from './sim-scratch.ts';
 

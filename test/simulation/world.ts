@@ -3,7 +3,6 @@
 
 import pino from 'pino';
 import type { DaemonSettings } from '../../actors/daemons/daemons.ts';
-import type { Logger } from '../../engine/log.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
@@ -12,6 +11,7 @@ import type { Lease } from '../../engine/ports/leases.ts';
 import type { ObjectInfo, ObjectSource, PutOptions } from '../../engine/ports/object-store.ts';
 import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import { FakeCatalog } from '../fakes/fake-catalog.ts';
 import { ChangeTable } from '../fakes/fake-change-queue.ts';
 import { EventLogTable } from '../fakes/fake-event-log.ts';

@@ -1,7 +1,7 @@
 import { cp, mkdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { BlastDatabaseFiles } from '../../engine/adapters/blast-database.ts';
+import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
 import type { Molecule } from '../../engine/model/report/query-job.ts';
 import { blastDirectory, makeAlias, makeDatabase, randomNumbers, randomResidues, type Sequence } from './blast.ts';
 

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import t from 'tap';
 import { fetch } from 'undici';
-import { systemClock } from '../../engine/time.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { geneList } from '../fixtures/datasets.ts';
 import { Api, detailsOf } from '../support/api.ts';
 import { FRIEND, life, OWNER } from '../support/life.ts';

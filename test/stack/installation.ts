@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
-import { newKeyPair } from '../../http/local-issuer.ts';
+import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { ROOT } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';

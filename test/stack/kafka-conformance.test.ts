@@ -1,8 +1,8 @@
 import t from 'tap';
-import { EventIds } from '../../engine/adapters/event-ids.ts';
-import { KafkaEventLog } from '../../engine/adapters/kafka-log.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { EventIds } from '../../engine/adapters/events/event-ids.ts';
+import { KafkaEventLog } from '../../engine/adapters/kafka/kafka-log.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { eventLogConformance } from '../conformance/event-log.ts';
 import { cacheDatabase, engineProcess } from '../support/engine-process.ts';
 import { KafkaCluster } from './kafka.ts';

@@ -1,12 +1,12 @@
 // Somebody who reads a channel of a Kafka event log and remembers what came; tests wait for what they expect of it.
 // As a program it is another process that reads: kafka-reader.ts ADDRESSES GROUP CHANNEL, one event id a line.
 
-import type { EventIds } from '../../engine/adapters/event-ids.ts';
-import { KafkaEventLog, type KafkaLogObserver } from '../../engine/adapters/kafka-log.ts';
-import { createLogger, type Logger, silentLogger } from '../../engine/log.ts';
+import type { EventIds } from '../../engine/adapters/events/event-ids.ts';
+import { KafkaEventLog, type KafkaLogObserver } from '../../engine/adapters/kafka/kafka-log.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { EventRecord } from '../../engine/ports/event-log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { createLogger, type Logger, silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { type KafkaTestSettings, kafkaSettings } from './kafka-settings.ts';
 
 interface Teardown {

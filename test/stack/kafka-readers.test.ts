@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
-import { createLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { createLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { KafkaCluster } from './kafka.ts';
 import { eventOf, openLog, Reader } from './kafka-reader.ts';
 

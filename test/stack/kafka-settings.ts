@@ -4,7 +4,7 @@ import type {
   KafkaConsumerSettings,
   KafkaProducerSettings,
   KafkaSettings,
-} from '../../engine/adapters/kafka-options.ts';
+} from '../../engine/adapters/kafka/kafka-options.ts';
 import type { KafkaCluster } from './kafka.ts';
 
 export interface KafkaTestSettings {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { Kafka, Partitioners } from 'kafkajs';
 import t, { type Test } from 'tap';
-import { createLogger } from '../../engine/log.ts';
+import { createLogger } from '../../engine/runtime/log.ts';
 import { logged } from '../support/log-lines.ts';
 import { KafkaCluster } from './kafka.ts';
 import { eventOf, KEY, openLog, Reader } from './kafka-reader.ts';

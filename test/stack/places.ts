@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import pg from 'pg';
-import { CACHE_SCHEMA } from '../../bin/databases.ts';
+import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import { filesBelow, type Places } from '../support/places.ts';
 import type { Installation } from './installation.ts';
 

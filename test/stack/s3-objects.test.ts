@@ -10,10 +10,10 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { openS3Reader } from '../../engine/adapters/s3-reader.ts';
-import { S3Store } from '../../engine/adapters/s3-store.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { openS3Reader } from '../../engine/adapters/s3/s3-reader.ts';
+import { S3Store } from '../../engine/adapters/s3/s3-store.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { startRadosgw } from './radosgw.ts';
 import { s3OptionsOf } from './s3-options.ts';
 

@@ -1,8 +1,8 @@
 // The S3 store on Ceph's radosgw.
 
 import t from 'tap';
-import { S3Store } from '../../engine/adapters/s3-store.ts';
-import { silentLogger } from '../../engine/log.ts';
+import { S3Store } from '../../engine/adapters/s3/s3-store.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
 import { objectStoreConformance } from '../conformance/object-store.ts';
 import { startRadosgw } from './radosgw.ts';
 import { s3OptionsOf } from './s3-options.ts';

@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { LdapDirectory, type LdapOptions } from '../../engine/adapters/ldap-directory.ts';
+import { LdapDirectory, type LdapOptions } from '../../engine/adapters/ldap/ldap-directory.ts';
 import { freePort } from '../support/ports.ts';
 import { BASE_DN, type DirectoryEntry, startSlapd } from './slapd.ts';
 

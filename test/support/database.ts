@@ -6,10 +6,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres.ts';
-import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
+import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { freePort } from './ports.ts';
 
 export interface TestDatabase {

@@ -1,11 +1,11 @@
 // Processes on one cache database, as the engine's adapters see them, for tests.
 
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { migrate } from '../../engine/adapters/migrations.ts';
-import { Postgres } from '../../engine/adapters/postgres.ts';
-import { type InstanceGap, PostgresInstance } from '../../engine/adapters/postgres-instance.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { systemClock } from '../../engine/time.ts';
+import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
+import { type InstanceGap, PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import type { JobView } from '../conformance/jobs.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 

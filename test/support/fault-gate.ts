@@ -3,7 +3,7 @@
 //   fail    the call does not happen, the process goes on
 //   mute    the call happens, its answer is lost, the process goes on
 
-import { aborted, transient } from '../../engine/failure.ts';
+import { aborted, transient } from '../../engine/runtime/failure.ts';
 
 export type Fault = 'crash' | 'fail' | 'mute';
 

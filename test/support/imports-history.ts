@@ -2,7 +2,7 @@
 // by notifications, which PostgreSQL delivers in that order.
 
 import pg from 'pg';
-import { CACHE_SCHEMA } from '../../bin/databases.ts';
+import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import type { TestDatabase } from './database.ts';
 
 interface Teardown {

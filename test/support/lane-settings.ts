@@ -1,7 +1,7 @@
 // One data type, limits and tuning of the lanes in tests.
 
 import { DataTypes } from '../../engine/model/data-types.ts';
-import { Tunable } from '../../engine/tunable.ts';
+import { Tunable } from '../../engine/runtime/tunable.ts';
 import { PLASMO, TOXO } from './dataset-samples.ts';
 
 /** Bytes of one upload and of one of its files; entries. */

@@ -9,9 +9,7 @@ import { runJob } from '../../actors/jobs/job-lane.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
-import { RemoteHttp } from '../../engine/adapters/remote-http.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
+import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import {
@@ -27,6 +25,8 @@ import type { ControlState, InstallTarget } from '../../engine/ports/install-tar
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { Lease } from '../../engine/ports/leases.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
 import { FakeCatalog, type FakeDataset } from '../fakes/fake-catalog.ts';
 import { FakeControlSchema, FakeInstallTarget } from '../fakes/fake-install-target.ts';
 import { FakeJobs, JobTable } from '../fakes/fake-jobs.ts';

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { programArgv } from '../../engine/program-files.ts';
+import { programArgv } from '../../engine/runtime/program-files.ts';
 import { freePortsInARow } from './ports.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');

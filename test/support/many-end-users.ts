@@ -1,6 +1,6 @@
 // A million access requests for ten thousand datasets, with the people around them, in the schemas of a database.
 
-import type { Sql } from '../../engine/adapters/postgres.ts';
+import type { Sql } from '../../engine/adapters/postgres/postgres.ts';
 
 /** `Many0` to `Many9999`; the studies are `S-Many0` and so on. */
 export const CURATED = 10_000;

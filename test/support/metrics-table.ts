@@ -1,6 +1,6 @@
 // The table of docs/metrics.md, read, and what a registry has, in the same words.
 
-import type { Metrics } from '../../engine/metrics.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
 
 export interface MetricRow {
   readonly name: string;

@@ -5,7 +5,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { parse } from 'yaml';
-import { CACHE_SCHEMA } from '../../bin/databases.ts';
+import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import { queryTarget } from './sites.ts';
 
 export const SITES = ['AlphaDB', 'BetaDB'] as const;

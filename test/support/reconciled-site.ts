@@ -3,8 +3,6 @@
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import { storedDataset } from '../../actors/dataset/stored-dataset.ts';
 import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconciler.ts';
-import { silentLogger } from '../../engine/log.ts';
-import { Metrics } from '../../engine/metrics.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
@@ -12,6 +10,8 @@ import type { ReconcilerReport } from '../../engine/ports/daemon-orders.ts';
 import type { IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/dataset-index.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { metadataOf, PLASMO, TOXO } from './dataset-samples.ts';

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fetch } from 'undici';
 import { stringify } from 'yaml';
 import { QUERY_PROGRAMS } from '../../engine/model/report/query-job.ts';
-import { issueToken, newKeyPair } from '../../http/local-issuer.ts';
+import { issueToken, newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import { testDatabase } from './database.ts';
 import { freePortBase, type Running, running, tempDir } from './longshore.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { stringify } from 'yaml';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
-import { newKeyPair } from '../../http/local-issuer.ts';
+import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import type { TestDatabase } from './database.ts';
 import { freePortBase, ROOT, tempDir } from './longshore.ts';
 

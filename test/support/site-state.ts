@@ -3,7 +3,7 @@
 // `longshore up` keeps in that directory.
 
 import pg from 'pg';
-import { CACHE_SCHEMA } from '../../bin/databases.ts';
+import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import { type Places, placesOfUp, SITES, type Site, withCache } from './places.ts';
 
 export interface SiteState {

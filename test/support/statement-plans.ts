@@ -1,6 +1,6 @@
 // The plans of the statements that an adapter ran, with their values and for any values.
 
-import type { Postgres, Sql } from '../../engine/adapters/postgres.ts';
+import type { Postgres, Sql } from '../../engine/adapters/postgres/postgres.ts';
 
 interface Statement {
   readonly text: string;

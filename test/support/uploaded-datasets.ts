@@ -1,18 +1,18 @@
 // Datasets whose upload is done, put where a service that starts finds them: in its object store and its cache
 // database, without a change event. Their imports are left to be enqueued.
 
-import { CACHE_SCHEMA } from '../../bin/databases.ts';
-import { PostgresCatalog } from '../../engine/adapters/catalog-postgres.ts';
-import { openDirectoryStore } from '../../engine/adapters/directory-store.ts';
-import { PostgresJobs } from '../../engine/adapters/jobs-postgres.ts';
-import { PostgresLeases } from '../../engine/adapters/leases-postgres.ts';
-import { Postgres } from '../../engine/adapters/postgres.ts';
-import { PostgresInstance } from '../../engine/adapters/postgres-instance.ts';
-import { silentLogger } from '../../engine/log.ts';
+import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
+import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.ts';
+import { openDirectoryStore } from '../../engine/adapters/directory/directory-store.ts';
+import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
+import { PostgresLeases } from '../../engine/adapters/postgres/leases-postgres.ts';
+import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
+import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { type DatasetType, serialiseManifest } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
-import { systemClock } from '../../engine/time.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { FakeChangeJournal } from '../fakes/fake-change-journal.ts';
 import { zipOf } from '../fixtures/archives.ts';
 import type { TestDatabase } from './database.ts';

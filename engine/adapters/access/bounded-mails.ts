@@ -6,7 +6,7 @@
 // Staff cause decisions and invitations. Each of those is mailed.
 
 import { EDIT_MAIL_BOUNDS, type MailDraft } from '../../model/access-mail.ts';
-import type { Sql } from '../postgres.ts';
+import type { Sql } from '../postgres/postgres.ts';
 
 type EditMail = Extract<MailDraft, { readonly request: object }>;
 

@@ -1,12 +1,12 @@
 // The catalogue of curated datasets, and people's parts in them.
 
-import { rejected } from '../../failure.ts';
 import { type CuratedId, parseCuratedId, type RequestStatus } from '../../model/access-request.ts';
 import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessCatalogue, CuratedDataset, ListedCurated, Part, PartBatch } from '../../ports/access-catalogue.ts';
-import { type Postgres, type Sql, sqlState } from '../postgres.ts';
-import { boundedPage, type PageRow } from '../row-pages.ts';
+import { rejected } from '../../runtime/failure.ts';
+import { type Postgres, type Sql, sqlState } from '../postgres/postgres.ts';
+import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 
 /** Parts that are in memory at once. */
 const PARTS_BATCH = 250;

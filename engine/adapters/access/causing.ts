@@ -1,7 +1,7 @@
 // A transaction that changes something, with the cause that the triggers of the access schema record.
 
 import type { Cause } from '../../ports/access-people.ts';
-import type { Postgres, Sql } from '../postgres.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
 
 export function causing<Result>(
   db: Pick<Postgres, 'transaction'>,

@@ -3,7 +3,7 @@
 
 import type { AccessRequest, RequestStatus } from '../../model/access-request.ts';
 import type { EndUserFilter } from '../../ports/end-users.ts';
-import { SqlParameters } from '../sql-parameters.ts';
+import { SqlParameters } from '../postgres/sql-parameters.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-row.ts';
 
 /** Rows that are in memory at once: each has up to five long texts. */

@@ -10,9 +10,9 @@ import {
 import type { UserId } from '../../model/ids.ts';
 import type { Cause, Listing } from '../../ports/access-people.ts';
 import type { EndUserFilter, EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
-import type { Postgres } from '../postgres.ts';
-import { boundedPage, type PageRow } from '../row-pages.ts';
-import { statementName } from '../statement-name.ts';
+import type { Postgres } from '../postgres/postgres.ts';
+import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
+import { statementName } from '../postgres/statement-name.ts';
 import { causing } from './causing.ts';
 import { type FirstRow, firstStatement, LIST_BATCH, nextStatement } from './end-user-list.ts';
 import { queueMails } from './outbox.ts';

@@ -5,7 +5,7 @@ import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { Cause } from '../../ports/access-people.ts';
 import type { EnteredDatasets } from '../../ports/entered-datasets.ts';
 import type { UserDataset } from '../../ports/user-datasets.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Postgres } from '../postgres/postgres.ts';
 import { causing } from './causing.ts';
 
 const PAGE = 100;

@@ -2,7 +2,7 @@
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { GrantChange, GrantChanges } from '../../ports/site-grants.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Postgres } from '../postgres/postgres.ts';
 
 const PAGE = 500;
 /** More days are no end: no timestamp is that far away. */

@@ -2,7 +2,7 @@
 
 import type { UserId } from '../../model/ids.ts';
 import type { GrantedDataset, Grants } from '../../ports/grants.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Postgres } from '../postgres/postgres.ts';
 
 export class PostgresGrants implements Grants {
   readonly #db: Pick<Postgres, 'lookUp'>;

@@ -3,9 +3,9 @@
 import type { UserId } from '../../model/ids.ts';
 import type { AccessHistory, HistoryEntry, HistoryPage } from '../../ports/access-history.ts';
 import type { PageRequest } from '../../ports/access-people.ts';
-import type { Sql } from '../postgres.ts';
-import { rowBatches } from '../row-batches.ts';
-import { boundedPage, type PageRow } from '../row-pages.ts';
+import type { Sql } from '../postgres/postgres.ts';
+import { rowBatches } from '../postgres/row-batches.ts';
+import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import type { RequestRow } from './request-row.ts';
 
 /** Rows that are in memory at once: each has up to five long texts. */

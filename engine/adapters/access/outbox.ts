@@ -4,8 +4,8 @@
 import { isEditMail, type MailDraft } from '../../model/access-mail.ts';
 import type { CuratedId } from '../../model/access-request.ts';
 import type { Outbox, QueuedMail } from '../../ports/outbox.ts';
-import type { Sql } from '../postgres.ts';
-import { storableText } from '../storable-text.ts';
+import type { Sql } from '../postgres/postgres.ts';
+import { storableText } from '../postgres/storable-text.ts';
 import { queueEditMail } from './bounded-mails.ts';
 
 /** As JSON has it: no dates. */

@@ -3,9 +3,9 @@
 import type { CuratedId } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessProviders, Cause, Listing, NewProvider, PageRequest, Provider } from '../../ports/access-people.ts';
-import type { Postgres, Sql } from '../postgres.ts';
-import { rowBatches } from '../row-batches.ts';
-import { boundedPage, type PageRow } from '../row-pages.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
+import { rowBatches } from '../postgres/row-batches.ts';
+import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { causing } from './causing.ts';
 
 /** More would make a mail that no server takes. */

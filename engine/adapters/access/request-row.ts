@@ -3,7 +3,7 @@
 import type { AccessRequest, CuratedId, RequestKey, RequestStatus, SettledTerms } from '../../model/access-request.ts';
 import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { UserId } from '../../model/ids.ts';
-import type { Sql } from '../postgres.ts';
+import type { Sql } from '../postgres/postgres.ts';
 
 export interface RequestRow {
   readonly end_user_id: number;

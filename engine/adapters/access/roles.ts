@@ -3,7 +3,7 @@
 import type { CuratedId } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessRoles, Roles } from '../../ports/access-people.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Postgres } from '../postgres/postgres.ts';
 
 interface RoleRow {
   readonly is_owner: boolean | null;

@@ -2,9 +2,9 @@
 
 import type { UserId } from '../../model/ids.ts';
 import type { AccessStaff, Cause, Listing, PageRequest, StaffChange, StaffMember } from '../../ports/access-people.ts';
-import type { Postgres, Sql } from '../postgres.ts';
-import { rowBatches } from '../row-batches.ts';
-import { boundedPage, type PageRow } from '../row-pages.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
+import { rowBatches } from '../postgres/row-batches.ts';
+import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { causing } from './causing.ts';
 
 /** Rows that are in memory at once. */

@@ -1,8 +1,6 @@
 // Approves requests whose waiting time is over, each in a transaction of its own: one that cannot be approved does not
 // keep the others waiting, and several processes may do it at once.
 
-import { kindOf, messageOf } from '../../failure.ts';
-import type { Logger } from '../../log.ts';
 import { decisionMails } from '../../model/access-mail.ts';
 import { type AccessRequest, type CuratedId, isWaitOver, settleTerms } from '../../model/access-request.ts';
 import { parseDatasetId } from '../../model/ids.ts';
@@ -10,6 +8,8 @@ import type { AccessApprovals } from '../../ports/access-approvals.ts';
 import type { EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
 import type { EnteredDatasets } from '../../ports/entered-datasets.ts';
 import type { UserDatasets } from '../../ports/user-datasets.ts';
+import { kindOf, messageOf } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
 
 /** Where users' datasets are, and what of them is entered. */
 export interface ApprovedDatasets {

@@ -1,8 +1,8 @@
 // Migrations of the cache database: the engine's memory first, the catalog after it.
 
-import { programFolder } from '../../program-files.ts';
-import type { Migration } from '../migrations.ts';
+import { programFolder } from '../../runtime/program-files.ts';
 import { loadMigrations } from './load.ts';
+import type { Migration } from './migrations.ts';
 
 export const cacheMigrations = (): Promise<readonly Migration[]> =>
   loadMigrations(programFolder('engine/adapters/migrations/cache'));

@@ -1,8 +1,8 @@
 // Migrations of a control schema.
 
-import { programFolder } from '../../program-files.ts';
-import type { Migration } from '../migrations.ts';
+import { programFolder } from '../../runtime/program-files.ts';
 import { loadMigrations } from './load.ts';
+import type { Migration } from './migrations.ts';
 
 export const controlMigrations = (): Promise<readonly Migration[]> =>
   loadMigrations(programFolder('engine/adapters/migrations/control'));

@@ -1,8 +1,8 @@
 // Migrations kept as files: `NNNN-name.sql` in one folder, from 0001 without gaps.
 
-import { defect } from '../../failure.ts';
-import type { TextFolder } from '../../program-files.ts';
-import type { Migration } from '../migrations.ts';
+import { defect } from '../../runtime/failure.ts';
+import type { TextFolder } from '../../runtime/program-files.ts';
+import type { Migration } from './migrations.ts';
 
 const FILE = /^([0-9]{4})-([a-z0-9-]+)\.sql$/;
 

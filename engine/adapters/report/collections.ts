@@ -4,9 +4,9 @@ import type { QueryJobId } from '../../model/report/query-job.ts';
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { Collector, ReportStatus, UserMetaChange } from '../../model/report-job.ts';
 import type { CollectedReport, ReportCollections } from '../../ports/report-collections.ts';
-import type { Postgres } from '../postgres.ts';
-import { boundedPage, type PageRow } from '../row-pages.ts';
-import { SqlParameters } from '../sql-parameters.ts';
+import type { Postgres } from '../postgres/postgres.ts';
+import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
+import { SqlParameters } from '../postgres/sql-parameters.ts';
 import { type MetaRow, metaOf } from './job-row.ts';
 import { textOrNull } from './links.ts';
 

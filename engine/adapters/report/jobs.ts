@@ -12,8 +12,8 @@ import type {
   Submission,
   SubmitRules,
 } from '../../ports/report-jobs.ts';
-import type { Postgres, Sql } from '../postgres.ts';
-import { storableJson, storableText } from '../storable-text.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
+import { storableJson, storableText } from '../postgres/storable-text.ts';
 import { failedOf, JOB_COLUMNS, type JobRow, jobOf, type MetaRow, metaOf } from './job-row.ts';
 import { putLink } from './links.ts';
 

@@ -2,8 +2,8 @@
 
 import type { ReportRequest } from '../../model/report-job.ts';
 import type { ReportLink } from '../../ports/report-jobs.ts';
-import type { Sql } from '../postgres.ts';
-import { storableText } from '../storable-text.ts';
+import type { Sql } from '../postgres/postgres.ts';
+import { storableText } from '../postgres/storable-text.ts';
 
 /** Of a link that is there, changes what is given. */
 export async function putLink(

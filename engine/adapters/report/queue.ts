@@ -7,9 +7,9 @@ import type { ReportFile } from '../../model/report-job.ts';
 import type { Tenant } from '../../model/tenant.ts';
 import { parseTraceparent } from '../../model/traceparent.ts';
 import type { ReportClaim, ReportClaimRequest, ReportCompletion, ReportQueue } from '../../ports/report-queue.ts';
-import type { Postgres, Sql } from '../postgres.ts';
-import type { PostgresInstance } from '../postgres-instance.ts';
-import { storableText } from '../storable-text.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
+import type { PostgresInstance } from '../postgres/postgres-instance.ts';
+import { storableText } from '../postgres/storable-text.ts';
 import { REPORT_CHANNEL } from './jobs.ts';
 
 /** Three renewals fit into it. */
@@ -50,7 +50,7 @@ const LOCK_CLAIMS = `select pg_advisory_xact_lock(hashtextextended('report claim
  * others nothing. `>= and <=` instead of `=`: the planner then orders by the tenant, which only the index with tenants does.
  * Otherwise it may read all jobs in the order of their time. With more tenants than are looked at, the oldest jobs of all are
  * seen besides. 100,000 jobs of one tenant and one of another: 19 pages when the first is withheld, 82 when not
- * (test/engine/adapters/report-plans.test.ts).
+ * (test/engine/adapters/report/report-plans.test.ts).
  */
 const CLAIM = `
 with recursive waiting (tenant, n) as (

@@ -1,6 +1,6 @@
 // The description of a query job as a document: the content of `job.json` beside a result.
 
-import { defect, messageOf } from '../../failure.ts';
+import { defect, messageOf } from '../../runtime/failure.ts';
 import { QUERY_PROGRAMS, QUERY_STATUSES, type QueryJob, type QueryJobId, type QueryProgram } from './query-job.ts';
 
 export function serialiseQueryJob({ program, databases, fingerprint, status }: QueryJob): string {

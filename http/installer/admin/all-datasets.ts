@@ -1,14 +1,14 @@
 // GET /admin/reports/datasets/list-all: every dataset there is, page by page or all at once in constant memory. The list
 // comes first and `meta` after it, so that its count is what was really sent.
 
-import { Items } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { DatasetReports, ReportFilter } from '../../../engine/ports/dataset-reports.ts';
-import type { RequestContext } from '../../context.ts';
-import { jsonReport } from '../../json-report.ts';
-import type { Query } from '../../query.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { Items } from '../../../engine/runtime/items.ts';
+import { jsonReport } from '../../kernel/answers/json-report.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import type { Query } from '../../kernel/pipeline/query.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { AllDatasets, type AllDatasetsEntry } from '../schema/admin-report.ts';
 import { allDatasetsEntry } from '../views/admin-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

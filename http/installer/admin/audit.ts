@@ -3,12 +3,12 @@
 
 import { AUDIT_OUTCOMES, type AuditEntry, type AuditOutcome, type AuditPlace } from '../../../engine/model/audit.ts';
 import type { AuditFilter, AuditLog } from '../../../engine/ports/audit-log.ts';
-import type { RequestContext } from '../../context.ts';
-import { badRequest } from '../../errors.ts';
-import { quote } from '../../input/describe.ts';
-import type { Query, QueryValue } from '../../query.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { badRequest } from '../../kernel/pipeline/errors.ts';
+import type { Query, QueryValue } from '../../kernel/pipeline/query.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { type AuditItem, AuditReport } from '../schema/audit.ts';
 import { momentOf } from './partial-datetime.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

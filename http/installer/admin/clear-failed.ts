@@ -3,10 +3,10 @@
 
 import { targetId } from '../../../engine/model/ids.ts';
 import type { ClearOrder, ClearRun, FailedInstalls } from '../../../engine/ports/failed-installs.ts';
-import { conflict } from '../../errors.ts';
-import { Faults } from '../../input/faults.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { Faults } from '../../kernel/input/faults.ts';
+import { conflict } from '../../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { bodyCheck } from '../checks/body-check.ts';
 import { ClearInput, ClearRuns, ClearStarted, type ClearView, MAX_PLACES } from '../schema/clear-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

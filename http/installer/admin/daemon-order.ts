@@ -1,7 +1,7 @@
 // What orders to a daemon are answered when they are not followed.
 
 import type { OrderAnswer } from '../../../engine/ports/daemon-orders.ts';
-import { conflict } from '../../errors.ts';
+import { conflict } from '../../kernel/pipeline/errors.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
 export const ORDER_REFUSALS = {

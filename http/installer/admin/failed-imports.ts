@@ -1,17 +1,17 @@
 // GET /admin/reports/imports/failed: imports that failed from an error of ours or of a plugin. Those that the user's own
 // data made invalid are not among them.
 
-import { mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
-import type { RequestContext } from '../../context.ts';
-import { badRequest } from '../../errors.ts';
-import { quote } from '../../input/describe.ts';
-import { jsonReport } from '../../json-report.ts';
-import type { QueryValue } from '../../query.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { mapped } from '../../../engine/runtime/items.ts';
+import { jsonReport } from '../../kernel/answers/json-report.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { badRequest } from '../../kernel/pipeline/errors.ts';
+import type { QueryValue } from '../../kernel/pipeline/query.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { BrokenImports } from '../schema/admin-report.ts';
 import { brokenImport } from '../views/admin-report.ts';
 import { momentOf } from './partial-datetime.ts';

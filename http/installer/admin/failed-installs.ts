@@ -1,14 +1,14 @@
 // GET /admin/reports/installs/failed: datasets with an install that failed for no fault of the user's, of metadata or data,
 // as the mirror in the cache has it.
 
-import { mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import type { DatasetRecord } from '../../../engine/ports/catalog.ts';
 import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
-import { jsonReport } from '../../json-report.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { mapped } from '../../../engine/runtime/items.ts';
+import { jsonReport } from '../../kernel/answers/json-report.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { type BrokenInstall, BrokenInstalls } from '../schema/admin-report.ts';
 import { brokenInstall } from '../views/admin-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

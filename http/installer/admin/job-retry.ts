@@ -1,9 +1,9 @@
 // POST /admin/rpc/jobs/{id}/retry: a delayed or dead job is put back into its lane's queue.
 
 import type { JobAdmin } from '../../../engine/ports/job-admin.ts';
-import { conflict, type HttpError, notFound } from '../../errors.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { conflict, type HttpError, notFound } from '../../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { JobRetried } from '../schema/job-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 

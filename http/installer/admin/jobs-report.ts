@@ -9,9 +9,9 @@ import {
   type JobPage,
 } from '../../../engine/ports/job-admin.ts';
 import type { Jobs, LaneDepth } from '../../../engine/ports/jobs.ts';
-import type { RequestContext } from '../../context.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { JobReport, type JobReportEntry } from '../schema/job-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 

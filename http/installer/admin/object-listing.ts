@@ -2,8 +2,8 @@
 // listing that fails in the middle cuts the answer off, so that it cannot be taken for whole.
 
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import { refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
 export interface ObjectListingOptions {

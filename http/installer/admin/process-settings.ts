@@ -3,9 +3,9 @@
 
 import { LOG_LEVELS, type LogLevel } from '../../../engine/model/log-level.ts';
 import type { ProcessSettings, SettingFault } from '../../../engine/ports/process-settings.ts';
-import { type HttpError, invalidInput } from '../../errors.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { type HttpError, invalidInput } from '../../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { LevelChanged, Reloaded } from '../schema/process-settings.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 

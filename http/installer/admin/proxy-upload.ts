@@ -3,11 +3,11 @@
 // (docs/contract/installer.md#endpoints).
 
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
-import type { RequestContext } from '../../context.ts';
-import { badRequest } from '../../errors.ts';
-import { describeValue } from '../../input/describe.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { describeValue } from '../../kernel/input/describe.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { badRequest } from '../../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import type { CheckedDetails } from '../checks/details-check.ts';
 import { Accepted } from '../schema/accepted.ts';
 import { Datetime } from '../schema/dataset-terms.ts';

@@ -1,12 +1,12 @@
 // POST /admin/rpc/datasets/prune: a run of the pruner now; GET: how far it is, and what the last run found.
 
-import { parseDuration } from '../../../engine/duration.ts';
 import type { PrunerControl, PrunerRun } from '../../../engine/ports/daemon-orders.ts';
-import type { Clock } from '../../../engine/time.ts';
-import { badRequest } from '../../errors.ts';
-import type { QueryValue } from '../../query.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { parseDuration } from '../../../engine/runtime/duration.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import { badRequest } from '../../kernel/pipeline/errors.ts';
+import type { QueryValue } from '../../kernel/pipeline/query.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { type PruneReport, PruneRuns, PruneStarted } from '../schema/daemon-report.ts';
 import { ORDER_REFUSALS, requireStarted } from './daemon-order.ts';
 import { momentOf } from './partial-datetime.ts';

@@ -1,8 +1,8 @@
 // POST /admin/rpc/datasets/reconcile: a full run of the reconciler now; GET: how far it is, and what the last run found.
 
 import type { ReconcilerControl, ReconcilerRun } from '../../../engine/ports/daemon-orders.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { type ReconcileReport, ReconcileRuns, ReconcileStarted } from '../schema/daemon-report.ts';
 import { ORDER_REFUSALS, requireStarted } from './daemon-order.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

@@ -1,7 +1,7 @@
 // `limit` and `offset` of a report (docs/contract/installer.md#limits).
 
 import type { ReportPage } from '../../../engine/ports/dataset-reports.ts';
-import type { Query } from '../../query.ts';
+import type { Query } from '../../kernel/pipeline/query.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX = Number.MAX_SAFE_INTEGER;

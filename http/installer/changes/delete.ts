@@ -4,10 +4,10 @@
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import type { RequestContext } from '../../context.ts';
-import { forbidden, notFound } from '../../errors.ts';
-import { refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { forbidden, notFound } from '../../kernel/pipeline/errors.ts';
+import { refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 

@@ -2,7 +2,7 @@
 
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { EditableDataset } from '../../../engine/ports/dataset-edits.ts';
-import { forbidden } from '../../errors.ts';
+import { forbidden } from '../../kernel/pipeline/errors.ts';
 
 /** 403 when the dataset is deleted, or was replaced by a newer revision, which the message names. */
 export function demandNewest({ dataset, state, newer }: EditableDataset): void {

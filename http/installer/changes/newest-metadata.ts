@@ -2,13 +2,13 @@
 // may be a moment behind, while a lane writes into it what it read before the last edit.
 
 import { buffer } from 'node:stream/consumers';
-import { defect, messageOf } from '../../../engine/failure.ts';
 import { type DatasetMetadata, parseMetadata } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
 import type { EditableDataset } from '../../../engine/ports/dataset-edits.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import { type HttpError, tooEarly } from '../../errors.ts';
+import { defect, messageOf } from '../../../engine/runtime/failure.ts';
+import { type HttpError, tooEarly } from '../../kernel/pipeline/errors.ts';
 
 export type MetadataSource = Pick<ObjectStore, 'head' | 'get'>;
 

@@ -3,9 +3,9 @@
 import { type DatasetId, parseDatasetId } from '../../../engine/model/ids.ts';
 import type { DatasetEdits, DecidedEdit, EditableDataset } from '../../../engine/ports/dataset-edits.ts';
 import type { ShareRecord } from '../../../engine/ports/dataset-queries.ts';
-import { type Clock, deadline } from '../../../engine/time.ts';
-import type { RequestContext } from '../../context.ts';
-import { forbidden, gone, notFound, unavailable } from '../../errors.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { forbidden, gone, notFound, unavailable } from '../../kernel/pipeline/errors.ts';
 import { sightOf } from '../details/access.ts';
 
 export interface OwnerEditOptions {

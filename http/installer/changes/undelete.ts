@@ -5,10 +5,10 @@ import type { DatasetId } from '../../../engine/model/ids.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import type { KeptBytes } from '../../../engine/ports/kept-bytes.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import type { RequestContext } from '../../context.ts';
-import { badRequest, forbidden, gone, type HttpError } from '../../errors.ts';
-import { refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { badRequest, forbidden, gone, type HttpError } from '../../kernel/pipeline/errors.ts';
+import { refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { type OwnerEditOptions, ownerEdit } from './owner-edit.ts';
 

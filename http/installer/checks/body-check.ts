@@ -2,9 +2,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Static, TSchema } from 'typebox';
-import { readJson } from '../../body.ts';
-import { Faults } from '../../input/faults.ts';
-import { compileSchema } from '../../input/json-schema.ts';
+import { readJson } from '../../kernel/bodies/body.ts';
+import { Faults } from '../../kernel/input/faults.ts';
+import { compileSchema } from '../../kernel/input/json-schema.ts';
 
 /**
  * Reads the body, at most `maxBytes` of it; 400, 415 or 422 when it is not what the schema asks for. A field that is

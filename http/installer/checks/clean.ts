@@ -1,7 +1,7 @@
 // Clean-up of a JSON body before it is validated: text is trimmed, blank text and nulls count as absent. Written without
 // trust in depth: bodies come from anybody.
 
-import type { FaultSink, FieldPath } from '../../input/faults.ts';
+import type { FaultSink, FieldPath } from '../../kernel/input/faults.ts';
 
 /** The deepest field of the contract is four steps down (`externalIdentifiers.dois[0].doi`). */
 const MAX_DEPTH = 16;

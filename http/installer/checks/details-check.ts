@@ -4,8 +4,8 @@
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
-import { type FaultSink, Faults } from '../../input/faults.ts';
-import { compileForeignSchema, compileSchema, type SchemaCheck } from '../../input/json-schema.ts';
+import { type FaultSink, Faults } from '../../kernel/input/faults.ts';
+import { compileForeignSchema, compileSchema, type SchemaCheck } from '../../kernel/input/json-schema.ts';
 import { CreateDetails } from '../schema/details.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
 import { clean } from './clean.ts';

@@ -2,8 +2,8 @@
 // here; whether the values are sound is asked of the details as they will be (patch-check.ts).
 
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
-import { describeValue } from '../../input/describe.ts';
-import { Faults, type FieldPath } from '../../input/faults.ts';
+import { describeValue } from '../../kernel/input/describe.ts';
+import { Faults, type FieldPath } from '../../kernel/input/faults.ts';
 import { isNested, membersOf, type NestedField, PATCHABLE_FIELDS } from '../schema/patch-details.ts';
 import { clean } from './clean.ts';
 import { callersNames, OLD_CHARACTERISTICS } from './details-check.ts';

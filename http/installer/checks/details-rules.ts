@@ -2,7 +2,7 @@
 // 'Public/community' means not private. A field that is faulty by itself is absent here: no rule judges it, and none calls it
 // missing.
 
-import type { FaultSink, FieldPath } from '../../input/faults.ts';
+import type { FaultSink, FieldPath } from '../../kernel/input/faults.ts';
 import type { CreateDetails } from '../schema/details.ts';
 import type { ProjectCategory } from '../service/install-targets.ts';
 import { readPublicationIdentifier } from './publication-identifier.ts';

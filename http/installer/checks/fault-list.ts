@@ -1,6 +1,6 @@
 // Faults one by one, for whoever has to compare or to move them before they are told to anybody.
 
-import { type FaultSink, type FieldPath, formatPath } from '../../input/faults.ts';
+import { type FaultSink, type FieldPath, formatPath } from '../../kernel/input/faults.ts';
 
 export interface Fault {
   readonly path: FieldPath;

@@ -4,8 +4,8 @@ import { ARCHIVE_EXTENSIONS, type DataType, typeKey } from '../../../engine/mode
 import { reservedNameFault } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { Visibility } from '../../../engine/model/status.ts';
-import { quote } from '../../input/describe.ts';
-import type { FaultSink } from '../../input/faults.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { FaultSink } from '../../kernel/input/faults.ts';
 
 export interface UploadedFiles {
   readonly data: readonly FileEntry[];

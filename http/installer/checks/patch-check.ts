@@ -5,8 +5,8 @@
 import { type DataType, type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import type { DatasetMetadata, DatasetType } from '../../../engine/model/metadata.ts';
 import type { Visibility } from '../../../engine/model/status.ts';
-import { quote } from '../../input/describe.ts';
-import type { FaultSink, FieldPath } from '../../input/faults.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { FaultSink, FieldPath } from '../../kernel/input/faults.ts';
 import { detailsFromMetadata, type StoredDetails } from '../changes/details-from-metadata.ts';
 import { membersIn, patchedMetadata, setMember } from '../changes/patched-metadata.ts';
 import type { DetailsCheck } from './details-check.ts';

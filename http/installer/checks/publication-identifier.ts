@@ -4,7 +4,7 @@
 
 import { hiddenCharacter } from '../../../engine/model/hidden-characters.ts';
 import type { Publication } from '../../../engine/model/metadata.ts';
-import { quote } from '../../input/describe.ts';
+import { quote } from '../../kernel/input/describe.ts';
 
 const FORMS = {
   pmid: { pattern: /^[0-9]+$/, words: 'a PubMed id is digits only' },

@@ -4,7 +4,7 @@
 import { type DataType, type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { INSTALL_KINDS } from '../../../engine/model/status.ts';
 import type { EditableDataset } from '../../../engine/ports/dataset-edits.ts';
-import type { FaultSink } from '../../input/faults.ts';
+import type { FaultSink } from '../../kernel/input/faults.ts';
 import { checkFiles } from './file-rules.ts';
 import type { FurtherRules } from './patch-check.ts';
 

@@ -1,7 +1,7 @@
 // What a revision request says: a patch of the metadata that always has an origin, and a note for the history.
 
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
-import { compileSchema } from '../../input/json-schema.ts';
+import { compileSchema } from '../../kernel/input/json-schema.ts';
 import { REVISION_FIELDS, RevisionNote } from '../schema/revision-details.ts';
 import { type DetailsPatch, readDetailsPatch, readField } from './details-patch.ts';
 

@@ -2,8 +2,8 @@
 
 import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { targetId } from '../../../engine/model/ids.ts';
-import { quote } from '../../input/describe.ts';
-import type { FaultSink } from '../../input/faults.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { FaultSink } from '../../kernel/input/faults.ts';
 import type { CreateDetails } from '../schema/details.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
 

@@ -6,9 +6,9 @@ import { originalOf } from '../../../engine/model/metadata.ts';
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { Grants } from '../../../engine/ports/grants.ts';
-import type { Clock } from '../../../engine/time.ts';
-import type { RequestContext } from '../../context.ts';
-import { forbidden, gone, type HttpError, notFound } from '../../errors.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { forbidden, gone, type HttpError, notFound } from '../../kernel/pipeline/errors.ts';
 import { isGiven, type Sight, sightOf, sightOfReplaced, type Viewer } from './access.ts';
 
 type Queries = Pick<DatasetQueries, 'view'>;

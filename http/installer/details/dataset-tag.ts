@@ -5,8 +5,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { stringifyJson } from '../../../engine/model/json.ts';
 import type { ObjectVersion } from '../../../engine/ports/catalog.ts';
-import { tagOf } from '../../conditional.ts';
-import { preconditionFailed } from '../../errors.ts';
+import { tagOf } from '../../kernel/answers/conditional.ts';
+import { preconditionFailed } from '../../kernel/pipeline/errors.ts';
 
 /** In quotes. `metadata` is undefined when the cache has not seen the stored document. */
 export function datasetTag(metadata: ObjectVersion | undefined, answer: unknown): string {

@@ -1,9 +1,9 @@
 // GET /datasets/{id}: everything about one dataset.
 
 import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
-import type { RequestContext } from '../../context.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { AnyDatasetDetails } from '../schema/dataset-details.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { findOrMoved } from './dataset-lookup.ts';

@@ -1,14 +1,14 @@
 // The install status of a dataset as its targets tell it this moment, each under a deadline: a target that does not
 // answer shows what was last known, and says so.
 
-import { messageOf, transient } from '../../../engine/failure.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { INSTALL_KINDS } from '../../../engine/model/status.ts';
 import type { InstallRecord } from '../../../engine/ports/catalog.ts';
 import type { ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { ControlState, InstallTarget } from '../../../engine/ports/install-target.ts';
-import { type Clock, deadline } from '../../../engine/time.ts';
-import { unlessAborted } from '../../../engine/wait.ts';
+import { messageOf, transient } from '../../../engine/runtime/failure.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { unlessAborted } from '../../../engine/runtime/wait.ts';
 import type { InstallStatusSource } from './dataset-reader.ts';
 
 /** Somebody looks at a page meanwhile. */

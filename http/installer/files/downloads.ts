@@ -2,10 +2,10 @@
 
 import { type DatasetObject, objectKey } from '../../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import type { RequestContext } from '../../context.ts';
-import { sendObject } from '../../download.ts';
-import { refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { sendObject } from '../../kernel/answers/download.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { type FileReading, findReadable, viewerOf } from '../details/dataset-lookup.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 

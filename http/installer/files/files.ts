@@ -1,9 +1,9 @@
 // GET /datasets/{id}/files: names and sizes of a dataset's files.
 
 import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
-import type { RequestContext } from '../../context.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { AnyFileListing } from '../schema/file-listing.ts';

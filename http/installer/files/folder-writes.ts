@@ -13,10 +13,10 @@ import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { DecidedEdit, EditableDataset } from '../../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
-import { deadline } from '../../../engine/time.ts';
-import { mediaType } from '../../body.ts';
-import { bodyStream } from '../../body-stream.ts';
-import type { RequestContext } from '../../context.ts';
+import { deadline } from '../../../engine/runtime/time.ts';
+import { mediaType } from '../../kernel/bodies/body.ts';
+import { bodyStream } from '../../kernel/bodies/body-stream.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import {
   badRequest,
   forbidden,
@@ -26,7 +26,7 @@ import {
   tooLarge,
   unavailable,
   unsupportedMedia,
-} from '../../errors.ts';
+} from '../../kernel/pipeline/errors.ts';
 import { type OwnerEditOptions, ownerEdit } from '../changes/owner-edit.ts';
 import { findVisible } from '../details/dataset-lookup.ts';
 import { ByteMeter } from '../uploads/byte-meter.ts';

@@ -7,8 +7,8 @@ import { type DatasetAddress, type FileFolder, fileKey } from '../../../engine/m
 import type { DatasetEdit } from '../../../engine/ports/dataset-edits.ts';
 import type { DatasetFiles } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import { badRequest, type HttpError } from '../../errors.ts';
-import { quote } from '../../input/describe.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import { badRequest, type HttpError } from '../../kernel/pipeline/errors.ts';
 
 export interface Folder {
   /** In the object store. */

@@ -3,17 +3,17 @@
 
 import { buffer } from 'node:stream/consumers';
 import { create as contentDisposition } from 'content-disposition';
-import { defect, messageOf } from '../../../engine/failure.ts';
 import { parseJson } from '../../../engine/model/json.ts';
 import { parseUploadError } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
 import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore, OpenObject } from '../../../engine/ports/object-store.ts';
-import type { RequestContext } from '../../context.ts';
-import { notFound } from '../../errors.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { defect, messageOf } from '../../../engine/runtime/failure.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { notFound } from '../../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { downloadParam } from '../schema/file-params.ts';

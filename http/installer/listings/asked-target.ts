@@ -1,9 +1,9 @@
 // An install target named in a query.
 
 import type { TargetId } from '../../../engine/model/ids.ts';
-import { badRequest } from '../../errors.ts';
-import { quote } from '../../input/describe.ts';
-import type { QueryValue } from '../../query.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import { badRequest } from '../../kernel/pipeline/errors.ts';
+import type { QueryValue } from '../../kernel/pipeline/query.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
 
 /** Undefined when none was asked for; 400 when there is no such target. */

@@ -1,6 +1,6 @@
 // A stream of rows in batches, so that what belongs to them can be looked up for many at once.
 
-import { Items } from '../../../engine/items.ts';
+import { Items } from '../../../engine/runtime/items.ts';
 
 /** A batch has no more rows, and ends with the one that brings it to so many bytes. */
 const BATCH = { rows: 100, bytes: 256 * 1024 };

@@ -1,9 +1,9 @@
 // GET /datasets/community: every dataset that is not private, newest first, for everybody who is logged in.
 
-import { type Items, mapped } from '../../../engine/items.ts';
-import type { RequestContext } from '../../context.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { type Items, mapped } from '../../../engine/runtime/items.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { InstallTargetId } from '../schema/details.ts';
 import { Listing, type ListingItem } from '../schema/listing-item.ts';
 import type { InstallTargets } from '../service/install-targets.ts';

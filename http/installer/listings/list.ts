@@ -1,9 +1,9 @@
 // GET /datasets: the caller's own datasets and those shared with the caller, newest first.
 
 import type { ListFilter, Ownership } from '../../../engine/ports/dataset-queries.ts';
-import type { RequestContext } from '../../context.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { InstallTargetId } from '../schema/details.ts';
 import { Listing } from '../schema/listing-item.ts';
 import type { InstallTargets } from '../service/install-targets.ts';

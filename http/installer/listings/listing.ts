@@ -1,10 +1,10 @@
 // The datasets of a listing, ready to be shown, in constant memory.
 
-import { flattened, type Items, mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { Accounts } from '../../../engine/ports/accounts.ts';
 import type { DatasetQueries, ListFilter } from '../../../engine/ports/dataset-queries.ts';
-import type { RequestContext } from '../../context.ts';
+import { flattened, type Items, mapped } from '../../../engine/runtime/items.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { findProfiles } from '../details/profiles.ts';
 import type { ListingItem } from '../schema/listing-item.ts';
 import { listingItem, peopleOf } from '../views/listing-item.ts';

@@ -1,6 +1,6 @@
 // `limit` and `offset` of a user's listing: everything unless asked for less (docs/contract/installer.md#endpoints).
 
-import type { Query } from '../../query.ts';
+import type { Query } from '../../kernel/pipeline/query.ts';
 
 /** No database counts further than this without losing digits on the way. */
 const MAX = Number.MAX_SAFE_INTEGER;

@@ -1,6 +1,5 @@
 // GET /users/self/share-offers: what others offer to the caller, and what the caller answered.
 
-import { flattened, type Items, mapped } from '../../../engine/items.ts';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { Accounts } from '../../../engine/ports/accounts.ts';
 import {
@@ -9,9 +8,10 @@ import {
   type OfferFilter,
   SHARE_STATUSES,
 } from '../../../engine/ports/dataset-queries.ts';
-import type { RequestContext } from '../../context.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { flattened, type Items, mapped } from '../../../engine/runtime/items.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { findProfiles } from '../details/profiles.ts';
 import { type ShareOffer, ShareOffers } from '../schema/share.ts';
 import { ownerView } from '../views/people.ts';

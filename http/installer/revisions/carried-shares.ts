@@ -1,12 +1,12 @@
 // The shares of a dataset go over to its new revision: those who saw the old one would lose sight of it otherwise, once
 // it is replaced. The documents are put before the revision is accepted, so that no crash can lose them.
 
-import type { Logger } from '../../../engine/log.ts';
 import { type DatasetAddress, shareKey } from '../../../engine/model/object-key.ts';
 import { serialiseShare } from '../../../engine/model/share.ts';
 import type { ShareWords } from '../../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import { type Clock, deadline } from '../../../engine/time.ts';
+import type { Logger } from '../../../engine/runtime/log.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import type { UploadSession } from '../uploads/upload-session.ts';
 
 export interface ShareDocument {

@@ -9,11 +9,11 @@ import { type DataType, type DataTypes, typeKey } from '../../../engine/model/da
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import type { RequestContext } from '../../context.ts';
-import { conflict } from '../../errors.ts';
-import { quote } from '../../input/describe.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { conflict } from '../../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { checkFiles } from '../checks/file-rules.ts';
 import type { PatchCheck } from '../checks/patch-check.ts';
 import { type RevisionPatch, readRevisionPatch } from '../checks/revision-patch.ts';

@@ -1,7 +1,7 @@
 // The reports for administrators (docs/contract/installer.md#administrator-records).
 
 import type { Static } from 'typebox';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import {
   DatasetTypeOutput,
   Datetime,

@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox';
 import { AUDIT_ACTORS, AUDIT_KINDS, AUDIT_OUTCOMES } from '../../../engine/model/audit.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { Datetime } from './dataset-terms.ts';
 
 export const AuditItem = Type.Object({

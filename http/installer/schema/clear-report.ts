@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox';
 import { CLEAR_SKIPS } from '../../../engine/ports/failed-installs.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { DatasetIdInput, Datetime } from './dataset-terms.ts';
 import { CLOSED, InstallTargetId } from './details.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Static, TSchema } from 'typebox';
 import { PRUNER_SKIPS } from '../../../engine/ports/daemon-orders.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { Datetime } from './dataset-terms.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });

@@ -1,7 +1,7 @@
 // GET /datasets/{id} (docs/contract/installer.md#dataset-details), in both interface versions.
 
 import type { Static } from 'typebox';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import {
   DatasetTypeOutput,
   Datetime,

@@ -1,6 +1,6 @@
 // The `{vdi-id}` of a path.
 
-import type { RouteParameter } from '../../route.ts';
+import type { RouteParameter } from '../../kernel/pipeline/route.ts';
 import { VdiId } from './dataset-terms.ts';
 
 export const datasetParam: Readonly<Record<'id', RouteParameter>> = {

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import { DATASET_ID_TEXT, type DatasetId, type TargetId } from '../../../engine/model/ids.ts';
 import { IMPORT_STATUSES, INSTALL_STATUSES, UPLOAD_STATUSES } from '../../../engine/model/status.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { VISIBILITIES } from './details.ts';
 
 export const VdiId = Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]+$' });

@@ -3,7 +3,7 @@
 // characters. Rules that look at more than one field, or at the configuration, are in checks/.
 
 import type { Static, TSchema } from 'typebox';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 
 export const CLOSED = { additionalProperties: false } as const;
 

@@ -1,7 +1,7 @@
 // GET /datasets/{id}/files (docs/contract/installer.md#file-listing). Version 1.7.0 says `variableProperties`.
 
 import type { Static } from 'typebox';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 
 export const FileDetails = Type.Object({
   fileName: Type.String(),

@@ -1,7 +1,7 @@
 // Parameters of the routes for one file of a dataset.
 
-import type { RouteParameter } from '../../route.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
+import type { RouteParameter } from '../../kernel/pipeline/route.ts';
 
 export const fileNameParam: Readonly<Record<'fileName', RouteParameter>> = {
   fileName: {

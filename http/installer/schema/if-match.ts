@@ -1,7 +1,7 @@
 // The request header of a conditional change.
 
-import type { RouteParameter } from '../../route.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
+import type { RouteParameter } from '../../kernel/pipeline/route.ts';
 
 export const ifMatch: Readonly<Record<'If-Match', RouteParameter>> = {
   'If-Match': {

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import { LANES } from '../../../engine/model/event.ts';
 import { JOB_STATES } from '../../../engine/ports/job-admin.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { Datetime, VdiId } from './dataset-terms.ts';
 import { UserIdOutput } from './people.ts';
 

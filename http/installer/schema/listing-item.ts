@@ -1,7 +1,7 @@
 // One element of GET /datasets (docs/contract/installer.md#dataset-listing).
 
 import type { Static } from 'typebox';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import {
   DatasetTypeOutput,
   Datetime,

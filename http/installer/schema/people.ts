@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox';
 import type { UserId } from '../../../engine/model/ids.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 
 export const UserIdOutput = Type.Unsafe<UserId>({ type: 'integer', format: 'int64', minimum: 1 });
 

@@ -1,7 +1,7 @@
 // GET /plugins (docs/contract/installer.md#plugins).
 
 import type { Static } from 'typebox';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { DatasetTypeOutput, InstallTargetIds } from './dataset-terms.ts';
 
 export const PluginOutput = Type.Object({

@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox';
 import { LOG_LEVELS } from '../../../engine/model/log-level.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 
 const Value = (description: string) => Type.Union([Type.String(), Type.Number()], { description });
 const SettingPath = Type.String({ description: 'Key path in the configuration file' });

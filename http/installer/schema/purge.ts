@@ -3,8 +3,8 @@
 import type { Static } from 'typebox';
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
-import { Faults } from '../../input/faults.ts';
-import { Type } from '../../schema-node.ts';
+import { Faults } from '../../kernel/input/faults.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { DatasetIdInput, VdiId } from './dataset-terms.ts';
 import { CLOSED } from './details.ts';
 import { UserIdOutput } from './people.ts';

@@ -1,7 +1,7 @@
 // The part `details` of PUT /datasets/{id} (docs/contract/installer.md#revisions-and-edits): a patch, and what every revision
 // says of itself. The latter two may come in a wrapper too.
 
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { CLOSED, CreateDetails } from './details.ts';
 import { PatchDetails } from './patch-details.ts';
 

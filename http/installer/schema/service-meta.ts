@@ -1,7 +1,7 @@
 // GET /service-meta: what a site needs to know before it lets a user upload.
 
 import type { Static } from 'typebox';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { InstallTargetIdOutput } from './dataset-terms.ts';
 
 export const ServiceMeta = Type.Object({

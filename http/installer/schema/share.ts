@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import { OFFER_ACTIONS, RECEIPT_ACTIONS } from '../../../engine/model/share.ts';
 import { SHARE_STATUSES } from '../../../engine/ports/dataset-queries.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { DatasetTypeOutput, InstallTargetIds, VdiId } from './dataset-terms.ts';
 import { CLOSED } from './details.ts';
 import { Owner } from './people.ts';

@@ -1,7 +1,7 @@
 // Documents of the object store as they are shown: with the field names that existing buckets rely on.
 
 import { STORED_VISIBILITIES, UPLOAD_STATUSES } from '../../../engine/model/status.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { InstallTargetIds } from './dataset-terms.ts';
 import { UserIdOutput } from './people.ts';
 

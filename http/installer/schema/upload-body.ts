@@ -1,6 +1,6 @@
 // The multipart body of an upload (docs/contract/installer.md#multipart-parts).
 
-import type { RouteBody } from '../../route.ts';
+import type { RouteBody } from '../../kernel/pipeline/route.ts';
 
 const files = (description: string): object => ({
   type: 'array',

@@ -1,8 +1,8 @@
 // GET /plugins: the registered plugins and their data types.
 
 import type { DataTypes } from '../../../engine/model/data-types.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { askedTarget } from '../listings/asked-target.ts';
 import { InstallTargetId } from '../schema/details.ts';
 import { Plugins } from '../schema/plugin.ts';

@@ -2,9 +2,9 @@
 
 import type { Static } from 'typebox';
 import type { Uploads } from '../../../engine/ports/uploads.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
-import { Type } from '../../schema-node.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 
 export interface SelfMetaOptions {
   readonly uploads: Pick<Uploads, 'usage'>;

@@ -1,8 +1,8 @@
 // GET /service-meta: what sites ask before anybody is logged in.
 
 import { ARCHIVE_EXTENSIONS } from '../../../engine/model/data-types.ts';
-import { answer } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import { answer } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import { ServiceMeta } from '../schema/service-meta.ts';
 import type { InstallTargets } from './install-targets.ts';
 

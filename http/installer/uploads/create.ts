@@ -3,10 +3,10 @@
 
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { newDatasetId, type UserId } from '../../../engine/model/ids.ts';
-import type { Clock } from '../../../engine/time.ts';
-import type { RequestContext } from '../../context.ts';
-import { answer, refusals } from '../../responses.ts';
-import type { Route } from '../../route.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
 import type { DetailsCheck } from '../checks/details-check.ts';
 import { Accepted } from '../schema/accepted.ts';
 import { CreateDetails } from '../schema/details.ts';

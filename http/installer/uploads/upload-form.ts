@@ -8,11 +8,11 @@ import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { FileFolder } from '../../../engine/model/object-key.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
-import { parseJsonText, readBytes } from '../../body.ts';
-import { badRequest, type HttpError } from '../../errors.ts';
-import { quote } from '../../input/describe.ts';
-import type { Faults } from '../../input/faults.ts';
-import type { MultipartPart } from '../../multipart.ts';
+import { parseJsonText, readBytes } from '../../kernel/bodies/body.ts';
+import type { MultipartPart } from '../../kernel/bodies/multipart.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { Faults } from '../../kernel/input/faults.ts';
+import { badRequest, type HttpError } from '../../kernel/pipeline/errors.ts';
 import { dataNameFault } from '../checks/file-rules.ts';
 import type { UploadSession } from './upload-session.ts';
 

@@ -7,8 +7,6 @@
 //                                                 the row for the sweep to find
 
 import type { Readable } from 'node:stream';
-import { kindOf } from '../../../engine/failure.ts';
-import type { Logger } from '../../../engine/log.ts';
 import { type DatasetMetadata, type FileEntry, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
@@ -22,8 +20,10 @@ import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
-import { type Clock, deadline } from '../../../engine/time.ts';
-import { conflict, tooLarge } from '../../errors.ts';
+import { kindOf } from '../../../engine/runtime/failure.ts';
+import type { Logger } from '../../../engine/runtime/log.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { conflict, tooLarge } from '../../kernel/pipeline/errors.ts';
 import { ByteMeter } from './byte-meter.ts';
 
 export interface UploadPorts {

@@ -2,7 +2,7 @@
 // connections to the object store; nobody waits for a slot, the next upload is told to come again.
 
 import type { UserId } from '../../../engine/model/ids.ts';
-import { tooMany } from '../../errors.ts';
+import { tooMany } from '../../kernel/pipeline/errors.ts';
 
 const RETRY_SECONDS = 10;
 

@@ -3,10 +3,10 @@
 import { archiveByName } from '../../../engine/archive/archive-kind.ts';
 import { type DataType, typeKey } from '../../../engine/model/data-types.ts';
 import type { RemoteFiles } from '../../../engine/ports/remote-files.ts';
-import { type Clock, deadline } from '../../../engine/time.ts';
-import { failedDependency } from '../../errors.ts';
-import { quote } from '../../input/describe.ts';
-import type { Faults } from '../../input/faults.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { Faults } from '../../kernel/input/faults.ts';
+import { failedDependency } from '../../kernel/pipeline/errors.ts';
 import { extensionFault } from '../checks/file-rules.ts';
 
 /** Shortest `sourceUrl` of the contract. */

@@ -2,10 +2,10 @@ import t from 'tap';
 import { type AccessMailOptions, accessMailMetrics, sendDue } from '../../../actors/daemons/access-mail.ts';
 import { PostgresOutbox } from '../../../engine/adapters/access/outbox.ts';
 import { PostgresAccessProviders } from '../../../engine/adapters/access/providers.ts';
-import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
-import { rejected, transient } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
+import { PostgresAccounts } from '../../../engine/adapters/datasets/accounts-postgres.ts';
+import { rejected, transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { FakeMailer } from '../../fakes/fake-mailer.ts';
 import { accessApp, enters, never, replace } from '../../http/access/access-app.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { auditRetention } from '../../../actors/daemons/audit-retention.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { auditRow } from '../../conformance/audit-log.ts';
 import { FakeAuditLog } from '../../fakes/fake-audit-log.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

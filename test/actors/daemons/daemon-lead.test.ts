@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
 import { DaemonLeads } from '../../../actors/daemons/daemon-lead.ts';
 import { Pump } from '../../../actors/events/pump.ts';
-import { transient } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
-import { Timer } from '../../../engine/timer.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
+import { Timer } from '../../../engine/runtime/timer.ts';
 import { FakeLeases, LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { aliveAfter, Forgetful } from '../../support/live-objects.ts';

@@ -3,11 +3,11 @@
 import t, { type Test } from 'tap';
 import { DaemonLeads } from '../../../actors/daemons/daemon-lead.ts';
 import { type DaemonSettings, Daemons } from '../../../actors/daemons/daemons.ts';
-import { transient } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
-import { Supervisor } from '../../../engine/supervisor.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
+import { Supervisor } from '../../../engine/runtime/supervisor.ts';
 import { FakeLeases, LeaseTable } from '../../fakes/fake-leases.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
 import { Pruner } from '../../../actors/daemons/pruner.ts';
-import { aborted, defect, transient } from '../../../engine/failure.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import type { PrunerReport } from '../../../engine/ports/daemon-orders.ts';
 import type { DatasetIndex, RetiredDataset } from '../../../engine/ports/dataset-index.ts';
+import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { FakeDatasetIndex } from '../../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../../fakes/fake-event-log.ts';
 import { FakeJobs } from '../../fakes/fake-jobs.ts';

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { sweepUploads } from '../../../actors/daemons/upload-sweep.ts';
-import { transient } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
 import { newAddress, newUser } from '../../support/dataset-samples.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { flagOlder, olderRevisions } from '../../../actors/dataset/revisions.ts';
-import { transient } from '../../../engine/failure.ts';
 import { type DatasetId, revisionOf } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { metadataOf, newUser, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { LaneWorld } from '../../support/lane-world.ts';

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
 import { takeEvents } from '../../../actors/events/event-intake.ts';
 import type { LaneChannels } from '../../../actors/events/event-router.ts';
-import { transient } from '../../../engine/failure.ts';
 import { LANES } from '../../../engine/model/event.ts';
 import type { EventRecord } from '../../../engine/ports/event-log.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { EventLogTable, FakeEventLog } from '../../fakes/fake-event-log.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { LeaseTable } from '../../fakes/fake-leases.ts';

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
 import { type LaneChannels, routeEvents } from '../../../actors/events/event-router.ts';
-import { transient } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import { type EventLaneName, LANES, type ObjectChange } from '../../../engine/model/event.ts';
 import type { EventRecord } from '../../../engine/ports/event-log.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
 import { ChangeTable, FakeChangeQueue } from '../../fakes/fake-change-queue.ts';
 import { EventLogTable, FakeEventLog } from '../../fakes/fake-event-log.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

@@ -2,10 +2,10 @@
 
 import t, { type Test } from 'tap';
 import { jobLane } from '../../../actors/jobs/job-lane.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
 import { LANES, type LaneName } from '../../../engine/model/event.ts';
 import type { JobOutcome, JobRequest } from '../../../engine/ports/jobs.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

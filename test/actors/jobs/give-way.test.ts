@@ -1,10 +1,10 @@
 import t from 'tap';
 import { giveWay } from '../../../actors/jobs/give-way.ts';
 import type { LeaseHolder } from '../../../actors/jobs/lease-keeper.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import type { ClaimedJob } from '../../../engine/ports/jobs.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap';
 import type { JobHandler } from '../../../actors/jobs/job-handler.ts';
 import { jobLane } from '../../../actors/jobs/job-lane.ts';
-import { aborted, defect, transient } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
 import { DataTypes } from '../../../engine/model/data-types.ts';
 import type { ClaimedJob, JobOutcome, JobRequest } from '../../../engine/ports/jobs.ts';
+import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { decideOutcome } from '../../../actors/jobs/job-outcome.ts';
 import { pluginServerError } from '../../../actors/plugins/plugin-server-error.ts';
-import { aborted, defect, rejected, transient } from '../../../engine/failure.ts';
 import type { JobOutcome } from '../../../engine/ports/jobs.ts';
-import { ThreadDied } from '../../../engine/thread-seat.ts';
+import { aborted, defect, rejected, transient } from '../../../engine/runtime/failure.ts';
+import { ThreadDied } from '../../../engine/threads/thread-seat.ts';
 
 const policy = { tries: 12, baseMs: 1000, maxMs: 600_000 };
 const lowest = (): number => 0;

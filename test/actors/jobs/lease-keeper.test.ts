@@ -1,8 +1,8 @@
 import t from 'tap';
 import { type LeaseHolder, LeaseKeeper } from '../../../actors/jobs/lease-keeper.ts';
-import { transient } from '../../../engine/failure.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import type { ClaimedJob } from '../../../engine/ports/jobs.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
 import { FakeLeases, LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 

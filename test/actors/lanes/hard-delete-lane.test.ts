@@ -1,8 +1,8 @@
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import type { EventSource } from '../../../engine/model/event.ts';
 import { type DatasetAddress, datasetPrefix, fileKey, objectKey, shareKey } from '../../../engine/model/object-key.ts';
 import type { DatasetState } from '../../../engine/model/status.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { newAddress, newUser, PLASMO } from '../../support/dataset-samples.ts';
 import { acceptedWorld, installedWorld } from '../../support/lane-start.ts';
 import { LaneWorld, type Upload } from '../../support/lane-world.ts';

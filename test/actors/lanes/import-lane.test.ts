@@ -1,7 +1,7 @@
 import t from 'tap';
-import { defect, transient } from '../../../engine/failure.ts';
 import { serialiseManifest, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import { defect, transient } from '../../../engine/runtime/failure.ts';
 import type { FakeOutcome } from '../../fakes/fake-plugin-client.ts';
 import { zipOf } from '../../fixtures/archives.ts';
 import { metadataOf, newAddress, PLASMO } from '../../support/dataset-samples.ts';

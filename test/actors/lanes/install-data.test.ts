@@ -3,9 +3,9 @@
 
 import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import type { FakeOutcome, FakePluginCall } from '../../fakes/fake-plugin-client.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { LaneWorld } from '../../support/lane-world.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { aborted, defect, transient } from '../../../engine/failure.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';

@@ -1,7 +1,7 @@
 // What the owner of a dataset reads while its jobs fail, and after: nothing of where things are inside, whatever failed.
 
 import t from 'tap';
-import { defect, transient } from '../../../engine/failure.ts';
+import { defect, transient } from '../../../engine/runtime/failure.ts';
 import { worldBefore } from '../../support/lane-start.ts';
 
 const INSIDE = /127\.0\.0\.1|10\.0\.0\.7|:8090|:5432|plugins\.lab|\/srv\/|\/opt\//;

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { aborted, defect, transient } from '../../../engine/failure.ts';
-import { createLogger } from '../../../engine/log.ts';
 import type { TargetId, UserId } from '../../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, SHARE_OBJECTS, shareKey } from '../../../engine/model/object-key.ts';
 import type { ShareWords } from '../../../engine/ports/catalog.ts';
+import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
+import { createLogger } from '../../../engine/runtime/log.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { FaultGate } from '../../support/fault-gate.ts';
 import { claimed, installedWorld } from '../../support/lane-start.ts';

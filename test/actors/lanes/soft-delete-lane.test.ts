@@ -1,8 +1,8 @@
 import t from 'tap';
-import { aborted, defect, rejected, transient } from '../../../engine/failure.ts';
 import { revisionOf, rootOf, targetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import type { DatasetState } from '../../../engine/model/status.ts';
+import { aborted, defect, rejected, transient } from '../../../engine/runtime/failure.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
 import { historyOf, metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { installedWorld, worldBefore } from '../../support/lane-start.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { rejected, transient } from '../../../engine/failure.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../../engine/model/object-key.ts';
+import { rejected, transient } from '../../../engine/runtime/failure.ts';
 import { newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';

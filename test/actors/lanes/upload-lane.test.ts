@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
-import { aborted, transient } from '../../../engine/failure.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import { aborted, transient } from '../../../engine/runtime/failure.ts';
 import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
 import { acceptedWorld, claimed } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { measurePluginCalls } from '../../../actors/plugins/plugin-metrics.ts';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
-import { aborted, defect, transient } from '../../../engine/failure.ts';
-import { Metrics } from '../../../engine/metrics.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
+import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { PLASMO } from '../../support/dataset-samples.ts';
 

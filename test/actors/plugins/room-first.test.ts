@@ -1,7 +1,7 @@
 import t from 'tap';
 import { roomFirst } from '../../../actors/plugins/room-first.ts';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
-import { aborted, rejected, transient } from '../../../engine/failure.ts';
+import { aborted, rejected, transient } from '../../../engine/runtime/failure.ts';
 
 const options = { signal: new AbortController().signal, alone: false };
 const LACK = 'the disk of the object store has 5 bytes free, and nothing is written to it below 10';

@@ -3,7 +3,6 @@ import t from 'tap';
 import { objectsOf } from '../../../actors/dataset/stored-dataset.ts';
 import { type MergedDataset, mergeInStoreOrder } from '../../../actors/reconciler/merge-in-store-order.ts';
 import { PAGE } from '../../../actors/reconciler/pages-ahead.ts';
-import { aborted, defect, transient } from '../../../engine/failure.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
 import type {
@@ -13,6 +12,7 @@ import type {
   TargetIndex,
 } from '../../../engine/ports/dataset-index.ts';
 import type { ObjectInfo, ObjectPage } from '../../../engine/ports/object-store.ts';
+import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { addressOf, controlOf, indexedOf, indexOf, storedOf } from '../../support/merged-datasets.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { reportLane } from '../../../actors/report/report-lane.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { at, idOf, requestOf, rulesAt, signal, tenantOf } from '../../conformance/report-world.ts';
 import { FakeReportJobs, FakeReportQueue, ReportTable } from '../../fakes/fake-report-jobs.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

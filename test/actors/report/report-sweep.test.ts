@@ -1,7 +1,7 @@
 // What is removed of reports, and what is not.
 
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { at, idOf, requestOf, rulesAt, signal } from '../../conformance/report-world.ts';
 import { RETENTION_MS, reportWorld } from './report-world.ts';
 

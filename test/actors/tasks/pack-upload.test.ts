@@ -7,9 +7,9 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { type PackUploadInput, type PackUploadOutput, packUpload } from '../../../actors/tasks/pack-upload.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
-import { transient } from '../../../engine/failure.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { type Files, gzipToFile, lines, rawTarGz, rawZip, tarGzOf, tarStream, zipOf } from '../../fixtures/archives.ts';
 

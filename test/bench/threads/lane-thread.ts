@@ -1,6 +1,6 @@
 // Entry of the product's worker threads in the measures of lanes.
 
-import { serveTasks } from '../../../engine/thread.ts';
+import { serveTasks } from '../../../engine/threads/thread.ts';
 import { digest, noop } from './fixed-work.ts';
 
 export interface BenchTasks {

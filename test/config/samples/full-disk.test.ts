@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { runSample, SCRIPT_EXIT } from '../../../config/samples/run-sample.ts';
 import { SAMPLE_NAMES, type SampleName } from '../../../config/samples/samples.ts';
-import { transient } from '../../../engine/failure.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 
 const ENTRY = join(import.meta.dirname, '..', '..', '..', 'bin', 'longshore.ts');
 const LINES = 20_000;

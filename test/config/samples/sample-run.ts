@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import { runSample, type ScriptKind } from '../../../config/samples/run-sample.ts';
 import type { SampleName } from '../../../config/samples/samples.ts';
-import { Postgres } from '../../../engine/adapters/postgres.ts';
-import { silentLogger } from '../../../engine/log.ts';
+import { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
 import { testDatabase } from '../../support/database.ts';
 
 /** What somebody uploads: a relative path with `/`, and text in UTF-8 or any bytes. */

@@ -9,7 +9,7 @@ import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../../engine/archive/tar-writer.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
-import { Failure } from '../../../engine/failure.ts';
+import { Failure } from '../../../engine/runtime/failure.ts';
 
 const signal = new AbortController().signal;
 

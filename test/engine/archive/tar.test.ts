@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import type { ArchiveLimits } from '../../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../../engine/archive/tar-writer.ts';
-import { rejected } from '../../../engine/failure.ts';
+import { rejected } from '../../../engine/runtime/failure.ts';
 import { gzipToFile, lines, type RawTarEntry, rawTarGz, tarGzOf, tarStream, zeros } from '../../fixtures/archives.ts';
 
 const signal = new AbortController().signal;

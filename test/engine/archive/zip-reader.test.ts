@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import type { ArchiveLimits } from '../../../engine/archive/archive-entry.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
-import { rejected } from '../../../engine/failure.ts';
+import { rejected } from '../../../engine/runtime/failure.ts';
 import { lines, type RawZipEntry, rawZip, zipOf } from '../../fixtures/archives.ts';
 
 const signal = new AbortController().signal;

@@ -1,7 +1,7 @@
 // Whether what the service keeps agrees with itself: rows with their histories and their counts, and histories with the
 // mails that were queued with them.
 
-import type { Postgres } from '../../../engine/adapters/postgres.ts';
+import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
 
 interface HistoryRow {

@@ -2,8 +2,8 @@
 
 import t, { type Test } from 'tap';
 import { type AccessMailOptions, sendDue } from '../../../actors/daemons/access-mail.ts';
-import { aborted } from '../../../engine/failure.ts';
 import { EDIT_MAIL_BOUNDS } from '../../../engine/model/access-mail.ts';
+import { aborted } from '../../../engine/runtime/failure.ts';
 import { type Cut, postgresProxy } from '../../support/postgres-proxy.ts';
 import { readMail } from '../../support/read-mail.ts';
 import { smtpServer } from '../../support/smtp-server.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { PostgresAccounts } from '../../../engine/adapters/datasets/accounts-postgres.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import type { Answer } from '../numbered-callers.ts';
 import { accessApp, asks, DAY_MS, enters, never, shownUser, TEXTS } from './access-app.ts';

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { sendDue } from '../../../actors/daemons/access-mail.ts';
-import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
+import { PostgresAccounts } from '../../../engine/adapters/datasets/accounts-postgres.ts';
 import { EDIT_MAIL_BOUNDS } from '../../../engine/model/access-mail.ts';
 import { parseUserId } from '../../../engine/model/ids.ts';
 import { type ReadMail, readMail } from '../../support/read-mail.ts';

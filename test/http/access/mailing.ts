@@ -3,10 +3,10 @@
 import { type AccessMailOptions, accessMailMetrics } from '../../../actors/daemons/access-mail.ts';
 import { PostgresOutbox } from '../../../engine/adapters/access/outbox.ts';
 import { PostgresAccessProviders } from '../../../engine/adapters/access/providers.ts';
-import { PostgresAccounts } from '../../../engine/adapters/accounts-postgres.ts';
-import { SmtpMailer } from '../../../engine/adapters/smtp.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
+import { PostgresAccounts } from '../../../engine/adapters/datasets/accounts-postgres.ts';
+import { SmtpMailer } from '../../../engine/adapters/mail/smtp.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import type { App } from './access-app.ts';
 
 export const HELP = 'help@site.example';

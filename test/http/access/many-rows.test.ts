@@ -3,7 +3,7 @@
 
 import type pg from 'pg';
 import t from 'tap';
-import type { Sql } from '../../../engine/adapters/postgres.ts';
+import type { Sql } from '../../../engine/adapters/postgres/postgres.ts';
 import {
   CURATED,
   FIRST_OF_FIRST,

@@ -2,7 +2,7 @@
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { Route } from '../../../http/route.ts';
+import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { closed } from '../installer/response-check.ts';
 
 export class PromisedAnswers {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
-import { formatUptime } from '../../../http/ops.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { formatUptime } from '../../../http/kernel/pipeline/ops.ts';
 import { accessApp, asks, DAY_MS, dataset, enters, never, replace } from './access-app.ts';
 
 t.test('exactly the endpoints of the contract are served, and the one of approvals', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { issueToken, newKeyPair } from '../../../http/local-issuer.ts';
-import { tokenVerifier } from '../../../http/tokens.ts';
+import { issueToken, newKeyPair } from '../../../http/kernel/auth/local-issuer.ts';
+import { tokenVerifier } from '../../../http/kernel/auth/tokens.ts';
 
 t.test('an address counts when the issuer calls it verified, and not otherwise', async (t) => {
   const keys = await newKeyPair();

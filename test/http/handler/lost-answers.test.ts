@@ -1,8 +1,8 @@
 // Writes of a job's record that were made although their answer was lost.
 
 import t from 'tap';
-import { defect, transient } from '../../../engine/failure.ts';
 import type { HandlerState } from '../../../engine/model/handler-job.ts';
+import { defect, transient } from '../../../engine/runtime/failure.ts';
 import { zipOf } from '../../fixtures/archives.ts';
 import { bytesOf, handlerApp, untar } from './handler-app.ts';
 

@@ -3,9 +3,9 @@
 import { rm } from 'node:fs/promises';
 import t from 'tap';
 import { fetch } from 'undici';
-import { parseDuration } from '../../../engine/duration.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import { handlerResultKey } from '../../../engine/model/handler-job.ts';
+import { parseDuration } from '../../../engine/runtime/duration.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
 import { durationText } from '../../../http/handler/duration-text.ts';
 import { expireJobs } from '../../../http/handler/expiry.ts';
 import { FakeHandlerJobs } from '../../fakes/fake-handler-jobs.ts';

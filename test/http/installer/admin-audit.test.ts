@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { PostgresAuditLog } from '../../../engine/adapters/audit-postgres.ts';
+import { PostgresAuditLog } from '../../../engine/adapters/datasets/audit-postgres.ts';
 import type { AuditRow } from '../../../engine/model/audit.ts';
 import { auditRow } from '../../conformance/audit-log.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';

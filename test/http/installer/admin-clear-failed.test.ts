@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import type { ClearReport } from '../../../engine/ports/failed-installs.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { clearFailedRoutes } from '../../../http/installer/admin/clear-failed.ts';
 import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
-import { transient } from '../../../engine/failure.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { pruneRoutes } from '../../../http/installer/admin/prune.ts';
 import { reconcileRoutes } from '../../../http/installer/admin/reconcile.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { PostgresJobs } from '../../../engine/adapters/jobs-postgres.ts';
+import { PostgresJobs } from '../../../engine/adapters/jobs/jobs-postgres.ts';
 import { LANES, type LaneName } from '../../../engine/model/event.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../../engine/ports/jobs.ts';

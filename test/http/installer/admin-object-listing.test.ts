@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { objectListingRoute } from '../../../http/installer/admin/object-listing.ts';
 import { ADMIN_TOKEN, listen } from './installer-app.ts';
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
-import { transient } from '../../../engine/failure.ts';
 import type { ProcessSettings } from '../../../engine/ports/process-settings.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { processSettingsRoutes } from '../../../http/installer/admin/process-settings.ts';
 import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
 import { ADMIN_TOKEN, listen } from './installer-app.ts';

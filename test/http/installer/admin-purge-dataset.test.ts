@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import { type DatasetAddress, fileKey } from '../../../engine/model/object-key.ts';
 import { DATASET_STATES } from '../../../engine/model/status.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { purgeDatasetRoute } from '../../../http/installer/admin/purge-dataset.ts';
 import { FakeDatasetEdits } from '../../fakes/fake-dataset-edits.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { PostgresCatalog } from '../../../engine/adapters/catalog-postgres.ts';
+import { PostgresCatalog } from '../../../engine/adapters/catalog/catalog-postgres.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { CatalogChange } from '../../../engine/ports/catalog.ts';

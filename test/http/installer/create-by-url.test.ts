@@ -1,8 +1,8 @@
 // POST /datasets with `url`, against a real server that stands elsewhere.
 
 import t, { type Test } from 'tap';
-import type { Resolve } from '../../../engine/adapters/guarded-connect.ts';
-import { RemoteHttp } from '../../../engine/adapters/remote-http.ts';
+import type { Resolve } from '../../../engine/adapters/remote/guarded-connect.ts';
+import { RemoteHttp } from '../../../engine/adapters/remote/remote-http.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
 import { openUpload, streamed } from './chunked-upload.ts';

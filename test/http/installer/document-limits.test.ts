@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Postgres } from '../../../engine/adapters/postgres.ts';
+import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';

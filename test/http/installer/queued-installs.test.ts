@@ -2,9 +2,9 @@
 // status of installs is asked here, with a version and without.
 
 import t from 'tap';
-import { PostgresCatalog } from '../../../engine/adapters/catalog-postgres.ts';
+import { PostgresCatalog } from '../../../engine/adapters/catalog/catalog-postgres.ts';
 import { targetId } from '../../../engine/model/ids.ts';
-import type { RouteResponse } from '../../../http/route.ts';
+import type { RouteResponse } from '../../../http/kernel/pipeline/route.ts';
 import { cacheDatabase, grantLease } from '../../support/cache-database.ts';
 import { DATASET, metadata } from './datasets.ts';
 import { OWNER } from './installation.ts';

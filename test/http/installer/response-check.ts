@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { Route } from '../../../http/route.ts';
+import type { Route } from '../../../http/kernel/pipeline/route.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 

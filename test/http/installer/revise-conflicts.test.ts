@@ -1,7 +1,7 @@
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import { revisionOf, targetId } from '../../../engine/model/ids.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
 import { openUpload } from './chunked-upload.ts';

@@ -1,6 +1,6 @@
 // Revision requests, and what is left of them in the store and in the cache.
 
-import type { Postgres } from '../../../engine/adapters/postgres.ts';
+import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { type DatasetMetadata, parseMetadata } from '../../../engine/model/metadata.ts';
 import { datasetPrefix, objectKey } from '../../../engine/model/object-key.ts';
 import { type App, FILE, type FormPart, form } from './installer-app.ts';

@@ -1,6 +1,6 @@
 // Datasets in the cache and the store, as an upload and an import leave them.
 
-import type { Postgres } from '../../../engine/adapters/postgres.ts';
+import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';

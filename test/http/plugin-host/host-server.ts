@@ -1,8 +1,8 @@
 // A plugin host that listens, with real scripts.
 
 import type { Test } from 'tap';
+import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { type PluginRoutesOptions, pluginRoutes } from '../../../http/plugin-host/routes.ts';
-import type { Route } from '../../../http/route.ts';
 import { httpApp } from '../http-app.ts';
 import { type HostSetup, setupHost } from './host-setup.ts';
 

@@ -4,14 +4,14 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { ChildProcessRunner } from '../../../engine/adapters/child-process.ts';
+import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
 import { MAX_ENTRIES } from '../../../engine/archive/archive-entry.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
-import { silentLogger } from '../../../engine/log.ts';
-import { Metrics } from '../../../engine/metrics.ts';
 import { targetId } from '../../../engine/model/ids.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import { systemClock } from '../../../engine/time.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { archivesHere } from '../../../http/plugin-host/archives.ts';
 import type { HostedPlugin, HostedTarget } from '../../../http/plugin-host/hosted-plugins.ts';
 import { PluginHost, type PluginHostOptions, type PluginHostParts } from '../../../http/plugin-host/plugin-host.ts';

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { silentLogger } from '../../../engine/log.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
-import { systemClock } from '../../../engine/time.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { InstallFolder } from '../../../http/plugin-host/install-folder.ts';
 import { sweepDatasets } from '../../../http/plugin-host/install-sweep.ts';
 import { cutOff, failing } from '../../fixtures/cut-off.ts';

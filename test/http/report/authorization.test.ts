@@ -3,8 +3,8 @@
 
 import t from 'tap';
 import { fetch } from 'undici';
-import { newKeyPair } from '../../../http/local-issuer.ts';
-import type { Route } from '../../../http/route.ts';
+import { newKeyPair } from '../../../http/kernel/auth/local-issuer.ts';
+import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { ADMIN, bearer, httpApp } from '../http-app.ts';
 import { reportApp } from './report-app.ts';
 

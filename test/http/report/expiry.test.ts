@@ -1,8 +1,8 @@
 // What time does to jobs.
 
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import { reportFileKey } from '../../../engine/model/report-job.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { REASON, RETENTION_MS, RETRY_AFTER_MS, type ReportApp, reportApp } from './report-app.ts';
 
 /** A new job that is complete. */

@@ -1,8 +1,8 @@
 // Statuses of many jobs, what administrators do, and guests who become users.
 
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import { resolveConfig } from '../../../engine/model/report/blast-config.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
 import { verify } from '../numbered-callers.ts';
 import { keysOf, REASON, reportApp, START } from './report-app.ts';
 

@@ -6,7 +6,7 @@ import { FORMAT_FIELDS, fieldsOf } from '../../../engine/model/report/format-fie
 import { FORMAT_TYPE_NAMES, type FormatType } from '../../../engine/model/report/format-types.ts';
 import { cellOf, OPTION_NAMES, type OptionName } from '../../../engine/model/report/options.ts';
 import { QUERY_PROGRAMS, type QueryProgram } from '../../../engine/model/report/query-job.ts';
-import { Faults } from '../../../http/input/faults.ts';
+import { Faults } from '../../../http/kernel/input/faults.ts';
 import { blastConfigReader } from '../../../http/report/blast-config.ts';
 import { keysOf as keysOfAnswer, reportApp } from './report-app.ts';
 

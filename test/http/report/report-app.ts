@@ -2,13 +2,13 @@
 // objects in memory and a clock that stands still. A bearer token is the user's id; `guest-7` is guest 7.
 
 import { sweepReports } from '../../../actors/report/report-sweep.ts';
-import { silentLogger } from '../../../engine/log.ts';
 import type { QueryJob, QueryJobId, QueryProgram, QueryStatus } from '../../../engine/model/report/query-job.ts';
 import type { ReportJobId } from '../../../engine/model/report/report-job-id.ts';
 import { reportFileKey } from '../../../engine/model/report-job.ts';
 import type { ReportClaim, ReportOutcome } from '../../../engine/ports/report-queue.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { type ReportParts, reportRoutes } from '../../../http/report/routes.ts';
-import type { Route } from '../../../http/route.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { FakeQueryJobs } from '../../fakes/fake-query-jobs.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { transient } from '../../../engine/failure.ts';
 import { cellOf, OPTION_NAMES, OPTIONS } from '../../../engine/model/report/options.ts';
-import { openApi } from '../../../http/openapi.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { openApi } from '../../../http/kernel/openapi/openapi.ts';
 import { reportApp } from './report-app.ts';
 
 t.test('exactly these endpoints are served, to these callers', async (t) => {

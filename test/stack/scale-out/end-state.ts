@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connect } from 'amqplib';
 import pg from 'pg';
-import { systemClock } from '../../../engine/time.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { TARGETS } from '../installation.ts';
 import type { Findings } from './findings.ts';
 import { partitionsBehind } from './kafka-group.ts';

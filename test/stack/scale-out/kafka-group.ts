@@ -2,8 +2,8 @@
 
 import { formatFault } from '../../../config/fault.ts';
 import { loadConfiguration } from '../../../config/load.ts';
-import { KafkaClient } from '../../../engine/adapters/kafka-client.ts';
-import { silentLogger } from '../../../engine/log.ts';
+import { KafkaClient } from '../../../engine/adapters/kafka/kafka-client.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Installation } from '../installation.ts';
 
 /** `topic partition: committed of end` for every partition that is behind. */

@@ -1,7 +1,7 @@
 // How far the datasets of an installation are, from its cache database, and the wait until nothing is left to do.
 
 import pg from 'pg';
-import { systemClock } from '../../../engine/time.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import type { Teardowns } from './teardowns.ts';
 
 const LOOK_MS = 500;

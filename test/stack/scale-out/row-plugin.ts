@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
-import { systemClock } from '../../../engine/time.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { zipOf } from '../../fixtures/archives.ts';
 import { unzip } from '../../support/unzip.ts';
 import type { Teardowns } from './teardowns.ts';

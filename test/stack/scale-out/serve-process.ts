@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fetch } from 'undici';
-import { systemClock } from '../../../engine/time.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { ROOT } from '../../support/longshore.ts';
 
 const LOOK_MS = 100;

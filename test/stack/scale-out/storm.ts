@@ -1,7 +1,7 @@
 // What happens to an installation while datasets flow: processes are killed with -9 and started again, then each service
 // goes away for a while.
 
-import { systemClock } from '../../../engine/time.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { OUTAGES } from './outages.ts';
 import type { Progress } from './progress.ts';
 import type { Site } from './site.ts';

@@ -2,7 +2,7 @@
 // every lane has two workers: the lanes are the limit, not the machine. Measured on a backlog, uploaded before.
 
 import { rm } from 'node:fs/promises';
-import { systemClock } from '../../../engine/time.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import type { Findings } from './findings.ts';
 import { Progress } from './progress.ts';
 import { openSite } from './site.ts';

@@ -2,7 +2,7 @@
 // again, through another process, until it has one: the ones before may have been accepted all the same.
 
 import { type FormData, fetch } from 'undici';
-import { systemClock } from '../../../engine/time.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { detailsOf, formOf } from '../../support/api.ts';
 import { TARGETS } from '../installation.ts';
 

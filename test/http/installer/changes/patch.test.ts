@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
-import { transient } from '../../../../engine/failure.ts';
 import { revisionOf, targetId, type UserId } from '../../../../engine/model/ids.ts';
 import { type DatasetMetadata, parseMetadata } from '../../../../engine/model/metadata.ts';
 import { objectKey } from '../../../../engine/model/object-key.ts';
+import { transient } from '../../../../engine/runtime/failure.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { newDataset, newUser } from '../../../support/dataset-samples.ts';
 import { ADMIN_TOKEN, type App, type CallInit, installerApp } from '../installer-app.ts';

@@ -1,12 +1,12 @@
 import t from 'tap';
 import type { ApiVersion } from '../../../../engine/model/api-version.ts';
 import { targetId } from '../../../../engine/model/ids.ts';
-import { Faults } from '../../../../http/input/faults.ts';
 import { DetailsCheck } from '../../../../http/installer/checks/details-check.ts';
 import { readPublicationIdentifier } from '../../../../http/installer/checks/publication-identifier.ts';
 import type { CreateDetails } from '../../../../http/installer/schema/details.ts';
 import { InstallTargets } from '../../../../http/installer/service/install-targets.ts';
 import { metadataFromDetails } from '../../../../http/installer/uploads/metadata-from-details.ts';
+import { Faults } from '../../../../http/kernel/input/faults.ts';
 import { dataTypes, installTargets, OWNER, SETTINGS, soundDetails } from '../installation.ts';
 
 type Loose = { readonly [Field in keyof CreateDetails]?: unknown } & Record<string, unknown>;

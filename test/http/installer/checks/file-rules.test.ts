@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { DatasetMetadata, FileEntry } from '../../../../engine/model/metadata.ts';
-import { Faults } from '../../../../http/input/faults.ts';
 import { checkFiles } from '../../../../http/installer/checks/file-rules.ts';
+import { Faults } from '../../../../http/kernel/input/faults.ts';
 import { dataTypes } from '../installation.ts';
 
 const file = (name: string, size = 10): FileEntry => ({ name, size });

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { transient } from '../../../../engine/failure.ts';
 import { targetId } from '../../../../engine/model/ids.ts';
 import type { InstallRecord } from '../../../../engine/ports/catalog.ts';
 import type { ControlState } from '../../../../engine/ports/install-target.ts';
+import { transient } from '../../../../engine/runtime/failure.ts';
 import { liveInstallStatus } from '../../../../http/installer/details/live-status.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 import { TARGETS, viewed } from '../datasets.ts';

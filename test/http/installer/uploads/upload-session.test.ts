@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
-import { transient } from '../../../../engine/failure.ts';
-import { silentLogger } from '../../../../engine/log.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
 import type { Uploads } from '../../../../engine/ports/uploads.ts';
+import { transient } from '../../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { UploadSession } from '../../../../http/installer/uploads/upload-session.ts';
 import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
 import { FakeObjectStore } from '../../../fakes/fake-object-store.ts';

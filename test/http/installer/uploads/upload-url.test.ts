@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import t from 'tap';
-import { Faults } from '../../../../http/input/faults.ts';
 import { probeUpload } from '../../../../http/installer/uploads/upload-url.ts';
+import { Faults } from '../../../../http/kernel/input/faults.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 import { dataTypes } from '../installation.ts';
 

@@ -1,0 +1,148 @@
+// The administrators' part of the installer's API, as the command line uses it. Every call has a deadline and a signal.
+
+import type { LaneName } from '../../../engine/model/event.ts';
+import type { LogLevel } from '../../../engine/model/log-level.ts';
+import type { JobState } from '../../../engine/ports/job-admin.ts';
+import type { LevelChange, ReloadReport } from '../../../engine/ports/process-settings.ts';
+import { bodyOf, callApi, withDeadline } from './api-call.ts';
+
+export interface AdminClientOptions {
+  /** Base URL without trailing slash. */
+  readonly server: string;
+  readonly adminToken: string;
+}
+
+export interface ReportedLane {
+  readonly lane: LaneName;
+  readonly queued: number;
+  readonly running: number;
+  readonly delayed: number;
+  readonly dead: number;
+  readonly oldestSeconds: number;
+}
+
+export interface ReportedJob {
+  readonly id: number;
+  readonly lane: LaneName;
+  readonly datasetId: string;
+  /** Decimal text: it may be above 2^53. */
+  readonly owner: string;
+  readonly state: JobState;
+  readonly tries: number;
+  readonly eventId: number;
+  readonly message?: string;
+  readonly runAt?: string;
+  readonly created: string;
+}
+
+export interface JobsReport {
+  readonly meta: { readonly count: number; readonly offset: number; readonly limit: number; readonly total: number };
+  readonly lanes: readonly ReportedLane[];
+  readonly results: readonly ReportedJob[];
+}
+
+export interface JobsQuery {
+  readonly lane?: string;
+  readonly state?: string;
+  readonly limit: number;
+}
+
+/** A run of a daemon, its last or the one under way; `ended` is absent while it goes on. */
+export interface ReportedRun {
+  readonly started: string;
+  readonly ended?: string;
+  /** Why it ended early. */
+  readonly failure?: string;
+}
+
+export interface ReportedRuns<Run extends ReportedRun> {
+  readonly current?: Run;
+  readonly last?: Run;
+}
+
+export interface ReconcileRun extends ReportedRun {
+  readonly kind: 'full' | 'slim';
+  readonly listed: number;
+  readonly malformed: number;
+  readonly reconciled: number;
+  /** By database. */
+  readonly absent: Readonly<Record<string, number>>;
+  readonly deleted: number;
+  readonly spared: number;
+  readonly leftOut: readonly { readonly installTarget: string; readonly reason: string }[];
+  readonly braked?: string;
+}
+
+export interface PruneRun extends ReportedRun {
+  readonly cutoff: string;
+  readonly pruned: number;
+  readonly trimmed: number;
+  /** By reason. */
+  readonly skipped: Readonly<Record<string, number>>;
+  readonly failures: number;
+}
+
+const RECONCILE = '/admin/rpc/datasets/reconcile';
+const PRUNE = '/admin/rpc/datasets/prune';
+const RELOAD = '/admin/rpc/config/reload';
+const LOG_LEVEL = '/admin/rpc/log/level';
+
+export class AdminClient {
+  readonly #options: AdminClientOptions;
+
+  constructor(options: AdminClientOptions) {
+    this.#options = options;
+  }
+
+  async jobs({ limit, ...filter }: JobsQuery, signal: AbortSignal): Promise<JobsReport> {
+    const query = new URLSearchParams({ ...filter, limit: String(limit) });
+    return (await this.#call('GET', `/admin/reports/jobs?${query}`, signal)) as JobsReport;
+  }
+
+  async retry(id: number, signal: AbortSignal): Promise<{ readonly id: number; readonly state: string }> {
+    return (await this.#call('POST', `/admin/rpc/jobs/${id}/retry`, signal)) as { id: number; state: string };
+  }
+
+  /** Resolves with the server's answer once a full run has begun. */
+  reconcile(allowDeletes: boolean, signal: AbortSignal): Promise<unknown> {
+    return this.#call('POST', `${RECONCILE}?allow-deletes=${allowDeletes}`, signal);
+  }
+
+  async reconcileRuns(signal: AbortSignal): Promise<ReportedRuns<ReconcileRun>> {
+    return (await this.#call('GET', RECONCILE, signal)) as ReportedRuns<ReconcileRun>;
+  }
+
+  /** Resolves with the server's answer once a run has begun. @param ageCutoff a duration; default: the server's */
+  prune(ageCutoff: string | undefined, signal: AbortSignal): Promise<unknown> {
+    const query = ageCutoff === undefined ? '' : `?${new URLSearchParams({ age_cutoff: ageCutoff })}`;
+    return this.#call('POST', PRUNE + query, signal);
+  }
+
+  async pruneRuns(signal: AbortSignal): Promise<ReportedRuns<PruneRun>> {
+    return (await this.#call('GET', PRUNE, signal)) as ReportedRuns<PruneRun>;
+  }
+
+  async reload(signal: AbortSignal): Promise<ReloadReport> {
+    return (await this.#call('POST', RELOAD, signal)) as ReloadReport;
+  }
+
+  /** @param level default: the next of info, debug, trace */
+  async setLogLevel(level: LogLevel | undefined, signal: AbortSignal): Promise<LevelChange> {
+    const query = level === undefined ? '' : `?${new URLSearchParams({ level })}`;
+    return (await this.#call('POST', LOG_LEVEL + query, signal)) as LevelChange;
+  }
+
+  /** JSON lines, as they come; a stream that breaks off rejects. */
+  async *audit(filter: Readonly<Record<string, string>>, signal: AbortSignal): AsyncGenerator<string> {
+    const { server, adminToken } = this.#options;
+    const headers = { 'admin-token': adminToken, accept: 'application/x-ndjson' };
+    const response = await callApi({ server, path: `/admin/audit?${new URLSearchParams(filter)}`, headers }, signal);
+    if (response.body) yield* response.body.pipeThrough(new TextDecoderStream('utf-8', { fatal: true }));
+  }
+
+  async #call(method: string, path: string, signal: AbortSignal): Promise<unknown> {
+    const { server, adminToken } = this.#options;
+    const headers = { 'admin-token': adminToken };
+    return bodyOf(await callApi({ server, path, method, headers }, withDeadline(signal)));
+  }
+}

@@ -1,0 +1,45 @@
+// The options that every administrator's command has, and the client they make: `--server URL --admin-token T`, or
+// `--data DIR` of a running `longshore up`, whose endpoints are readable by its operator only.
+
+import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
+import type { CommandIo } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+import { AdminClient } from './admin-client.ts';
+
+export const ADMIN_OPTIONS = {
+  server: { type: 'string' },
+  'admin-token': { type: 'string' },
+  data: { type: 'string', path: 'directory' },
+  json: { type: 'boolean' },
+  quiet: { type: 'boolean' },
+} as const;
+
+export const ADMIN_USAGE = '[--server URL --admin-token T | --data DIR] [--json] [--quiet]';
+
+export interface AdminValues {
+  readonly server?: string | undefined;
+  readonly 'admin-token'?: string | undefined;
+  readonly data?: string | undefined;
+}
+
+export async function openAdminClient(values: AdminValues, io: Pick<CommandIo, 'env'>): Promise<AdminClient> {
+  const { server, adminToken } = await adminAccess(values, io);
+  if (adminToken === undefined)
+    throw new UsageError('--server needs --admin-token T (or the variable LONGSHORE_ADMIN_TOKEN)');
+  return new AdminClient({ server, adminToken });
+}
+
+/** Where the server is, and the token if there is one: not all that operators ask for needs it. */
+export async function adminAccess(
+  values: AdminValues,
+  io: Pick<CommandIo, 'env'>,
+): Promise<{ readonly server: string; readonly adminToken: string | undefined }> {
+  if (values.server !== undefined) {
+    // Others on the machine can read a command line, but not the environment.
+    const adminToken = values['admin-token'] ?? io.env.LONGSHORE_ADMIN_TOKEN;
+    return { server: values.server.replace(/\/+$/, ''), adminToken };
+  }
+  const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
+  const { installer, adminToken } = await readEndpoints(dir);
+  return { server: installer, adminToken: values['admin-token'] ?? adminToken };
+}

@@ -1,0 +1,66 @@
+// One call of a REST API of ours; undici underneath. What is no success becomes a failure in the server's own words.
+
+import { type FormData, fetch, type Response } from 'undici';
+import { parseJson } from '../../../engine/model/json.ts';
+import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
+import { ApiError } from './api-error.ts';
+
+export interface ApiCall {
+  /** Base URL without trailing slash. */
+  readonly server: string;
+  /** Begins with a slash; with its query. */
+  readonly path: string;
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: FormData | string;
+}
+
+const CALL_MS = 30_000;
+
+/** Rejects with an {@link ApiError}, or an unreachable failure when there was no answer at all. */
+export async function callApi({ server, path, ...init }: ApiCall, signal: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(server + path, { ...init, signal });
+  } catch (error) {
+    if (signal.aborted) throw isTimeout(signal.reason) ? silent(server, error) : signal.reason;
+    const cause = (error as { cause?: unknown }).cause ?? error;
+    throw new Failure('transient', `${server}: ${messageOf(cause)}`, { cause: error, unreachable: true });
+  }
+  if (!response.ok) throw new ApiError(response.status, describe(response.status, await bodyOf(response)));
+  return response;
+}
+
+const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
+
+const silent = (server: string, cause: unknown): Failure =>
+  new Failure('transient', `${server}: no answer in time`, { cause, unreachable: true });
+
+/** For calls whose answer is short. */
+export const withDeadline = (signal: AbortSignal, ms = CALL_MS): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+
+/** JSON as it was meant, anything else as text. */
+export async function bodyOf(response: Response): Promise<unknown> {
+  const content = await response.text();
+  try {
+    return parseJson(content);
+  } catch {
+    return content;
+  }
+}
+
+/** An error body as lines: the message, then every fault by its key. */
+function describe(status: number, body: unknown): string {
+  if (typeof body !== 'object' || body === null) return `${status}: ${String(body).slice(0, 500)}`;
+  const { message, errors, requestId } = body as {
+    message?: string;
+    requestId?: string;
+    errors?: { general?: readonly string[]; byKey?: Readonly<Record<string, readonly string[]>> };
+  };
+  const lines = [`${status}: ${message ?? 'no message'}${requestId ? ` (request ${requestId})` : ''}`];
+  for (const text of errors?.general ?? []) lines.push(`  ${text}`);
+  for (const [key, texts] of Object.entries(errors?.byKey ?? {}))
+    for (const text of texts) lines.push(`  ${key}: ${text}`);
+  return lines.join('\n');
+}

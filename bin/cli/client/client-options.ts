@@ -1,0 +1,41 @@
+// The options that every client command has, and the client they make: `--server URL --token T`, or `--data DIR` of a
+// running `longshore up`, whose token key is readable by its operator only.
+
+import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
+import type { CommandIo } from '../command.ts';
+import { localToken } from '../local-token.ts';
+import { UsageError } from '../usage-error.ts';
+import { InstallerClient } from './installer-client.ts';
+
+export const CLIENT_OPTIONS = {
+  server: { type: 'string' },
+  token: { type: 'string' },
+  data: { type: 'string', path: 'directory' },
+  user: { type: 'string' },
+  json: { type: 'boolean' },
+  quiet: { type: 'boolean' },
+} as const;
+
+export const CLIENT_USAGE = '[--server URL --token T | --data DIR [--user N]] [--json] [--quiet]';
+
+export interface ClientValues {
+  readonly server?: string | undefined;
+  readonly token?: string | undefined;
+  readonly data?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+/** User that `--data` speaks for when none is named. */
+const DEFAULT_USER = '1';
+
+export async function openClient(values: ClientValues, io: Pick<CommandIo, 'env'>): Promise<InstallerClient> {
+  if (values.server !== undefined) {
+    const token = values.token ?? io.env.LONGSHORE_TOKEN;
+    if (token === undefined) throw new UsageError('--server needs --token T (or the variable LONGSHORE_TOKEN)');
+    return new InstallerClient({ server: values.server.replace(/\/+$/, ''), token });
+  }
+  const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
+  const { installer } = await readEndpoints(dir);
+  const token = values.token ?? (await localToken(dir, { user: values.user ?? DEFAULT_USER, guest: false }));
+  return new InstallerClient({ server: installer, token });
+}

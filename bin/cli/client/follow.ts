@@ -1,0 +1,126 @@
+// Following a dataset for whoever called a command: the steps redrawn in place on a terminal, a line per change
+// elsewhere, a JSON document per change for machines.
+
+import { parseDuration } from '../../../engine/runtime/duration.ts';
+import { Failure } from '../../../engine/runtime/failure.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import type { CommandIo, CommandOptions } from '../command.ts';
+import { duration } from '../terminal/amounts.ts';
+import { displayWidth, padTo } from '../terminal/display-width.ts';
+import { jsonLine } from '../terminal/json-text.ts';
+import { LiveLines } from '../terminal/live-lines.ts';
+import { oneLine } from '../terminal/plain-text.ts';
+import { UsageError } from '../usage-error.ts';
+import { type DatasetProgress, type Ending, progressLine, stepName } from './dataset-progress.ts';
+import type { InstallerClient } from './installer-client.ts';
+import { type Watcher, watchDataset } from './watch-dataset.ts';
+
+export const FOLLOW_OPTIONS = { deadline: { type: 'string' } } as const satisfies CommandOptions;
+export const FOLLOW_USAGE = '[--deadline DURATION]';
+
+export interface FollowValues {
+  /** Each change is a JSON document on standard output, the ending in the last one. */
+  readonly json?: boolean | undefined;
+  /** Nothing is said. */
+  readonly quiet?: boolean | undefined;
+  /** Such as `10m`; a dataset that has not ended by then is a failure. */
+  readonly deadline?: string | undefined;
+}
+
+type FollowIo = Pick<CommandIo, 'out' | 'err' | 'errTerminal'>;
+
+/** Milliseconds, undefined without one; called before anything is sent. */
+export function deadlineOf({ deadline: text }: FollowValues): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new UsageError(`--deadline '${text}': a duration such as 90s or 10m is needed`);
+  return ms;
+}
+
+/** Resolves with how it ended. Rejects at the deadline, and as {@link watchDataset} does. */
+export async function follow(
+  client: Pick<InstallerClient, 'show'>,
+  dataset: string,
+  values: FollowValues,
+  io: FollowIo,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Ending> {
+  using watcher = watcherFor(dataset, values, io, clock);
+  const ms = deadlineOf(values);
+  if (ms === undefined) return await watchDataset(client, dataset, watcher, clock, signal);
+  const late = (): Failure => new Failure('transient', `${dataset}: it has not ended within ${values.deadline}`);
+  using limit = deadline(clock, ms, signal, late);
+  return await watchDataset(client, dataset, watcher, clock, limit.signal);
+}
+
+function watcherFor(dataset: string, values: FollowValues, io: FollowIo, clock: Clock): Watcher & Disposable {
+  if (values.json) {
+    return {
+      changed: (progress) => io.out(jsonLine({ datasetId: dataset, of: progress.steps.length, ...progress })),
+      away: (unreachable) => io.out(jsonLine({ datasetId: dataset, unreachable })),
+      [Symbol.dispose]() {},
+    };
+  }
+  if (values.quiet) return { changed() {}, away() {}, [Symbol.dispose]() {} };
+  if (io.errTerminal) return drawing(new LiveLines(io.errTerminal), io, clock);
+  return {
+    changed: (progress) => io.err(`${progress.done}/${progress.steps.length} ${oneLine(progressLine(progress))}\n`),
+    away: (reason) => io.err(`no answer, trying again: ${oneLine(reason)}\n`),
+    [Symbol.dispose]() {},
+  };
+}
+
+function drawing(lines: LiveLines, io: FollowIo, clock: Clock): Watcher & Disposable {
+  const begun = clock.now();
+  let last: DatasetProgress | undefined;
+  const draw = (note: string): void => {
+    const took = duration((clock.now() - begun) / 1_000);
+    if (last) lines.draw([...stepLines(last), `${bar(last)}  ${note || took}`]);
+  };
+  let cancel = (): void => {};
+  const tick = (): void => {
+    cancel = clock.after(1_000, () => {
+      draw('');
+      tick();
+    });
+  };
+  return {
+    changed(progress) {
+      cancel();
+      last = progress;
+      draw(progress.ending ? `${progress.ending} after ${duration((clock.now() - begun) / 1_000)}` : '');
+      if (!progress.ending) return tick();
+      lines.end();
+      // The steps were cut to the terminal; what went wrong is told whole.
+      if (progress.ending !== 'installed')
+        for (const step of progress.steps)
+          for (const message of step.messages) io.err(`${stepName(step)}: ${oneLine(message)}\n`);
+    },
+    away(reason) {
+      cancel();
+      draw(`no answer, trying again: ${oneLine(reason)}`);
+    },
+    [Symbol.dispose]() {
+      cancel();
+      lines.end();
+    },
+  };
+}
+
+/** A line per step. */
+export function stepLines({ steps }: DatasetProgress): readonly string[] {
+  const names = steps.map((step) => oneLine(stepName(step)));
+  const width = Math.max(...names.map(displayWidth));
+  const statuses = Math.max(...steps.map(({ status }) => status.length));
+  return steps.map(({ status, messages }, at) =>
+    `${padTo(width, names[at] ?? '')}  ${status.padEnd(statuses)}  ${oneLine(messages.join('; '))}`.trimEnd(),
+  );
+}
+
+const WIDTH = 24;
+
+function bar({ done, steps }: DatasetProgress): string {
+  const filled = Math.round((done / steps.length) * WIDTH);
+  return `[${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}] ${done}/${steps.length}`;
+}

@@ -1,0 +1,159 @@
+// The installer's REST API as the command line uses it. Every call has a signal, those with a short answer a deadline.
+
+import { createWriteStream, openAsBlob } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { FormData, type Response } from 'undici';
+import { stringifyJson } from '../../../engine/model/json.ts';
+import { Failure } from '../../../engine/runtime/failure.ts';
+import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
+import { CountedFile } from './counted-file.ts';
+
+export interface ClientOptions {
+  /** Base URL without trailing slash. */
+  readonly server: string;
+  readonly token: string;
+}
+
+/** Whose field names these are. */
+const API_VERSION = '1.8.0';
+
+export interface DatasetStatus {
+  readonly upload: { readonly status: string; readonly message?: string };
+  readonly import?: { readonly status: string; readonly messages?: readonly string[] };
+  readonly install?: readonly {
+    readonly installTarget: string;
+    readonly meta?: { readonly status: string; readonly messages?: readonly string[] };
+    readonly data?: { readonly status: string; readonly messages?: readonly string[] };
+  }[];
+}
+
+export interface DatasetItem {
+  readonly datasetId: string;
+  readonly name: string;
+  readonly type: { readonly name: string; readonly version: string };
+  readonly created: string;
+  readonly installTargets: readonly string[];
+  readonly status: DatasetStatus;
+}
+
+/** What is sent with an upload: files, or the address of one. */
+export interface UploadSource {
+  readonly files: readonly string[];
+  readonly url?: string | undefined;
+  /** Called with the bytes of files that went out since the last call. */
+  readonly sent?: (bytes: number) => void;
+}
+
+/** Bytes that have come so far, and in all when the server says so. */
+export type Received = (bytes: number, total: number | undefined) => void;
+
+export class InstallerClient {
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  async upload(details: object, source: UploadSource, signal: AbortSignal): Promise<string> {
+    const form = await formOf(details, source);
+    const response = await this.#call('/datasets', { method: 'POST', body: form }, signal);
+    return ((await bodyOf(response)) as { datasetId: string }).datasetId;
+  }
+
+  /** As {@link upload}, in the place of a dataset; returns the id of the new one. */
+  async revise(dataset: string, details: object, source: UploadSource, signal: AbortSignal): Promise<string> {
+    const form = await formOf(details, source);
+    const response = await this.#call(pathOf(dataset), { method: 'PUT', body: form }, signal);
+    return ((await bodyOf(response)) as { datasetId: string }).datasetId;
+  }
+
+  async delete(dataset: string, signal: AbortSignal): Promise<void> {
+    await bodyOf(await this.#call(pathOf(dataset), { method: 'DELETE' }, withDeadline(signal)));
+  }
+
+  async undelete(dataset: string, signal: AbortSignal): Promise<void> {
+    await bodyOf(await this.#call(`${pathOf(dataset)}/undelete`, { method: 'POST' }, withDeadline(signal)));
+  }
+
+  /** Offers the dataset to another user, or takes the offer back. */
+  async offer(dataset: string, user: string, action: 'grant' | 'revoke', signal: AbortSignal): Promise<void> {
+    const path = `${pathOf(dataset)}/shares/${encodeURIComponent(user)}/offer`;
+    const init = { method: 'PUT', body: JSON.stringify({ action }), headers: { 'content-type': 'application/json' } };
+    await bodyOf(await this.#call(path, init, withDeadline(signal)));
+  }
+
+  async list(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly DatasetItem[]> {
+    const search = new URLSearchParams(query).toString();
+    const path = search === '' ? '/datasets' : `/datasets?${search}`;
+    return (await bodyOf(await this.#call(path, {}, withDeadline(signal)))) as readonly DatasetItem[];
+  }
+
+  async show(dataset: string, signal: AbortSignal): Promise<DatasetItem & Record<string, unknown>> {
+    return (await bodyOf(await this.#call(pathOf(dataset), {}, withDeadline(signal)))) as DatasetItem &
+      Record<string, unknown>;
+  }
+
+  /** Streams one of the two archives or a document to `file`, which exists only when it is whole. */
+  async download(
+    dataset: string,
+    which: 'upload' | 'install' | { readonly document: string },
+    file: string,
+    received: Received,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = typeof which === 'string' ? which : `documents/${encodeURIComponent(which.document)}`;
+    const response = await this.#call(`${pathOf(dataset)}/files/${path}`, {}, signal);
+    if (!response.body) throw new Failure('transient', 'the server sent no body');
+    const partial = `${file}.partial`;
+    const counted = countedBy(received, lengthOf(response));
+    try {
+      await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(partial), { signal });
+      await rename(partial, file);
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
+    }
+  }
+
+  #call(
+    path: string,
+    init: Partial<Pick<ApiCall, 'method' | 'headers' | 'body'>>,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { server, token } = this.#options;
+    // Named, so that installs that are queued are shown.
+    const headers = { ...init.headers, authorization: `Bearer ${token}`, 'api-version': API_VERSION };
+    return callApi({ server, path, ...init, headers }, signal);
+  }
+}
+
+const pathOf = (dataset: string): string => `/datasets/${encodeURIComponent(dataset)}`;
+
+function lengthOf(response: Response): number | undefined {
+  const header = response.headers.get('content-length');
+  return header === null ? undefined : Number(header);
+}
+
+function countedBy(received: Received, total: number | undefined) {
+  let sum = 0;
+  received(sum, total);
+  return async function* (pieces: AsyncIterable<Uint8Array>) {
+    for await (const piece of pieces) {
+      sum += piece.length;
+      received(sum, total);
+      yield piece;
+    }
+  };
+}
+
+async function formOf(details: object, { files, url, sent = () => {} }: UploadSource): Promise<FormData> {
+  const form = new FormData();
+  // The description goes first, so that a server refuses bad metadata before any data are sent.
+  form.append('details', new Blob([stringifyJson(details)], { type: 'application/json' }), 'details.json');
+  if (url !== undefined) form.append('url', url);
+  for (const file of files) form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
+  return form;
+}

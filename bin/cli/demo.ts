@@ -1,0 +1,81 @@
+// The demonstration: a gene list goes from upload to installed, and where its files and rows are is printed. The list is
+// made here, or is `genelist.txt` of the folder that LONGSHORE_DATA names.
+
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Configuration } from '../../config/configuration.ts';
+import { Postgres, quoteIdentifier } from '../../engine/adapters/postgres/postgres.ts';
+import { Failure } from '../../engine/runtime/failure.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import type { DataDir } from '../compose/data-dir.ts';
+import { targetConnection } from '../compose/databases.ts';
+import { openDirectory } from '../compose/directory.ts';
+import { follow } from './client/follow.ts';
+import { InstallerClient } from './client/installer-client.ts';
+import type { CommandIo } from './command.ts';
+import { localToken } from './local-token.ts';
+
+const USER = '1';
+const GENES = 5_000;
+
+export async function runDemo(
+  dir: DataDir,
+  configuration: Configuration,
+  server: string,
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<void> {
+  const targets = configuration.installer.installTargets;
+  const token = await localToken(dir, { user: USER, guest: false, givenName: 'Demo', familyName: 'User' });
+  const client = new InstallerClient({ server, token });
+  const own = io.env.LONGSHORE_DATA;
+  const file = own === undefined ? await sampleGenes(dir, signal) : join(own, 'genelist.txt');
+  const details = {
+    name: 'Sample gene list',
+    summary: own === undefined ? `${GENES} generated gene ids` : `Gene ids of ${file}`,
+    origin: 'direct-upload',
+    dependencies: [],
+    type: { name: 'genelist', version: '1.0' },
+    installTargets: targets.map((target) => target.targetId),
+  };
+  io.err(`uploading ${file} to ${targets.map((target) => target.targetId).join(' and ')}\n`);
+  const begun = systemClock.now();
+  const id = await client.upload(details, { files: [file] }, signal);
+  if (own === undefined) await rm(file, { force: true });
+  const accepted = systemClock.now();
+  const ending = await follow(client, id, {}, io, systemClock, signal);
+  if (ending !== 'installed') throw new Failure('defect', `the sample dataset ended ${ending}`);
+  const installed = systemClock.now();
+  io.out(`dataset ${id}: accepted after ${accepted - begun} ms, installed ${installed - accepted} ms later\n`);
+  const directory = await openDirectory(configuration.installer.ldap, silentLogger());
+  for (const target of targets) {
+    const folder = join(dir.path, configuration.installer.siteBuild, target.targetId, id);
+    const files = (await readdir(folder)).sort();
+    await using db = new Postgres(
+      { ...(await targetConnection(target.targetId, target.dataDb, directory, signal)), poolSize: 1 },
+      silentLogger(),
+    );
+    const [row] = await db.query<{ count: number }>(
+      `select count(*) as count from ${quoteIdentifier(target.dataDb.schema)}.genelist where dataset_id = $1`,
+      [id],
+    );
+    io.out(
+      `${target.targetId}: files ${folder} (${files.join(', ')}), ${row?.count ?? 0} rows in ${target.dataDb.schema}.genelist\n`,
+    );
+  }
+}
+
+async function sampleGenes(dir: DataDir, signal: AbortSignal): Promise<string> {
+  const folder = join(dir.path, 'demo');
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, 'sample-genes.txt');
+  const lines = function* (): Generator<string> {
+    for (let i = 0; i < GENES; i++) yield `SAMPLE_${String(i).padStart(7, '0')}\n`;
+  };
+  await pipeline(Readable.from(lines()), createWriteStream(file), { signal });
+  return file;
+}

@@ -1,0 +1,172 @@
+// A database: reached, logged in to, of a version that will do, its clock right, its schemas there and up to date. Uses of
+// one database by one role are looked at over one connection.
+
+import type { Migration } from '../../../engine/adapters/migrations/migrations.ts';
+import { migrationState } from '../../../engine/adapters/migrations/migrations.ts';
+import { type PostgresOptions, type Sql, sqlState } from '../../../engine/adapters/postgres/postgres.ts';
+import { visitPostgres } from '../../../engine/adapters/postgres/postgres-visit.ts';
+import { Failure } from '../../../engine/runtime/failure.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import { type Check, type Findings, fault, hostPort, type Problem } from './check.ts';
+import { networkMend } from './error-codes.ts';
+
+/** One use of a database. */
+export interface DatabaseUse {
+  /** Such as `cache database`. */
+  readonly name: string;
+  readonly schema: string;
+  /** Path of its section in the configuration. */
+  readonly key: string;
+  /** Of a schema that is ours; absent for one of the site. */
+  readonly ours?: {
+    readonly migrations: readonly Migration[];
+    /** The command that brings it up to date. */
+    readonly command: string;
+  };
+}
+
+export interface DatabaseCheckOptions {
+  /** All of the same database and role. */
+  readonly uses: readonly [DatabaseUse, ...DatabaseUse[]];
+  /** `host:port/name`, or what it is looked up by. */
+  readonly where: string;
+  readonly locate: (signal: AbortSignal) => Promise<PostgresOptions>;
+  /** What to do when it cannot be located. */
+  readonly explainLocate: (error: unknown) => string;
+}
+
+/** The oldest server that has the settings of our sessions. */
+const OLDEST = 14;
+const SKEW_MS = 5_000;
+
+export function databaseCheck({ uses, where, locate, explainLocate }: DatabaseCheckOptions, clock: Clock): Check {
+  let options: PostgresOptions | undefined;
+  return {
+    name: uses.map(({ name }) => name).join(', '),
+    where,
+    tried: 'logged in, read version, clock and schemas',
+    async look(signal) {
+      options = undefined;
+      options = await locate(signal);
+      const found = await visitPostgres(options, (sql) => lookInto(sql, uses, clock), signal);
+      return { ...found, where: `${hostPort(options)}/${options.database}` };
+    },
+    explain: (error) => (options ? explain(error, options, uses[0].key) : explainLocate(error)),
+  };
+}
+
+async function lookInto(sql: Sql, uses: readonly DatabaseUse[], clock: Clock): Promise<Findings> {
+  const before = clock.now();
+  const [server] = await sql.query<{ version: string; number: number; now: number; role: string; creates: boolean }>(
+    `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
+       (extract(epoch from clock_timestamp()) * 1000)::double precision as now, current_user as role,
+       has_database_privilege(current_database(), 'create') as creates`,
+  );
+  const after = clock.now();
+  if (!server) throw new Error('a select without a table gave no row');
+  const problems: Problem[] = [];
+  if (server.number < OLDEST * 10_000)
+    problems.push(
+      fault(
+        `PostgreSQL ${server.version} is too old`,
+        `upgrade it to ${OLDEST} or later; 18 is what this is tested with`,
+      ),
+    );
+  // Where between the two looks at our own clock the server looked at its own cannot be told.
+  const skewMs = Math.max(before - server.now, server.now - after, 0);
+  if (skewMs > SKEW_MS)
+    problems.push(
+      fault(
+        `its clock is ${Math.round(skewMs / 1000)} s ${server.now > after ? 'ahead of' : 'behind'} that of this machine`,
+        'have both set by NTP: due times, tokens and retention are judged by either',
+      ),
+    );
+  for (const use of uses) problems.push(...(await lookAtSchema(sql, use, server)));
+  return { says: `PostgreSQL ${server.version}`, problems };
+}
+
+async function lookAtSchema(
+  sql: Sql,
+  { name, schema, key, ours }: DatabaseUse,
+  { role, creates }: { readonly role: string; readonly creates: boolean },
+): Promise<readonly Problem[]> {
+  const [found] = await sql.query<{ usable: boolean }>(
+    `select has_schema_privilege(oid, 'usage') as usable from pg_namespace where nspname = $1`,
+    [schema],
+  );
+  const what = `${name}: schema ${schema}`;
+  if (!found && !(ours && creates)) {
+    const create = `CREATE SCHEMA ${quoted(schema)} AUTHORIZATION ${quoted(role)};`;
+    const next = ours ? `then ${ours.command}` : `or correct ${key}.schema`;
+    return [fault(`${what} is missing`, `as a superuser: ${create} ${next}`)];
+  }
+  if (found && !found.usable)
+    return [
+      fault(
+        `${what} may not be used by role ${role}`,
+        `as its owner: GRANT ALL ON SCHEMA ${quoted(schema)} TO ${quoted(role)};`,
+      ),
+    ];
+  if (!ours) return [];
+  try {
+    const { missing, changed, unknown } = await migrationState(sql, schema, ours.migrations);
+    return [
+      ...(missing.length > 0
+        ? [fault(`${what} is not up to date: migrations ${missing.join(', ')} are missing`, ours.command)]
+        : []),
+      ...(changed.length > 0
+        ? [
+            fault(
+              `${what}: migrations ${changed.join(', ')} were applied by another build of this program`,
+              'use that build, or a database of its own',
+            ),
+          ]
+        : []),
+      ...(unknown.length > 0
+        ? [
+            fault(
+              `${what} is newer than this program: it has migrations ${unknown.join(', ')}`,
+              'use the newer program',
+            ),
+          ]
+        : []),
+    ];
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== '42501') throw error;
+    return [
+      fault(
+        `${what}: role ${role} may not read its tables`,
+        `make ${role} their owner: REASSIGN OWNED, or ALTER TABLE .. OWNER TO`,
+      ),
+    ];
+  }
+}
+
+/** Of a database that was located and did not let us in. */
+function explain(error: unknown, { database, user, host }: PostgresOptions, key: string): string {
+  const tls = { switch: `${key}.tls`, options: `${key}.tlsOptions` };
+  switch (sqlState(error)) {
+    case '28P01':
+      return `correct ${key}.username and password, or as a superuser: ALTER ROLE ${quoted(user)} LOGIN PASSWORD '..';`;
+    case '28000':
+      return `let role ${user} in: it needs LOGIN, and a line of pg_hba.conf for this machine, this database and ${key}.tls`;
+    case '3D000':
+      return `as a superuser: CREATE DATABASE ${quoted(database)} OWNER ${quoted(user)}; or correct ${key}.name`;
+    case '42501':
+      return `as a superuser: GRANT CONNECT ON DATABASE ${quoted(database)} TO ${quoted(user)};`;
+    case '53300':
+      return `raise max_connections on ${host}, or lower the poolSize of those that use it`;
+    case '57P03':
+      return 'it is starting up, shutting down or recovering: wait, and look into its log';
+    default:
+  }
+  return (
+    networkMend(error, { server: 'PostgreSQL', key: `${key}.server`, tls }) ??
+    (error instanceof Failure && sqlState(error) === undefined
+      ? `look into the log of PostgreSQL; check ${key}.tls: a server without TLS refuses it`
+      : 'look into the log of PostgreSQL')
+  );
+}
+
+/** As a name in SQL that is shown, not run. */
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,37 @@
+// The directory in which databases are looked up. Its entries are looked at with the databases that they name.
+
+import type { Configuration } from '../../../config/configuration.ts';
+import type { Directory } from '../../../engine/ports/directory.ts';
+import { type Check, hostPort } from './check.ts';
+import { networkMend } from './error-codes.ts';
+
+type Ldap = NonNullable<Configuration['installer']['ldap']>;
+
+const PLACE = {
+  server: 'the directory server',
+  key: 'installer.ldap.servers',
+  tls: { switch: 'installer.ldap.tls', options: 'installer.ldap.tlsOptions' },
+} as const;
+
+const SILENT = 'see that it answers, and lets anonymous clients read its root entry; look into its log';
+
+export const directoryCheck = (section: Ldap, directory: Directory): Check => ({
+  name: 'directory',
+  where: section.servers.map(hostPort).join(', '),
+  tried: 'read its root entry, anonymously',
+  async look(signal) {
+    await directory.probe(signal);
+    return { problems: [] };
+  },
+  explain: (error) => networkMend(error, PLACE) ?? SILENT,
+});
+
+/** What to do when an entry could not be found, or names no database. */
+export function explainEntry(section: Ldap | undefined): (error: unknown) => string {
+  const below = section?.baseDn ?? '(installer.ldap.baseDn)';
+  return (error) =>
+    networkMend(error, PLACE) ??
+    // Whatever is the matter with an entry is found out by us, and has no cause.
+    (error instanceof Error && error.cause !== undefined ? SILENT : undefined) ??
+    `below ${below} there must be exactly one entry of this cn that anonymous clients may read: a PostgresServiceContext with pgConnectionParam host=.., port=.., dbname=.., or labeledURI postgresql://host:port/name`;
+}

@@ -1,0 +1,46 @@
+// Kafka: a broker answers, and the topics of the lanes are there or can be made by the service.
+
+import { KafkaAdmin } from '../../../engine/adapters/kafka/kafka-admin.ts';
+import type { KafkaSettings } from '../../../engine/adapters/kafka/kafka-options.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { type Check, fault, hostPort } from './check.ts';
+import { networkMend } from './error-codes.ts';
+
+/** Of a topic that an operator makes: as many processes as that can share a lane. */
+const PARTITIONS = 6;
+const KEY = 'installer.logBroker';
+
+export function kafkaCheck(settings: KafkaSettings, topics: readonly string[]): Check {
+  const servers = settings.servers.map(hostPort);
+  return {
+    name: 'log broker',
+    where: servers.join(', '),
+    tried: `asked for the topics of the lanes`,
+    async look(signal) {
+      await using admin = new KafkaAdmin(settings, silentLogger());
+      const { partitions, missing, refused } = await admin.inspect(topics, signal);
+      const [server = ''] = servers;
+      const commands = missing.map(
+        (topic) => `kafka-topics.sh --bootstrap-server ${server} --create --topic ${topic} --partitions ${PARTITIONS}`,
+      );
+      const counts = topics.flatMap((topic) => (partitions.has(topic) ? [`${topic} ${partitions.get(topic)}`] : []));
+      const says = [
+        ...(counts.length > 0 ? [`partitions: ${counts.join(', ')}`] : []),
+        ...(missing.length > 0 && refused === undefined ? [`made at the first start: ${missing.join(', ')}`] : []),
+      ].join('; ');
+      if (refused === undefined) return { says, problems: [] };
+      const mend = `at least one partition for each process that shall share a lane: ${commands.join('; ')}`;
+      return {
+        says,
+        problems: [fault(`topics are missing and may not be made by us (${refused}): ${missing.join(', ')}`, mend)],
+      };
+    },
+    explain: (error) =>
+      networkMend(error, {
+        server: 'Kafka',
+        key: `${KEY}.servers`,
+        tls: { switch: `${KEY}.tls`, options: `${KEY}.tlsOptions` },
+      }) ??
+      `start Kafka, or correct ${KEY}.servers; its advertised.listeners must be addresses that this machine reaches; check ${KEY}.tls`,
+  };
+}

@@ -1,0 +1,40 @@
+// The mail server: greeted, encrypted, logged in to. No mail is sent.
+
+import type { MailConfiguration } from '../../../config/schema/mail.ts';
+import { SmtpMailer, type SmtpOptions } from '../../../engine/adapters/mail/smtp.ts';
+import { type Check, hostPort } from './check.ts';
+import { codeOf, networkMend } from './error-codes.ts';
+
+const PATIENCE_MS = 8_000;
+const TLS = { switch: 'mail.security', options: 'mail.tlsOptions' } as const;
+
+export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Check => ({
+  name: 'mail server',
+  where: hostPort(section.server),
+  tried: section.username === undefined ? 'greeted it' : 'greeted it, logged in',
+  async look(signal) {
+    // Its client is not cut off by a signal: it must have given up before the check is.
+    using mailer = new SmtpMailer({ ...options, timeoutMs: Math.min(options.timeoutMs, PATIENCE_MS) });
+    await mailer.probe(signal);
+    return { problems: [] };
+  },
+  explain,
+});
+
+function explain(error: unknown): string {
+  switch (codeOf(error)) {
+    case 'ETIMEDOUT':
+      return 'it is slow, hangs, or a firewall on the way drops packets; a server that encrypts at once (mail.security tls) says nothing to one that waits for a greeting';
+    case 'EAUTH':
+      return 'correct mail.username and password; some providers want a password made for programs';
+    // What the client calls whatever goes wrong with a certificate or with beginning to encrypt.
+    case 'ESOCKET':
+    case 'ETLS':
+      return `if its certificate is not trusted, put the PEM file of its authority into ${TLS.options}.caFile; if it encrypts otherwise, correct ${TLS.switch} (starttls, tls or none)`;
+    default:
+      return (
+        networkMend(error, { server: 'the mail server', key: 'mail.server', tls: TLS }) ??
+        'check mail.server (host and port) and mail.security; firewalls often close port 25'
+      );
+  }
+}

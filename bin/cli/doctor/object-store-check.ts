@@ -1,0 +1,109 @@
+// The object store: the bucket can be listed, and announces its changes where the event router listens; or the directory
+// is there to be written.
+
+import type { Configuration } from '../../../config/configuration.ts';
+import { S3Connection, type S3Options } from '../../../engine/adapters/s3/s3-connection.ts';
+import { S3Reader } from '../../../engine/adapters/s3/s3-reader.ts';
+import { messageOf } from '../../../engine/runtime/failure.ts';
+import { storeData } from '../../compose/store-reader.ts';
+import { type Check, type Findings, fault, hostPort, type Problem, warning } from './check.ts';
+import { codeOf, networkMend } from './error-codes.ts';
+import { folderCheck } from './folder-check.ts';
+
+const KEY = 'installer.objectStore';
+const NEEDED = ['ObjectCreated', 'ObjectRemoved'] as const;
+
+export function objectStoreCheck({
+  objectStore,
+  restService,
+}: Pick<Configuration['installer'], 'objectStore' | 'restService'>): Check {
+  const data = storeData(objectStore);
+  return data.driver === 'directory'
+    ? folderCheck({
+        name: 'object store',
+        path: data.path,
+        key: `${KEY}.path`,
+        made: true,
+        wantedBytes: restService.maxUploadSize,
+      })
+    : bucketCheck(data.options);
+}
+
+const bucketCheck = (options: S3Options): Check => ({
+  name: 'object store',
+  where: `${hostPort(options)}/${options.bucket}`,
+  tried: 'listed the bucket, read its notifications',
+  async look(signal) {
+    using connection = new S3Connection(options);
+    await new S3Reader(connection).probe(signal);
+    return await notifications(connection, signal);
+  },
+  explain: (error) => explain(error, options.bucket),
+});
+
+interface Notification {
+  readonly events: readonly string[];
+  readonly to: string;
+}
+
+async function notifications(connection: S3Connection, signal: AbortSignal): Promise<Findings> {
+  let found: readonly Notification[];
+  try {
+    const what = 'reading its notifications';
+    found = notificationsOf(
+      await connection.exchange(what, signal, (_exchange, client) => client.getBucketNotification(connection.bucket)),
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    const mend =
+      'see for yourself that the bucket announces what is created and removed to the exchange of installer.queueBroker';
+    return { problems: [warning(`its notifications cannot be read: ${messageOf(error)}`, mend)] };
+  }
+  const silent = NEEDED.filter((kind) => !found.some(({ events }) => events.some((event) => event.includes(kind))));
+  const problems: Problem[] =
+    silent.length > 0
+      ? [
+          fault(
+            `the bucket announces nothing of ${silent.join(' and ')}`,
+            'give it a notification of s3:ObjectCreated:* and s3:ObjectRemoved:* into the exchange of installer.queueBroker',
+          ),
+        ]
+      : [];
+  return found.length > 0 ? { says: `notifies ${found.map(({ to }) => to).join(', ')}`, problems } : { problems };
+}
+
+/** The client hands over what the XML said, whose lists of one are no lists. */
+function notificationsOf(answer: unknown): readonly Notification[] {
+  return Object.values(answer as Record<string, unknown>).flatMap((configurations) =>
+    listOf(configurations).map((one) => {
+      const { Event, Topic, Queue, CloudFunction } = one as Record<string, unknown>;
+      return { events: listOf(Event).map(String), to: String(Topic ?? Queue ?? CloudFunction ?? 'somebody') };
+    }),
+  );
+}
+
+const listOf = (value: unknown): readonly unknown[] =>
+  value === undefined || value === '' ? [] : Array.isArray(value) ? value.flat() : [value];
+
+function explain(error: unknown, bucket: string): string {
+  switch (codeOf(error)) {
+    case 'NoSuchBucket':
+      return `make the bucket (aws s3 mb s3://${bucket}, or mc mb), or correct ${KEY}.bucketName`;
+    case 'InvalidAccessKeyId':
+    case 'SignatureDoesNotMatch':
+      return `correct ${KEY}.accessToken and secretKey, or make that user in the store`;
+    case 'AccessDenied':
+      return `give the user of ${KEY}.accessToken s3:ListBucket, GetObject, PutObject and DeleteObject on ${bucket}`;
+    case 'AuthorizationHeaderMalformed':
+    case 'PermanentRedirect':
+      return `set ${KEY}.region and server to those of the bucket`;
+    case 'RequestTimeTooSkewed':
+      return 'have both clocks set by NTP';
+    default:
+  }
+  const tls = { switch: `${KEY}.https`, options: `${KEY}.tlsOptions` };
+  return (
+    networkMend(error, { server: 'the object store', key: `${KEY}.server`, tls }) ??
+    `check that ${KEY}.server is an S3 server, and look into its log`
+  );
+}

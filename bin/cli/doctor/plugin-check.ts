@@ -1,0 +1,63 @@
+// A plugin server: a plugin host of Longshore that answers /health and is well, or one of others, which have no /health but
+// say at /service-info what they were built from, as the plugin protocol has it.
+
+import type { PluginConfiguration } from '../../../config/configuration.ts';
+import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
+import { type Check, type Findings, fault, hostPort, warning } from './check.ts';
+import { networkMend } from './error-codes.ts';
+import { httpAnswer } from './http-answer.ts';
+
+export const pluginCheck = (key: string, { server }: PluginConfiguration, file: string): Check => ({
+  name: `plugin ${key}`,
+  where: hostPort(server),
+  tried: 'GET /health',
+  look: (signal) => look(`http://${hostPort(server)}`, key, signal),
+  explain: (error) =>
+    networkMend(error, {
+      server: 'the plugin server',
+      start: `it (longshore plugin --config ${file} --id ${key})`,
+      key: `installer.plugins.${key}.server`,
+    }) ?? `check installer.plugins.${key}.server: it does not speak HTTP there`,
+});
+
+async function look(base: string, key: string, signal: AbortSignal): Promise<Findings> {
+  const answer = await httpAnswer(`${base}/health`, 0, signal);
+  const health = healthOf(answer.json);
+  if (answer.status !== 200 || !health) {
+    const built = builtFrom((await httpAnswer(`${base}/service-info`, 0, signal)).json);
+    return built === undefined ? { problems: [stranger(key, answer.status)] } : { says: built, problems: [] };
+  }
+  const { version, status, unwell } = health;
+  const says = `version ${version}`;
+  if (status === 'healthy') return { says, problems: [] };
+  const problem = status === 'degraded' ? warning : fault;
+  return { says, problems: [problem(`it says that it is ${status}: ${unwell.join('; ')}`, 'look into its log')] };
+}
+
+const stranger = (key: string, status: number): Findings['problems'][number] =>
+  fault(
+    `it answers /health with ${status}, and neither that nor /service-info as a plugin server does`,
+    `correct installer.plugins.${key}.server`,
+  );
+
+/** Undefined when it is no document of a plugin server. */
+function builtFrom(json: unknown): string | undefined {
+  const { manifest } = (json ?? {}) as { readonly manifest?: unknown };
+  if (typeof manifest !== 'object' || manifest === null) return undefined;
+  const { gitTag } = manifest as { readonly gitTag?: unknown };
+  return `a plugin server of others${typeof gitTag === 'string' ? `, ${gitTag}` : ''}: it says no more`;
+}
+
+/** Undefined when it is no such document. */
+function healthOf(
+  json: unknown,
+): { readonly version: string; readonly status: string; readonly unwell: readonly string[] } | undefined {
+  if (typeof json !== 'object' || json === null) return undefined;
+  const { status, version, dependencies } = json as Record<string, unknown>;
+  if (typeof status !== 'string' || !/^(healthy|degraded|unhealthy)$/.test(status)) return undefined;
+  if (typeof version !== 'string' || !Array.isArray(dependencies)) return undefined;
+  const unwell = (dependencies as readonly Partial<DependencyHealth>[]).flatMap(({ name, online, message }) =>
+    online === 'yes' ? [] : [`${name}: ${message ?? online}`],
+  );
+  return { version, status, unwell };
+}

@@ -1,0 +1,68 @@
+// RabbitMQ: logged in to; exchange and queue are as configured, or will be declared by the service.
+
+import { type Declared, inspectRabbit } from '../../../engine/adapters/rabbit/rabbit-inspection.ts';
+import type { RabbitOptions } from '../../../engine/adapters/rabbit/rabbit-session.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import { type Check, fault, hostPort, type Problem } from './check.ts';
+import { networkMend } from './error-codes.ts';
+
+const KEY = 'installer.queueBroker.global';
+
+export function rabbitCheck(options: RabbitOptions, clock: Clock): Check {
+  const { exchange, queue } = options;
+  return {
+    name: 'queue broker',
+    where: hostPort(options),
+    tried: 'logged in, looked for exchange and queue',
+    async look(signal) {
+      const found = await inspectRabbit(options, clock, silentLogger(), signal);
+      const missing = [
+        ...(found.exchange === 'missing' ? [`exchange ${exchange.name}`] : []),
+        ...(found.queue === 'missing' ? [`queue ${queue.name}`] : []),
+      ];
+      const says =
+        missing.length > 0 ? `made at the first start: ${missing.join(', ')}` : `${found.messages} messages wait`;
+      return {
+        says,
+        problems: [
+          ...problemsOf(found.exchange, `exchange ${exchange.name}`, `${KEY}.exchange`, options.username),
+          ...problemsOf(found.queue, `queue ${queue.name}`, `${KEY}.queue`, options.username),
+        ],
+      };
+    },
+    explain: (error) =>
+      networkMend(error, {
+        server: 'RabbitMQ',
+        key: `${KEY}.connection.server`,
+        tls: { switch: `${KEY}.connection.tls`, options: `${KEY}.connection.tlsOptions` },
+      }) ??
+      `correct ${KEY}.connection.username and password, or rabbitmqctl add_user and set_permissions; check ${KEY}.connection.tls; the user guest may log in from the broker's own machine only`,
+  };
+}
+
+function problemsOf(found: Declared, what: string, key: string, user: string): readonly Problem[] {
+  switch (found) {
+    case 'different':
+      return [
+        fault(
+          `${what} is there with other settings`,
+          `make ${key} agree with the broker, or delete it there so that it is made anew`,
+        ),
+      ];
+    case 'refused':
+      return [
+        fault(
+          `user ${user} may not look at ${what}`,
+          `rabbitmqctl set_permissions ${user} with configure, write and read on it`,
+        ),
+      ];
+    // Exclusive to one process, such as one of ours that runs.
+    case 'locked':
+    case 'missing':
+    case 'as-configured':
+      return [];
+    default:
+      return found satisfies never;
+  }
+}

@@ -1,0 +1,140 @@
+// One search by the real program, kept as a query job of the directory of jobs.
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { ReportConfiguration } from '../../config/schema/report.ts';
+import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
+import { QueryJobsDirectory } from '../../engine/adapters/blast/query-jobs-directory.ts';
+import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
+import { QUERY_PROGRAMS, type QueryJobId, type QueryProgram } from '../../engine/model/report/query-job.ts';
+import { queryJobId } from '../../engine/model/report/query-job-id.ts';
+import { toolEnvironment } from '../../engine/model/report/tool-environment.ts';
+import type { ScriptResult } from '../../engine/ports/script-runner.ts';
+import { defect, type Failure, messageOf, rejected, transient } from '../../engine/runtime/failure.ts';
+import { silentLogger } from '../../engine/runtime/log.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+
+export interface QueryRun {
+  readonly program: QueryProgram;
+  /** Names, or paths as somebody types them. */
+  readonly databases: readonly string[];
+  /** A file of sequences in FASTA. */
+  readonly query: string;
+  readonly maxTargetSequences: number | undefined;
+  /** Where programs are looked for. */
+  readonly path: string;
+  /** What the program says, line by line. */
+  readonly onStderr: (line: string) => void;
+}
+
+type Section = Pick<ReportConfiguration, 'queryJobs' | 'blastBin' | 'blastDb'>;
+
+/** The id of the job; the same search again is the same job and is not run again. */
+export async function runQuery(section: Section, run: QueryRun, signal: AbortSignal): Promise<QueryJobId> {
+  const searchPath = searchPathOf(section);
+  const { program, maxTargetSequences } = run;
+  const databases = run.databases.map((name) => databaseName(name, searchPath));
+  const files = new BlastDatabaseFiles({ searchPath });
+  const fingerprintNow = () => files.fingerprint(databases, QUERY_PROGRAMS[program], signal);
+  const { root } = section.queryJobs;
+  await mkdir(root, { recursive: true });
+  const jobs = new QueryJobsDirectory({ root });
+  await jobs.sweep(systemClock);
+
+  const fingerprint = await fingerprintNow();
+  const query = await digestOf(run.query, signal);
+  const id = queryJobId({ program, databases, fingerprint, query, maxTargetSequences });
+  const found = await jobs.find(id, signal);
+  if (found?.status === 'complete') return id;
+  if (found) throw rejected(`query job ${id} is there already, and is ${found.status}`);
+
+  await using folder = await jobs.begin(systemClock);
+  await search(section, { ...run, databases, id }, { cwd: folder.path, archive: folder.archive, searchPath }, signal);
+  if ((await fingerprintNow()) !== fingerprint) throw rejected(`${databases.join(', ')}: changed during the search`);
+  await folder.keep({ id, program, databases, fingerprint, status: 'complete' });
+  return id;
+}
+
+/** Directories in which databases are looked for. */
+export const searchPathOf = ({ blastDb }: Pick<Section, 'blastDb'>): readonly string[] => blastDb?.split(':') ?? [];
+
+/**
+ * What the program is given, and writes into its result: a name in one of the directories where one is, so that reports
+ * neither show where databases lie nor depend on it, else an absolute path.
+ */
+function databaseName(given: string, searchPath: readonly string[]): string {
+  if (given.startsWith('-'))
+    throw rejected(`--db '${given}': a name that begins with '-' would be taken for an option`);
+  if (/[\s"']/.test(given)) throw rejected(`--db '${given}': names with white space or quotes are not supported`);
+  if (!given.includes('/')) return given;
+  const path = resolve(given);
+  const inside = searchPath
+    .map((dir) => relative(dir, path))
+    .find((name) => !name.startsWith('..') && !isAbsolute(name));
+  return inside || path;
+}
+
+async function digestOf(file: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(file), hash, { signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw rejected(`--query ${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+  return hash.digest('hex');
+}
+
+async function search(
+  { blastBin }: Section,
+  { program, databases, query, maxTargetSequences, path, onStderr, id }: QueryRun & { readonly id: QueryJobId },
+  {
+    cwd,
+    archive,
+    searchPath,
+  }: { readonly cwd: string; readonly archive: string; readonly searchPath: readonly string[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'longshore-query-'));
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => rm(stateDir, { recursive: true, force: true }));
+  const runner = cleanup.use(new ChildProcessRunner({ stateDir }, systemClock, silentLogger()));
+  const most = maxTargetSequences === undefined ? [] : ['-max_target_seqs', String(maxTargetSequences)];
+  const spec = {
+    program: blastBin === undefined ? program : join(blastBin, program),
+    args: ['-db', databases.join(' '), '-query', resolve(query), '-outfmt', '11', '-out', archive, ...most],
+    cwd,
+    env: toolEnvironment({ path, home: cwd, searchPath }),
+    // Whoever waits for it may end it.
+    maxDurationMs: Number.MAX_SAFE_INTEGER,
+    runId: `query-${id}-${process.pid}`,
+    onStderr,
+  };
+  const result = await runner.run(spec, signal);
+  const failure = failureOf(program, result);
+  if (failure) throw failure;
+  const { size } = await stat(archive).catch(() => ({ size: 0 }));
+  if (size === 0) throw rejected(`${program} found nothing to search for in ${query}`);
+}
+
+function failureOf(program: string, { end, stderrTail }: ScriptResult): Failure | undefined {
+  const said = stderrTail.trimEnd().split('\n').at(-1);
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0 ? undefined : rejected(`${program} ended with code ${end.code}: ${said}`);
+    case 'killed':
+      return transient(`${program} was ended by ${end.signal}`);
+    case 'timed-out':
+      return defect(`${program} ran for ${end.afterMs} ms`);
+    case 'not-found':
+      return transient(`${end.program} is not there; NCBI BLAST+ is needed`, { unreachable: true });
+    case 'not-executable':
+      return transient(`${end.program} cannot be executed`, { unreachable: true });
+    default:
+      return end satisfies never;
+  }
+}

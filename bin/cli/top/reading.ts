@@ -1,0 +1,96 @@
+// One look at a running server: its metrics, its health and, for administrators, the jobs that wait longest.
+
+import type { Clock } from '../../../engine/runtime/time.ts';
+import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
+import { AdminClient, type ReportedJob } from '../client/admin-client.ts';
+import { bodyOf, callApi, withDeadline } from '../client/api-call.ts';
+import { ApiError } from '../client/api-error.ts';
+import { MetricSamples } from './metric-samples.ts';
+
+export interface Dependency {
+  readonly name: string;
+  readonly status: string;
+  readonly message?: string | undefined;
+}
+
+/** Jobs that wait or run, oldest first; or why they are not told. */
+export type OldestJobs =
+  | { readonly at: number; readonly jobs: readonly ReportedJob[] }
+  | { readonly at: number; readonly hidden: string };
+
+export interface Reading {
+  /** Milliseconds of the clock. */
+  readonly at: number;
+  readonly samples: MetricSamples;
+  readonly status: string;
+  readonly version: string;
+  readonly dependencies: readonly Dependency[];
+  readonly oldest: OldestJobs;
+}
+
+export interface ReadingSource {
+  readonly server: string;
+  readonly adminToken: string | undefined;
+}
+
+/** Longer than the server's own probes take. */
+const CALL_MS = 5_000;
+/** Listing jobs costs the database more than a scrape costs anybody. */
+const JOBS_EVERY_MS = 5_000;
+const JOBS = 5;
+
+/** Rejects as {@link callApi} does when there is no answer within 5 s. */
+export async function read(
+  source: ReadingSource,
+  before: Reading | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Reading> {
+  const { server } = source;
+  const limit = withDeadline(signal, CALL_MS);
+  const fresh = before !== undefined && clock.now() - before.oldest.at < JOBS_EVERY_MS;
+  const [samples, health, oldest] = await Promise.all([
+    callApi({ server, path: '/metrics', headers: {} }, limit).then(
+      async (answer) => new MetricSamples(await answer.text()),
+    ),
+    callApi({ server, path: '/health', headers: {} }, limit).then(bodyOf),
+    fresh ? before.oldest : oldestJobs(source, clock, limit),
+  ]);
+  return { at: clock.now(), samples, oldest, ...healthOf(health) };
+}
+
+async function oldestJobs(
+  { server, adminToken }: ReadingSource,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<OldestJobs> {
+  const at = clock.now();
+  if (adminToken === undefined) return { at, hidden: '--admin-token T shows them' };
+  const client = new AdminClient({ server, adminToken });
+  const states = ['running', 'queued', 'delayed'];
+  try {
+    const reports = await Promise.all(states.map((state) => client.jobs({ state, limit: JOBS }, signal)));
+    const jobs = reports.flatMap(({ results }) => results);
+    return { at, jobs: jobs.sort((a, b) => (a.created < b.created ? -1 : 1)).slice(0, JOBS) };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { at, hidden: error.message };
+  }
+}
+
+function healthOf(body: unknown): Pick<Reading, 'status' | 'version' | 'dependencies'> {
+  const { status, version, dependencies } = body as {
+    status?: string;
+    version?: string;
+    dependencies?: readonly DependencyHealth[];
+  };
+  return {
+    status: String(status ?? 'unknown'),
+    version: String(version ?? 'unknown'),
+    dependencies: (dependencies ?? []).map(({ name, online, message }) => ({
+      name,
+      status: online === 'yes' ? 'healthy' : 'unhealthy',
+      ...(message === undefined ? {} : { message }),
+    })),
+  };
+}

@@ -1,0 +1,152 @@
+// The dataset access service of the configuration: its front end, and what runs behind it.
+
+import { approveWaited } from '../../actors/daemons/access-approval.ts';
+import { accessMailMetrics, sendAccessMails } from '../../actors/daemons/access-mail.ts';
+import type { Configuration } from '../../config/configuration.ts';
+import { PostgresAccessCatalogue } from '../../engine/adapters/access/catalogue.ts';
+import { PostgresEndUsers } from '../../engine/adapters/access/end-users.ts';
+import { PostgresEnteredDatasets } from '../../engine/adapters/access/entered-datasets.ts';
+import { PostgresGrants } from '../../engine/adapters/access/grants.ts';
+import { PostgresAccessHistory } from '../../engine/adapters/access/history.ts';
+import { PostgresAccessInvitations } from '../../engine/adapters/access/invitations.ts';
+import { PostgresOutbox } from '../../engine/adapters/access/outbox.ts';
+import { PostgresAccessProviders } from '../../engine/adapters/access/providers.ts';
+import { PostgresAccessRoles } from '../../engine/adapters/access/roles.ts';
+import { PostgresAccessStaff } from '../../engine/adapters/access/staff.ts';
+import { WaitingApprovals } from '../../engine/adapters/access/waiting-approvals.ts';
+import { PostgresAddressBook } from '../../engine/adapters/datasets/address-book-postgres.ts';
+import { PostgresUserDatasets } from '../../engine/adapters/datasets/user-datasets-postgres.ts';
+import { PostgresUserStudies } from '../../engine/adapters/datasets/user-studies-postgres.ts';
+import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
+import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { Scope } from '../../engine/runtime/scope.ts';
+import { redeeming } from '../../http/access/redeem.ts';
+import { accessRoutes } from '../../http/access/routes.ts';
+import { StudyIds } from '../../http/access/study-ids.ts';
+import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
+import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
+import { VERSION } from '../cli/version.ts';
+import { mailDelivery } from './access-mail.ts';
+import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
+import type { LiveSettings } from './live-settings.ts';
+import type { Core } from './open-core.ts';
+import { roomCheck } from './watch-disks.ts';
+
+export interface AccessParts extends FrontEndParts {
+  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  readonly mailDir?: string | undefined;
+  /** There where the service is configured. */
+  readonly live: Pick<LiveSettings, 'approvalMs'>;
+}
+
+export interface AccessService {
+  /** In start order. */
+  readonly children: readonly ChildSpec[];
+  /** What it stands on, beside the cache database. */
+  readonly watched: readonly HealthCheck[];
+  url(): string;
+}
+
+/** Undefined when it is not configured. */
+export async function accessService(
+  configuration: Configuration,
+  core: Pick<Core, 'db' | 'accounts'>,
+  db: Postgres | undefined,
+  auth: AuthSettings,
+  parts: AccessParts,
+  scope: Scope,
+): Promise<AccessService | undefined> {
+  const { access, containerCore } = configuration;
+  const periodMs = parts.live.approvalMs;
+  if (!access || !periodMs || !db) return undefined;
+  const { clock, log, metrics } = parts;
+
+  const endUsers = new PostgresEndUsers(db);
+  const invitations = new PostgresAccessInvitations(db);
+  const providers = new PostgresAccessProviders(db);
+  const catalogue = new PostgresAccessCatalogue(db);
+  const delivery = await mailDelivery(configuration, parts.mailDir, scope);
+  if (!delivery) log.warn('no mail server is configured: mails of dataset access wait');
+  const optional: readonly HealthCheck[] = delivery?.isServer
+    ? [{ name: 'smtp', vital: false, probe: (until) => delivery.mailer.probe(until) }]
+    : [];
+  const counts = accessMailMetrics(metrics);
+  const userDatasets = new PostgresUserDatasets(core.db);
+  const entered = new PostgresEnteredDatasets(db);
+  const approvals = new WaitingApprovals(endUsers, { userDatasets, entered }, log);
+  const front = await frontEnd(
+    containerCore,
+    {
+      name: 'access',
+      host: containerCore.http.bindHost,
+      port: containerCore.ports.access,
+      auth: {
+        ...auth,
+        remember: redeeming(auth, invitations, clock, log.child({ actor: 'access' })),
+      },
+      // Its own /health is among its routes.
+      checks: [],
+      routes: accessRoutes({
+        roles: new PostgresAccessRoles(db),
+        staff: new PostgresAccessStaff(db),
+        providers,
+        catalogue,
+        endUsers,
+        invitations,
+        history: new PostgresAccessHistory(db),
+        approvals,
+        addresses: new PostgresAddressBook(core.db),
+        userStudies: new PostgresUserStudies(core.db),
+        userDatasets,
+        entered,
+        grants: new PostgresGrants(db),
+        accounts: core.accounts,
+        clock,
+        listAll: access.permissions.listAll,
+        studyIds: new StudyIds(access.userStudyIdPrefix),
+        dependencies: [
+          { name: 'access-db', probe: (until) => db.probe(until) },
+          { name: 'account-db', probe: (until) => core.db.probe(until) },
+          ...optional,
+          ...(parts.room ? [roomCheck(parts.room)] : []),
+        ],
+        threads: threadsHere,
+        version: VERSION,
+      }),
+    },
+    parts,
+  );
+  const mails: readonly ChildSpec[] = delivery
+    ? [
+        {
+          name: 'accessMail',
+          create: () =>
+            sendAccessMails({
+              ...delivery,
+              outbox: new PostgresOutbox(db),
+              catalogue,
+              providers,
+              accounts: core.accounts,
+              site: {
+                siteUrl: access.siteUrl,
+                registrationPath: access.registrationPath,
+                applicationPath: access.applicationPath,
+                supportEmail: access.supportEmail,
+              },
+              counts,
+              clock,
+              log,
+              metrics,
+              random: Math.random,
+            }),
+        },
+      ]
+    : [];
+  const { enabled } = access.autoApproval;
+  const approval: ChildSpec = {
+    name: 'accessApproval',
+    create: () => approveWaited({ approvals, periodMs, clock, log, metrics }),
+  };
+  const watched = [{ name: 'access-db', vital: true, probe: (until: AbortSignal) => db.probe(until) }, ...optional];
+  return { children: [...mails, ...(enabled ? [approval] : []), front.spec], watched, url: () => front.url() };
+}

@@ -1,0 +1,83 @@
+// Where the object store's changes come from, as the configuration names it. What a broker's client stands on is loaded
+// where there is one.
+
+import type { Configuration } from '../../config/configuration.ts';
+import type { ChangeJournal } from '../../engine/adapters/events/change-journal.ts';
+import { PostgresChangeQueue } from '../../engine/adapters/events/postgres-queue.ts';
+import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
+import type { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
+import type { RabbitQueueOptions } from '../../engine/adapters/rabbit/rabbit-queue.ts';
+import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
+import { ConfigurationError } from '../cli/configuration-error.ts';
+import { tls } from './verification.ts';
+
+interface ChangeQueueParts {
+  readonly db: Postgres;
+  readonly instance: PostgresInstance;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface OpenChangeQueue {
+  readonly changes: ChangeQueue;
+  /** Where the directory store announces its changes; an S3 store announces them itself. */
+  readonly journal: ChangeJournal;
+  /** Of what is not in the cache database. */
+  readonly checks: readonly HealthCheck[];
+}
+
+type Installer = Pick<Configuration['installer'], 'objectStore' | 'queueBroker'>;
+
+export async function openChangeQueue(installer: Installer, parts: ChangeQueueParts): Promise<OpenChangeQueue> {
+  const { db, instance, clock, log, metrics } = parts;
+  const queue = new PostgresChangeQueue(db, instance, clock, log);
+  const results = metrics.counter('queue_messages_total', 'Records that the queue broker handed over in vain.', [
+    'result',
+  ]);
+  if (installer.queueBroker.driver === 'postgres') return { changes: queue, journal: queue, checks: [] };
+  const options: RabbitQueueOptions = {
+    ...rabbitOptions(installer.queueBroker.global),
+    bucket: bucketOf(installer),
+    onIgnored: (records) => results.inc({ result: 'ignored' }, records),
+    onMalformed: () => results.inc({ result: 'malformed' }),
+  };
+  const { RabbitChangeQueue } = await import('../../engine/adapters/rabbit/rabbit-queue.ts');
+  const rabbit = new RabbitChangeQueue(options, clock, log);
+  const check: HealthCheck = { name: 'queue-broker', vital: false, probe: (signal) => rabbit.probe(signal) };
+  return { changes: rabbit, journal: queue, checks: [check] };
+}
+
+type Broker = Extract<Installer['queueBroker'], { readonly global: unknown }>['global'];
+
+/** Of the section `queueBroker`. */
+export function rabbitOptions({
+  connection,
+  exchange,
+  queue,
+  routing,
+}: Broker): Omit<RabbitQueueOptions, 'bucket' | 'onIgnored' | 'onMalformed'> {
+  return {
+    name: connection.name,
+    host: connection.server.host,
+    port: connection.server.port,
+    username: connection.username,
+    password: connection.password,
+    ...tls(connection),
+    timeoutMs: connection.timeoutMs,
+    exchange: { ...exchange, arguments: exchange.arguments ?? {} },
+    queue: { ...queue, arguments: queue.arguments ?? {} },
+    routing: { key: routing?.key ?? '', arguments: routing?.arguments ?? {} },
+  };
+}
+
+/** The configuration's rules let only an S3 store stand beside a broker. */
+function bucketOf({ objectStore }: Installer): string {
+  if (objectStore.driver !== 's3')
+    throw new ConfigurationError('installer.queueBroker: rabbitmq goes with an object store of driver s3');
+  return objectStore.bucketName;
+}

@@ -1,0 +1,295 @@
+// From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
+
+import { join } from 'node:path';
+import { auditRetention } from '../../actors/daemons/audit-retention.ts';
+import { ClearFailed } from '../../actors/daemons/clear-failed.ts';
+import { Daemons } from '../../actors/daemons/daemons.ts';
+import { tellSites } from '../../actors/daemons/site-grants.ts';
+import { datasetMetrics } from '../../actors/jobs/dataset-metrics.ts';
+import { Scratch } from '../../actors/jobs/scratch.ts';
+import type { UploadLimits } from '../../actors/lanes/upload-lane.ts';
+import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
+import { topology } from '../../actors/topology.ts';
+import type { Configuration } from '../../config/configuration.ts';
+import { PostgresGrantChanges } from '../../engine/adapters/access/grant-changes.ts';
+import { PostgresGrants } from '../../engine/adapters/access/grants.ts';
+import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
+import { NO_GRANTS } from '../../engine/ports/grants.ts';
+import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
+import { NO_GRANT_CHANGES } from '../../engine/ports/site-grants.ts';
+import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { Scope } from '../../engine/runtime/scope.ts';
+import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
+import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
+import { openAccess } from './access-database.ts';
+import { accessService } from './access-service.ts';
+import { dataTypes } from './data-types.ts';
+import { authSettings, type FrontEnd } from './front-end.ts';
+import { type Handler, handler } from './handler.ts';
+import { installerFrontEnd } from './installer-front-end.ts';
+import type { LiveSettings } from './live-settings.ts';
+import { type CoreParts, openCore } from './open-core.ts';
+import { callsAtOnce, pluginHost } from './plugin-host.ts';
+import { reportService } from './report-service.ts';
+import { storeData } from './store-reader.ts';
+import type { ThreadData } from './thread-data.ts';
+import { urlUploads } from './url-uploads.ts';
+import { dependencyWatch } from './watch-dependencies.ts';
+import { diskWatch, writtenFolders } from './watch-disks.ts';
+import { partsCheck, pluginChecks, watchedDependencies } from './watched-dependencies.ts';
+import { workerThreads } from './worker-threads.ts';
+
+/** How long sites show what was granted or taken back as it was before. Without grants there is nothing to tell them. */
+const GRANTS_MS = 5_000;
+const NO_GRANTS_MS = 3_600_000;
+
+/** Base URLs without trailing slash, of the front ends that run. */
+export interface Addresses {
+  readonly installer: string;
+  readonly handler?: string;
+  readonly report?: string;
+  readonly access?: string;
+  readonly pluginHost?: string;
+}
+
+export interface Service {
+  /** In start order. */
+  readonly children: readonly ChildSpec[];
+  readonly ready: { set(value: boolean): void };
+  /** Who makes the children says how they are. */
+  watched(statuses: () => readonly ChildStatus[]): void;
+  addresses(): Addresses;
+}
+
+export interface ComposeParts extends CoreParts {
+  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  readonly mailDir?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Scratch space of this process alone; made, and emptied at start. */
+  readonly scratchDir: string;
+  /** What of the configuration changes meanwhile. */
+  readonly live: LiveSettings;
+  readonly settings: ProcessSettings;
+}
+
+export async function compose(
+  configuration: Configuration,
+  parts: ComposeParts,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<Service> {
+  const { clock, log, metrics } = parts;
+  const { containerCore, installer } = configuration;
+  const core = await openCore(installer, parts, scope, signal);
+  const types = dataTypes(installer.plugins, installer.installTargets);
+  const data = threadData(configuration, parts.live);
+  const threads = workerThreads(data, { clock, log, metrics });
+  const breakers = new PluginBreakers(types, { clock, log, metrics });
+  const scratch = new Scratch(join(parts.scratchDir, 'jobs'));
+  await scratch.clear();
+
+  const daemons = new Daemons({
+    ...core,
+    ...{ types, clock, log, metrics, random: Math.random },
+    settings: installer.daemons,
+  });
+  parts.live.daemonIntervals.watch((intervals) => daemons.changeIntervals(intervals));
+
+  const failedInstalls = new ClearFailed({ ...core, clock, log });
+
+  let ready = false;
+  let statuses: () => readonly ChildStatus[] = () => [];
+  const { adminListener } = containerCore.http;
+  const trail = scope.use(
+    'audit trail',
+    new AuditTrail({ table: core.audit, clock, log: log.child({ actor: 'audit' }), metrics }),
+  );
+  const hosted = configuration.pluginHost?.inProcess ?? [];
+  const folders = writtenFolders(configuration, hosted, parts.scratchDir);
+  const { floor, floorSize } = containerCore.disk;
+  const room = new DiskFloor({ folders, floorPercent: floor, floorBytes: floorSize, clock, log });
+  const frontEndParts = {
+    ...{ clock, log, metrics, ready: () => ready, room, trail },
+    adminListener: adminListener && { host: adminListener.bindHost, port: adminListener.port },
+  };
+  const auth = await authSettings(containerCore, core.accounts, clock, log);
+  const host: FrontEnd | undefined =
+    configuration.pluginHost && hosted.length > 0
+      ? await pluginHost(
+          configuration,
+          {
+            plugins: hosted,
+            host: configuration.pluginHost.bindHost,
+            port: containerCore.ports.pluginHost,
+            env: parts.env,
+            workspace: configuration.pluginHost.workspace ?? join(parts.scratchDir, 'plugins'),
+          },
+          threads.archives,
+          frontEndParts,
+          scope,
+        )
+      : undefined;
+  const { handler: handlerSection } = configuration;
+  const jobs: Handler | undefined =
+    handlerSection &&
+    (await handler(
+      { containerCore, installer, handler: handlerSection },
+      { ...frontEndParts, core, packages: threads.packages, env: parts.env, scratchDir: parts.scratchDir },
+      scope,
+      signal,
+    ));
+  const reports = await reportService(
+    configuration,
+    auth,
+    {
+      ...frontEndParts,
+      ...{ core, live: parts.live },
+      zip: threads.archives.zip,
+      env: parts.env,
+      scratchDir: parts.scratchDir,
+    },
+    scope,
+    signal,
+  );
+  const accessDb = await openAccess(configuration, log, scope, signal);
+  const api = await installerFrontEnd(
+    configuration,
+    core,
+    accessDb ? new PostgresGrants(accessDb) : NO_GRANTS,
+    types,
+    { breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
+    [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
+    auth,
+    frontEndParts,
+  );
+  const access = await accessService(
+    configuration,
+    core,
+    accessDb,
+    auth,
+    { ...frontEndParts, mailDir: parts.mailDir, live: parts.live },
+    scope,
+  );
+  return {
+    children: [
+      threads.spec,
+      ...(host ? [host.spec] : []),
+      // Stopped after the lanes: a running job may use up all the time there is.
+      ...(jobs?.children ?? []),
+      ...(reports?.children ?? []),
+      ...topology({
+        ...core,
+        tasks: threads.tasks,
+        breakers,
+        hosted: configuration.pluginHost && { plugins: hosted, scripts: callsAtOnce(configuration.pluginHost) },
+        types,
+        room,
+        tuning: parts.live.lanes,
+        channels: laneChannels(installer.lanes),
+        uploadLimits: uploadLimits(installer, parts.live),
+        scratch,
+        daemons,
+        clock,
+        log,
+        metrics,
+        random: Math.random,
+      }),
+      failedInstalls.spec(),
+      {
+        name: 'siteGrants',
+        create: () =>
+          tellSites({
+            changes: accessDb ? new PostgresGrantChanges(accessDb) : NO_GRANT_CHANGES,
+            sites: core.siteGrants,
+            periodMs: accessDb ? GRANTS_MS : NO_GRANTS_MS,
+            ...parts,
+          }),
+      },
+      { name: 'datasetMetrics', create: () => datasetMetrics({ reports: core.reports, ...parts }) },
+      {
+        name: 'auditRetention',
+        create: () => auditRetention({ audit: core.audit, retentionMs: containerCore.audit.retentionMs, ...parts }),
+      },
+      ...(access?.children ?? []),
+      api.spec,
+      ...(api.admin ? [api.admin] : []),
+      diskWatch(folders, parts),
+      // Last: what runs in this process can be asked by then.
+      dependencyWatch(
+        [...watchedDependencies(core, data.plugins), ...(reports?.watched ?? []), ...(access?.watched ?? [])],
+        parts,
+      ),
+    ],
+    ready: {
+      set(value) {
+        ready = value;
+      },
+    },
+    watched(of) {
+      statuses = of;
+    },
+    addresses: () => ({
+      installer: api.url(),
+      ...(jobs ? { handler: jobs.url() } : {}),
+      ...(reports ? { report: reports.url() } : {}),
+      ...(access ? { access: access.url() } : {}),
+      ...(host ? { pluginHost: host.url() } : {}),
+    }),
+  };
+}
+
+function uploadLimits({ restService }: Configuration['installer'], { lanes }: LiveSettings): UploadLimits {
+  const { maxUploadSize, userMaxStorageSize, urlUploads } = restService;
+  const url = {
+    maxUploadBytes: maxUploadSize,
+    quotaBytes: userMaxStorageSize,
+    get atOnce() {
+      return Math.ceil(lanes.current.upload.workerCount / 2);
+    },
+  };
+  const { maxEntries, maxNamesSize: maxNameBytes, maxDurationMs: maxMs } = restService.archives;
+  const archives = { maxEntries, maxNameBytes, maxMs };
+  return { maxTotalBytes: userMaxStorageSize, archives, ...(urlUploads.enabled ? { url } : {}) };
+}
+
+type Lanes = Configuration['installer']['lanes'];
+
+function laneChannels({ upload: _fedByJobRows, ...lanes }: Lanes): Parameters<typeof topology>[0]['channels'] {
+  const channel = (lane: Lanes['import']): { channel: string; key: string } => ({
+    channel: lane.eventChannel,
+    key: lane.eventKey,
+  });
+  return {
+    softDelete: channel(lanes.softDelete),
+    import: channel(lanes.import),
+    updateMeta: channel(lanes.updateMeta),
+    install: channel(lanes.install),
+    sharing: channel(lanes.sharing),
+    reconciliation: channel(lanes.reconciliation),
+    hardDelete: channel(lanes.hardDelete),
+  };
+}
+
+function threadData({ installer }: Configuration, { pluginTimes }: LiveSettings): ThreadData {
+  return {
+    store: storeData(installer.objectStore),
+    remote: urlUploads(installer),
+    plugins: Object.entries(installer.plugins).map(([key, plugin]) => {
+      const { scripts, server, token } = plugin;
+      const times = pluginTimes.get(key);
+      const host = server.host.includes(':') ? `[${server.host}]` : server.host;
+      return {
+        key,
+        baseUrl: `http://${host}:${server.port}`,
+        token,
+        scriptMs: {
+          import: scripts.dataCleaning.maxDurationMs,
+          installData: scripts.checkCompatibility.maxDurationMs + scripts.dataInstall.maxDurationMs,
+          installMeta: scripts.metaUpdate.maxDurationMs,
+          uninstall: scripts.uninstall.maxDurationMs,
+        },
+        ...(times ? { times } : {}),
+      };
+    }),
+  };
+}

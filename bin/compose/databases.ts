@@ -1,0 +1,96 @@
+// Connections to the databases that the configuration names.
+
+import type { Configuration, DatabaseConnection } from '../../config/configuration.ts';
+import type { PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import type { DatabaseAddress, Directory } from '../../engine/ports/directory.ts';
+import { ConfigurationError } from '../cli/configuration-error.ts';
+import { tls } from './verification.ts';
+
+/** Schema of the cache DB's tables. */
+export const CACHE_SCHEMA = 'installer';
+const CACHE_IDLE_MS = 10 * 60_000;
+const EDITS_AT_ONCE = 4;
+const JOURNAL_CONNECTIONS = 4;
+const COUNTS_CONNECTIONS = 4;
+const AUDIT_CONNECTIONS = 2;
+
+type CacheDb = Configuration['installer']['cacheDb'];
+
+export function cacheConnection(db: CacheDb): PostgresOptions {
+  return {
+    host: db.server.host,
+    port: db.server.port,
+    user: db.username,
+    password: db.password,
+    database: db.name,
+    schema: CACHE_SCHEMA,
+    poolSize: db.poolSize,
+    idleTimeoutMs: CACHE_IDLE_MS,
+    applicationName: 'longshore',
+    ...tls(db),
+  };
+}
+
+/**
+ * For edits of datasets by their owners. An edit holds its connection, and the lock of the dataset's row, while it puts an
+ * object: out of one pool, edits would wait for others that wait for them.
+ */
+export function editsConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(EDITS_AT_ONCE, db.poolSize) };
+}
+
+/**
+ * For the journal of the directory store's changes, which notes the object of an edit while that holds its row: lanes that
+ * wait for rows may hold all connections of the other pool. No statement of the journal waits for a row of a dataset.
+ */
+export function journalConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(JOURNAL_CONNECTIONS, db.poolSize) };
+}
+
+/** For counting what is kept for an owner, which an edit does too while it holds a row; no such statement waits for one. */
+export function countsConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(COUNTS_CONNECTIONS, db.poolSize) };
+}
+
+/** For the audit trail: changes are answered once they are recorded, and should not wait for lanes and listings. */
+export function auditConnection(db: CacheDb): PostgresOptions {
+  return { ...cacheConnection(db), poolSize: Math.min(AUDIT_CONNECTIONS, db.poolSize) };
+}
+
+/** Of a database that stands at an address, or that the directory said to stand there. */
+export function connectionAt(target: TargetId, db: DatabaseConnection, at: DatabaseAddress): PostgresOptions {
+  return {
+    ...at,
+    user: db.username,
+    password: db.password,
+    schema: db.schema,
+    poolSize: db.poolSize,
+    idleTimeoutMs: db.idleTimeoutMs,
+    applicationName: `longshore ${target}`,
+    ...tls(db),
+  };
+}
+
+/** Undefined where the directory must be asked. */
+export function addressOf(db: DatabaseConnection): DatabaseAddress | undefined {
+  return db.kind === 'lookup' ? undefined : { host: db.server.host, port: db.server.port, database: db.name };
+}
+
+/** For one use: asks the directory where it must. */
+export async function targetConnection(
+  target: TargetId,
+  db: DatabaseConnection,
+  directory: Directory | undefined,
+  signal: AbortSignal,
+): Promise<PostgresOptions> {
+  const at = db.kind === 'lookup' ? await demandDirectory(directory).find(db.lookupCn, signal) : addressOf(db);
+  if (!at) throw new Error('a database that is not looked up has an address');
+  return connectionAt(target, db, at);
+}
+
+/** The configuration's rules let no database be looked up without one. */
+export function demandDirectory(directory: Directory | undefined): Directory {
+  if (!directory) throw new ConfigurationError('installer.ldap: missing, and a database is to be looked up there');
+  return directory;
+}

@@ -1,0 +1,18 @@
+// The directory that the configuration names; its client is loaded where there is one.
+
+import type { Configuration } from '../../config/configuration.ts';
+import { RememberingDirectory } from '../../engine/adapters/ldap/remembering-directory.ts';
+import type { Directory } from '../../engine/ports/directory.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { tls } from './verification.ts';
+
+/** Undefined where none is configured. */
+export async function openDirectory(
+  section: Configuration['installer']['ldap'],
+  log: Logger,
+): Promise<Directory | undefined> {
+  if (!section) return undefined;
+  const { servers, baseDn } = section;
+  const { LdapDirectory } = await import('../../engine/adapters/ldap/ldap-directory.ts');
+  return new RememberingDirectory(new LdapDirectory({ servers, baseDn, ...tls(section) }), log);
+}

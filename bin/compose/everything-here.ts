@@ -1,0 +1,121 @@
+// All of `longshore up` but the database server, which is being started meanwhile: writes what is missing of the data
+// directory, reads the configuration, and runs the service on the server once that is there.
+
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import type { Configuration } from '../../config/configuration.ts';
+import { writeHandlerCommand } from '../../config/samples/handler-command.ts';
+import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
+import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
+import type { EmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
+import { aborted } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
+import type { CommandIo } from '../cli/command.ts';
+import { loadConfigFile } from '../cli/load-config.ts';
+import { addMissing } from './access-database.ts';
+import { type DataDir, type Endpoints, removeEndpoints, writeWhole } from './data-dir.ts';
+import { embeddedConfig } from './embedded-config.ts';
+import { prepareDatabases } from './embedded-databases.ts';
+import { runService } from './run-service.ts';
+import { runtimeArgv } from './runtime.ts';
+
+const DEFAULT_PORT_BASE = 8080;
+const SAMPLE_STUDIES = 'config/samples/access-studies.yaml';
+
+export interface EverythingHere {
+  readonly dir: DataDir;
+  /** Undefined = as the configuration says. */
+  readonly portBase: number | undefined;
+  readonly starting: Promise<EmbeddedPostgres>;
+  /** Where it will be reached, and its superuser's password. */
+  readonly server: { readonly port: number; readonly password: string };
+  readonly threshold: LogThreshold;
+  readonly log: Logger;
+  readonly demo: boolean;
+  /** The end of the demo is the end of all. */
+  readonly exit: boolean;
+}
+
+/** Resolves with how it ended: `stopped` by the signal or the end of the demo, or `broken` by itself. The server is stopped. */
+export async function everythingHere(
+  { dir, portBase, starting, server, threshold, log, demo, exit }: EverythingHere,
+  io: CommandIo,
+): Promise<'stopped' | 'broken'> {
+  await writeOnce(dir, portBase ?? DEFAULT_PORT_BASE);
+  const { configuration: written, source } = await loadConfigFile(dir.config, io, { takesMails: true });
+  const configuration = withPorts(written, portBase);
+  const postgres = await starting;
+  await prepareDatabases(configuration.installer, server, io.signal);
+  if (configuration.access) await addMissing(configuration, SAMPLE_STUDIES, io.signal);
+  threshold.set(configuration.containerCore.log.level);
+
+  const stop = new AbortController();
+  const signal = AbortSignal.any([io.signal, stop.signal]);
+  const foundation = postgres.ended.then(() => new Promise<never>(() => undefined));
+  try {
+    return await runService(
+      {
+        ...{ configuration, source, threshold, log, foundation },
+        clock: systemClock,
+        close: () => postgres.stop(),
+        env: io.env,
+        scratchDir: dir.scratch,
+        mailDir: dir.mail,
+        ready: async (addresses) => {
+          const adminToken = configuration.containerCore.authentication?.adminToken ?? '';
+          const endpoints: Endpoints = { ...addresses, adminToken, pid: process.pid };
+          await writeWhole(dir.endpoints, `${JSON.stringify(endpoints, null, 2)}\n`, 0o600);
+          io.err(`ready: installer ${addresses.installer}, endpoints in ${dir.endpoints}\n`);
+          if (demo) await (await import('../cli/demo.ts')).runDemo(dir, configuration, addresses.installer, io, signal);
+          if (exit) stop.abort(aborted('the demo is over'));
+          else io.err('Ctrl-C ends it\n');
+        },
+      },
+      signal,
+    );
+  } finally {
+    await removeEndpoints(dir);
+    io.err('stopped\n');
+  }
+}
+
+/** Files that exist are the operator's; launchers name this program's own path and are written anew each time. */
+async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
+  // Private datasets lie there: others of this machine may pass through the data directory, not into this.
+  for (const own of [dir.objects, dir.queryJobs, dir.blastDb, dir.compiled])
+    await mkdir(own, { recursive: true, mode: 0o700 });
+  const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled));
+  await writeHandlerCommand(dir.handlerCommand);
+  if (!existsSync(dir.tokenKey) || !existsSync(dir.tokenPublicKey)) {
+    const pair = await newKeyPair();
+    await writeWhole(dir.tokenPublicKey, pair.publicKeyPem, 0o644);
+    await writeWhole(dir.tokenKey, pair.privateKeyPem, 0o600);
+  }
+  if (existsSync(dir.config)) return;
+  const plugins = SAMPLE_NAMES.map((name) => ({ ...SAMPLES[name], name, scripts: launchers[name] }));
+  await writeWhole(dir.config, embeddedConfig(dir, portBase, plugins), 0o600);
+}
+
+/** `--port-base` overrides the written configuration for this run, the address of the own plugin host included. */
+function withPorts(configuration: Configuration, portBase: number | undefined): Configuration {
+  if (portBase === undefined) return configuration;
+  const { containerCore, installer } = configuration;
+  const before = containerCore.ports.pluginHost;
+  const ports = {
+    installer: portBase,
+    handler: portBase + 1,
+    report: portBase + 2,
+    access: portBase + 3,
+    pluginHost: portBase + 4,
+  };
+  const plugins = Object.fromEntries(
+    Object.entries(installer.plugins).map(([key, plugin]) => {
+      const own = configuration.pluginHost?.inProcess.includes(key) && plugin.server.port === before;
+      return [key, own ? { ...plugin, server: { ...plugin.server, port: ports.pluginHost } } : plugin];
+    }),
+  );
+  return { ...configuration, containerCore: { ...containerCore, ports }, installer: { ...installer, plugins } };
+}

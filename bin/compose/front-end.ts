@@ -1,0 +1,201 @@
+// A front end of the configuration: routes on a port, with the process's authentication, limits and operators' routes.
+
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Configuration } from '../../config/configuration.ts';
+import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
+import { profileMemory } from '../../http/kernel/auth/profile-memory.ts';
+import { TokenGuesses } from '../../http/kernel/auth/token-guesses.ts';
+import { tokenVerifier } from '../../http/kernel/auth/tokens.ts';
+import { apiDocs } from '../../http/kernel/openapi/api-docs.ts';
+import type { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
+import { httpMetrics } from '../../http/kernel/pipeline/http-metrics.ts';
+import { type HealthCheck, opsRoutes } from '../../http/kernel/pipeline/ops.ts';
+import { RequestPipeline } from '../../http/kernel/pipeline/request-pipeline.ts';
+import type { Route } from '../../http/kernel/pipeline/route.ts';
+import { proxyCheck } from '../../http/kernel/server/peer-address.ts';
+import { HttpServer } from '../../http/kernel/server/server.ts';
+import { VERSION } from '../cli/version.ts';
+import { roomCheck } from './watch-disks.ts';
+
+export interface FrontEndParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly ready: () => boolean;
+  /** Of the process: requests of all its front ends are recorded there. */
+  readonly trail: AuditTrail;
+  /** Of all disks that this process writes to; absent = there is always room. */
+  readonly room?: DiskRoom;
+  /** Where `/admin`, `/metrics` and `/health` of this process are; undefined = at its front ends. */
+  readonly adminListener?: AdminListener | undefined;
+}
+
+export interface AdminListener {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** As `ports` and `http.basePath` of the configuration name them. */
+export type FrontEndName = keyof Configuration['containerCore']['ports'];
+
+export interface FrontEndOptions {
+  readonly name: FrontEndName;
+  readonly host: string;
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly checks: readonly HealthCheck[];
+  readonly auth: AuthSettings;
+}
+
+export interface FrontEnd {
+  readonly spec: ChildSpec;
+  /** The listener for operators, where there is one: that of one front end of the process is to be started. */
+  readonly admin?: ChildSpec;
+  /** Base URL without trailing slash; of the running server, or of the configured port before. */
+  url(): string;
+}
+
+/** Threads of this process; one where nobody can tell. */
+export function threadsHere(): number {
+  try {
+    return readdirSync('/proc/self/task').length;
+  } catch {
+    return 1;
+  }
+}
+
+export async function frontEnd(
+  core: Pick<Configuration['containerCore'], 'http'>,
+  options: FrontEndOptions,
+  parts: FrontEndParts,
+): Promise<FrontEnd> {
+  const { clock, log, metrics } = parts;
+  const { http } = core;
+  const basePath = basePathOf(http.basePath, options.name);
+  const { assumedApiVersion } = http;
+  const tls = http.tls && {
+    cert: await readFile(http.tls.certFile, 'utf8'),
+    key: await readFile(http.tls.keyFile, 'utf8'),
+  };
+  const isProxy = proxyCheck(http);
+  const serverOf = (
+    { name, host, port, basePath }: Place,
+    routes: readonly Route[],
+    ops: readonly Route[],
+  ): HttpServer => {
+    const told = httpMetrics(metrics, name);
+    const info = { title: `Longshore ${name}`, version: VERSION, basePath, assumedApiVersion };
+    const docs = apiDocs([...ops, ...routes], info);
+    const pipeline = new RequestPipeline({
+      ...{ routes, opsRoutes: [...ops, ...docs], auth: options.auth, cors: http.enableCors },
+      ...{
+        url: { isProxy, basePath },
+        room: parts.room,
+        tls: tls !== undefined,
+        subDomains: http.tls?.includeSubDomains,
+        assumedApiVersion,
+        clock,
+        log: log.child({ actor: name }),
+        metrics: told,
+        audit: { trail: parts.trail, service: name, isProxy },
+      },
+    });
+    return new HttpServer({ name, clock, log, host, port, tls, limits: http.limits, isProxy, metrics: told, pipeline });
+  };
+  const ops = (): readonly Route[] =>
+    opsRoutes({
+      ...{ version: VERSION, ready: parts.ready },
+      checks: [...options.checks, ...(parts.room ? [roomCheck(parts.room)] : [])],
+      ...{ threads: threadsHere, metrics, clock },
+    });
+  const admin = parts.adminListener;
+  const isPublic = (route: Route): boolean => !admin || !isForOperators(route);
+  let running: HttpServer | undefined;
+  const create = (): HttpServer => {
+    // A route of the front end's own that has the name of one for operators is part of its contract.
+    const routes = options.routes.filter((route) => !admin || !isForAdministrators(route));
+    running = serverOf({ ...options, basePath }, routes, ops().filter(isPublic));
+    return running;
+  };
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    spec: { name: options.name, create },
+    url: () => `${tls ? 'https' : 'http'}://${host}:${running?.port || options.port}`,
+    ...(admin && {
+      admin: {
+        name: 'admin',
+        create: () =>
+          serverOf({ name: 'admin', ...admin, basePath: '' }, options.routes.filter(isForAdministrators), ops()),
+      },
+    }),
+  };
+}
+
+interface Place {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly basePath: string;
+}
+
+const isForAdministrators = ({ path }: Route): boolean => path.startsWith('/admin/');
+/** `/ready` stays: whoever sends requests asks it. */
+const isForOperators = ({ path }: Route): boolean => path === '/health' || path === '/metrics';
+
+/** Where a proxy publishes the front end: under the path of all, or under its own. */
+export const basePathOf = (
+  configured: Configuration['containerCore']['http']['basePath'],
+  name: FrontEndName,
+): string => (typeof configured === 'string' ? configured : (configured[name] ?? ''));
+
+/** Of a front end whose callers share a secret of its own. */
+export const noUsers = ({ clock, log }: Pick<FrontEndParts, 'clock' | 'log'>): AuthSettings => ({
+  adminToken: undefined,
+  verify: undefined,
+  guesses: new TokenGuesses({ isProxy: () => false, clock, log }),
+  operators: false,
+  queryToken: false,
+  remember: async () => undefined,
+});
+
+/** Who callers are, by the configuration; users' names are remembered for others to see. */
+export async function authSettings(
+  core: Pick<Configuration['containerCore'], 'authentication' | 'http'>,
+  accounts: Pick<Accounts, 'remember'>,
+  clock: Clock,
+  log: Logger,
+): Promise<AuthSettings> {
+  const { adminToken, oauth, operators } = core.authentication ?? {};
+  const keys =
+    oauth?.jwksUrl !== undefined
+      ? { jwksUrl: oauth.jwksUrl }
+      : oauth?.publicKeyFile !== undefined
+        ? { publicKeyPem: await readFile(oauth.publicKeyFile, 'utf8') }
+        : undefined;
+  return {
+    adminToken,
+    guesses: new TokenGuesses({ isProxy: proxyCheck(core.http), clock, log: log.child({ actor: 'http' }) }),
+    operators: operators !== undefined && oauth !== undefined,
+    queryToken: oauth?.queryToken ?? false,
+    verify:
+      oauth && keys
+        ? tokenVerifier(
+            {
+              issuer: oauth.issuer,
+              audience: oauth.audience,
+              clockToleranceMs: oauth.clockToleranceMs,
+              operators,
+            },
+            keys,
+          )
+        : undefined,
+    remember: profileMemory(accounts, clock, log),
+  };
+}

@@ -1,0 +1,118 @@
+// The installer API of the configuration.
+
+import { webcrypto } from 'node:crypto';
+import type { DaemonIntervals, Daemons } from '../../actors/daemons/daemons.ts';
+import type { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
+import type { Configuration } from '../../config/configuration.ts';
+import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { FailedInstalls } from '../../engine/ports/failed-installs.ts';
+import type { Grants } from '../../engine/ports/grants.ts';
+import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
+import { formatDuration } from '../../engine/runtime/duration.ts';
+import type { Tunable } from '../../engine/runtime/tunable.ts';
+import { liveInstallStatus } from '../../http/installer/details/live-status.ts';
+import { installerRoutes } from '../../http/installer/routes.ts';
+import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
+import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
+import { VERSION } from '../cli/version.ts';
+import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
+import type { Core } from './open-core.ts';
+
+/** What runs behind the front end and is asked by it. */
+export interface InstallerActors {
+  readonly breakers: PluginBreakers;
+  readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
+  readonly failedInstalls: FailedInstalls;
+  readonly settings: ProcessSettings;
+  /** The latest. */
+  readonly intervals: Tunable<DaemonIntervals>;
+}
+
+export function installerFrontEnd(
+  configuration: Configuration,
+  core: Core,
+  grants: Grants,
+  types: DataTypes,
+  actors: InstallerActors,
+  /** How plugins and the parts of this process are asked. */
+  others: readonly HealthCheck[],
+  auth: AuthSettings,
+  parts: FrontEndParts,
+): Promise<FrontEnd> {
+  const { containerCore, installer } = configuration;
+  const { restService, daemons } = installer;
+  return frontEnd(
+    containerCore,
+    {
+      name: 'installer',
+      host: containerCore.http.bindHost,
+      port: containerCore.ports.installer,
+      auth,
+      checks: [...healthChecks(core), ...others],
+      routes: installerRoutes({
+        ...core,
+        // By the pool that all reports use: the trail's own is for what is written.
+        audit: new PostgresAuditLog(core.db),
+        grants,
+        eventLog: core.events,
+        reconciler: actors.daemons.reconciler,
+        pruner: actors.daemons.pruner,
+        failedInstalls: actors.failedInstalls,
+        processSettings: actors.settings,
+        sites: [...core.targets.values()],
+        log: parts.log.child({ actor: 'installer' }),
+        dataTypes: types,
+        installStatus: liveInstallStatus(core.targets, parts.clock),
+        clock: parts.clock,
+        random: (bytes) => webcrypto.getRandomValues(bytes),
+        settings: {
+          maxUploadBytes: restService.maxUploadSize,
+          userMaxStorageBytes: restService.userMaxStorageSize,
+          autoAcceptShares: restService.autoAcceptShares,
+          retentionMs: daemons.pruner.retentionWindowMs,
+          uploadsPerUser: containerCore.http.limits.uploadsPerUser,
+          waitingPerUser: containerCore.http.limits.waitingPerUser,
+          buildInfo: { name: 'longshore', version: VERSION, node: process.version },
+          reconciler: () => {
+            const { fullRunIntervalMs, slimRunIntervalMs } = actors.intervals.current.reconciler;
+            return {
+              enabled: daemons.reconciler.enabled,
+              fullRunInterval: formatDuration(fullRunIntervalMs),
+              slimRunInterval: formatDuration(slimRunIntervalMs),
+              performDeletes: daemons.reconciler.performDeletes,
+            };
+          },
+          installTargets: installer.installTargets.map((target) => ({
+            id: target.targetId,
+            name: target.targetName,
+            enabled: true,
+            category: target.projectCategory,
+            ...(target.metaValidation ? { metaValidation: target.metaValidation } : {}),
+          })),
+        },
+      }),
+    },
+    parts,
+  );
+}
+
+export const targetChecks = ({ targetPools }: Pick<Core, 'targetPools'>): readonly HealthCheck[] =>
+  [...targetPools].map(([id, pool]) => ({
+    name: `target ${id}`,
+    vital: false,
+    probe: (signal) => pool.probe(signal),
+  }));
+
+/** Without the cache DB or the store nothing works. */
+export const vitalChecks = ({ db, store }: Pick<Core, 'db' | 'store'>): readonly HealthCheck[] => [
+  { name: 'cache-db', vital: true, probe: (signal) => db.probe(signal) },
+  { name: 'object-store', vital: true, probe: (signal) => store.probe(signal) },
+];
+
+/** A target that is away makes only its own jobs wait. */
+const healthChecks = (core: Core): readonly HealthCheck[] => [
+  ...vitalChecks(core),
+  ...core.checks,
+  ...targetChecks(core),
+];

@@ -1,0 +1,98 @@
+// What of the configuration changes while the program runs, each kind with the one who takes it over. Which settings these
+// are is said in the schema (config/live.ts); what else differs in a file waits for a restart.
+
+import type { DaemonIntervals } from '../../actors/daemons/daemons.ts';
+import type { LaneTuning, LaneTunings } from '../../actors/jobs/job-lane.ts';
+import type { Configuration } from '../../config/configuration.ts';
+import type { LiveKind } from '../../config/live.ts';
+import { type CallTimes, changeTimes, shareTimes } from '../../engine/adapters/plugins/shared-times.ts';
+import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
+import { LANES } from '../../engine/model/event.ts';
+import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { Tunable } from '../../engine/runtime/tunable.ts';
+
+type Installer = Configuration['installer'];
+
+export class LiveSettings {
+  readonly lanes: Tunable<LaneTunings>;
+  /** Undefined where the service is not configured, as below. */
+  readonly reportLane: Tunable<LaneBounds> | undefined;
+  readonly daemonIntervals: Tunable<DaemonIntervals>;
+  /** Milliseconds between runs of the approval of access requests. */
+  readonly approvalMs: Tunable<number> | undefined;
+  /** By the plugin's key; threads read them at each call. */
+  readonly pluginTimes: ReadonlyMap<string, SharedArrayBuffer>;
+  readonly #takers: Readonly<Record<LiveKind, (next: Configuration) => void>>;
+
+  constructor({ installer, report, access }: Configuration, threshold: LogThreshold) {
+    this.lanes = new Tunable(laneTunings(installer));
+    this.reportLane = report && new Tunable(laneBounds(report.lane));
+    this.approvalMs = access && new Tunable(access.autoApproval.intervalMs);
+    this.daemonIntervals = new Tunable<DaemonIntervals>(installer.daemons);
+    this.pluginTimes = new Map(
+      Object.entries(installer.plugins).map(([key, plugin]) => [key, shareTimes(callTimes(plugin))]),
+    );
+    this.#takers = {
+      'lane-bounds': ({ installer: next, report: reports }) => {
+        this.lanes.set(withBounds(this.lanes.current, next));
+        if (reports) this.reportLane?.set(laneBounds(reports.lane));
+      },
+      'daemon-interval': ({ installer: next, access: accesses }) => {
+        this.daemonIntervals.set(next.daemons);
+        if (accesses) this.approvalMs?.set(accesses.autoApproval.intervalMs);
+      },
+      'plugin-timeouts': (next) => this.#changeTimes(next.installer),
+      'log-level': (next) => void threshold.set(next.containerCore.log.level),
+    };
+  }
+
+  /** Takes over the settings of these kinds, and of no other. */
+  apply(kinds: ReadonlySet<LiveKind>, next: Configuration): void {
+    for (const kind of kinds) this.#takers[kind](next);
+  }
+
+  /** A plugin that is new, or gone, waits for a restart. */
+  #changeTimes({ plugins }: Installer): void {
+    for (const [key, memory] of this.pluginTimes) {
+      const plugin = plugins[key];
+      if (plugin) changeTimes(memory, callTimes(plugin));
+    }
+  }
+}
+
+const callTimes = ({ timeouts }: Installer['plugins'][string]): CallTimes => ({
+  connectMs: timeouts.connectMs,
+  bodyIdleMs: timeouts.idleMs,
+  marginMs: timeouts.replyMs,
+});
+
+type Bounds = Pick<Installer['lanes']['upload'], 'inMemoryQueueSize' | 'workerCount'>;
+
+const laneBounds = ({ inMemoryQueueSize, workerCount }: Bounds): LaneBounds => ({
+  queueSize: inMemoryQueueSize,
+  workerCount,
+});
+
+const laneTuning = (lane: Installer['lanes']['upload']): LaneTuning => ({
+  inMemoryQueueSize: lane.inMemoryQueueSize,
+  workerCount: lane.workerCount,
+  retry: { tries: lane.retry.tries, baseMs: lane.retry.baseMs, maxMs: lane.retry.maxMs },
+});
+
+const laneTunings = ({ lanes }: Installer): LaneTunings => ({
+  softDelete: laneTuning(lanes.softDelete),
+  upload: laneTuning(lanes.upload),
+  import: laneTuning(lanes.import),
+  updateMeta: laneTuning(lanes.updateMeta),
+  install: laneTuning(lanes.install),
+  sharing: laneTuning(lanes.sharing),
+  reconciliation: laneTuning(lanes.reconciliation),
+  hardDelete: laneTuning(lanes.hardDelete),
+});
+
+/** Tries and waits stay as they are. */
+function withBounds(now: LaneTunings, next: Installer): LaneTunings {
+  const changed = { ...laneTunings(next) };
+  for (const lane of LANES) changed[lane] = { ...changed[lane], retry: now[lane].retry };
+  return changed;
+}

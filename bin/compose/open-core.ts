@@ -1,0 +1,198 @@
+// Opens what the lanes and the installer stand on: the cache DB with everything kept in it, the object store, the
+// install targets. Whatever is open when a later part fails is closed by the scope.
+
+import type { Configuration } from '../../config/configuration.ts';
+import { dataSchemaOf } from '../../config/data-schemas.ts';
+import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.ts';
+import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
+import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgres.ts';
+import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
+import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edits-postgres.ts';
+import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
+import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
+import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
+import { enqueueJobs, PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
+import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
+import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { PostgresLeases } from '../../engine/adapters/postgres/leases-postgres.ts';
+import type { TargetDatabase } from '../../engine/adapters/postgres/located-postgres.ts';
+import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
+import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
+import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
+import { PostgresInstallTarget } from '../../engine/adapters/sites/install-target-postgres.ts';
+import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
+import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
+import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
+import { PostgresKeptBytes } from '../../engine/adapters/uploads/kept-bytes-postgres.ts';
+import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
+import type { TargetId } from '../../engine/model/ids.ts';
+import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+import type { Directory } from '../../engine/ports/directory.ts';
+import type { EventLog } from '../../engine/ports/event-log.ts';
+import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
+import type { SiteGrants } from '../../engine/ports/site-grants.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { Scope } from '../../engine/runtime/scope.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
+import { openChangeQueue } from './change-queue.ts';
+import {
+  auditConnection,
+  CACHE_SCHEMA,
+  cacheConnection,
+  countsConnection,
+  editsConnection,
+  journalConnection,
+} from './databases.ts';
+import { openDirectory } from './directory.ts';
+import { openEventLog } from './event-log.ts';
+import { openObjectStore } from './object-store.ts';
+import { openTargetDatabases } from './target-databases.ts';
+import { urlUploads } from './url-uploads.ts';
+
+export interface Core {
+  readonly db: Postgres;
+  /** This process among all processes on the cache DB. */
+  readonly instance: PostgresInstance;
+  readonly accounts: PostgresAccounts;
+  readonly audit: PostgresAuditLog;
+  readonly catalog: PostgresCatalog;
+  readonly queries: PostgresDatasetQueries;
+  readonly edits: PostgresDatasetEdits;
+  readonly reports: PostgresDatasetReports;
+  readonly index: PostgresDatasetIndex;
+  readonly uploads: PostgresUploads;
+  readonly jobs: PostgresJobs;
+  readonly jobAdmin: PostgresJobAdmin;
+  readonly leases: PostgresLeases;
+  readonly events: EventLog;
+  readonly changes: ChangeQueue;
+  /** Counts what is kept for each owner. */
+  readonly store: ObjectStore;
+  /** The same without counting. */
+  readonly uncountedStore: ObjectStore;
+  readonly kept: PostgresKeptBytes;
+  /** Counts anew what dead processes left half counted. */
+  readonly sweepKept: (signal: AbortSignal) => Promise<number>;
+  /** Of the services that stand outside the cache database. */
+  readonly checks: readonly HealthCheck[];
+  /** Settles what dead processes left half told of the store. */
+  readonly settleStore: (signal: AbortSignal) => Promise<void>;
+  readonly targets: ReadonlyMap<TargetId, InstallTarget>;
+  /** Of the same targets. */
+  readonly siteGrants: readonly SiteGrants[];
+  /** Of the same targets. */
+  readonly targetIndexes: ReadonlyMap<TargetId, PostgresTargetIndex>;
+  /** Undefined where uploads by URL are switched off. */
+  readonly remoteFiles: RemoteFiles | undefined;
+  /** Pools of the targets' control DBs, for health. */
+  readonly targetPools: ReadonlyMap<TargetId, TargetDatabase>;
+  /** Calls `hear` after each time in which others may have taken this process for dead. */
+  readonly onGap: (hear: () => void) => void;
+}
+
+export interface CoreParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** What it stands on was waited for before (wait-for-dependencies.ts). */
+export async function openCore(
+  installer: Configuration['installer'],
+  parts: CoreParts,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<Core> {
+  const { clock, log } = parts;
+  const db = scope.use('cache database', new Postgres(cacheConnection(installer.cacheDb), log));
+  const applied = await migrate(db, CACHE_SCHEMA, await cacheMigrations(), signal);
+  if (applied.length > 0) log.info({ applied }, 'cache database migrated');
+
+  const hearers: (() => void)[] = [];
+  const onGap = (): void => {
+    for (const hear of hearers) hear();
+  };
+  const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
+  const { events, checks: logChecks } = await openEventLog(installer, { db, instance, ...parts }, scope);
+  const journalDb = scope.use(
+    'cache database for the journal of changes',
+    new Postgres(journalConnection(installer.cacheDb), log),
+  );
+  const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
+  const opened = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
+  const { store: uncountedStore, settle } = scope.use('object store', opened);
+  const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
+  const kept = new PostgresKeptBytes(countsDb, instance.id);
+  const quotaBytes = installer.restService.userMaxStorageSize;
+  const store = new CountedStore(uncountedStore, kept, { quotaBytes, clock, log });
+  const directory = await openDirectory(installer.ldap, log);
+  const targetPools = openTargetDatabases(
+    installer.installTargets,
+    { directory, shared: installer.sharedTargetDbPooling, clock, log },
+    scope,
+  );
+  const remote = urlUploads(installer);
+  return {
+    db,
+    instance,
+    accounts: new PostgresAccounts(db),
+    audit: new PostgresAuditLog(
+      scope.use('cache database for the audit trail', new Postgres(auditConnection(installer.cacheDb), log)),
+    ),
+    catalog: new PostgresCatalog(db),
+    queries: new PostgresDatasetQueries(db),
+    edits: new PostgresDatasetEdits(
+      scope.use('cache database for edits', new Postgres(editsConnection(installer.cacheDb), log)),
+    ),
+    reports: new PostgresDatasetReports(db),
+    index: new PostgresDatasetIndex(db),
+    uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
+    jobs: scope.use('notices of released leases', new PostgresJobs(db, instance, clock)),
+    jobAdmin: new PostgresJobAdmin(db),
+    leases: new PostgresLeases(db, instance),
+    events,
+    changes,
+    store,
+    uncountedStore,
+    kept,
+    sweepKept: (until) => store.sweep(until),
+    settleStore: settle,
+    checks: [...logChecks, ...checks, ...(directory ? [directoryCheck(directory)] : [])],
+    targets: new Map(
+      installer.installTargets.flatMap((target) => {
+        const pool = targetPools.get(target.targetId);
+        const options = {
+          id: target.targetId,
+          displayName: target.targetName,
+          schema: target.controlDb.schema,
+          dataSchema: dataSchemaOf(target),
+        };
+        return pool ? [[target.targetId, new PostgresInstallTarget(pool, options)] as const] : [];
+      }),
+    ),
+    siteGrants: installer.installTargets.flatMap((target) => {
+      const pool = targetPools.get(target.targetId);
+      return pool ? [new PostgresSiteGrants(pool, { id: target.targetId, schema: target.controlDb.schema })] : [];
+    }),
+    targetIndexes: new Map(
+      installer.installTargets.flatMap((target) => {
+        const pool = targetPools.get(target.targetId);
+        const options = { id: target.targetId, schema: target.controlDb.schema };
+        return pool ? [[target.targetId, new PostgresTargetIndex(pool, options)] as const] : [];
+      }),
+    ),
+    targetPools,
+    onGap: (hear) => void hearers.push(hear),
+    remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
+  };
+}
+
+const directoryCheck = (directory: Directory): HealthCheck => ({
+  name: 'directory',
+  vital: false,
+  probe: (signal) => directory.probe(signal),
+});

@@ -1,0 +1,177 @@
+// The plugin host of the configuration: some plugins, their scripts, one port.
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../../config/configuration.ts';
+import { dataSchemaOf } from '../../config/data-schemas.ts';
+import type { PluginHostConfiguration } from '../../config/schema/plugin-host.ts';
+import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
+import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import type { Directory } from '../../engine/ports/directory.ts';
+import type { Scope } from '../../engine/runtime/scope.ts';
+import type { Archives } from '../../http/plugin-host/archives.ts';
+import type { CallGateLimits } from '../../http/plugin-host/call-gate.ts';
+import type { HostedPlugin, HostedTarget } from '../../http/plugin-host/hosted-plugins.ts';
+import { type InstalledModes, PRIVATE } from '../../http/plugin-host/installed-modes.ts';
+import { PluginHost } from '../../http/plugin-host/plugin-host.ts';
+import { type BuildManifest, pluginRoutes } from '../../http/plugin-host/routes.ts';
+import { VERSION } from '../cli/version.ts';
+import { targetConnection } from './databases.ts';
+import { openDirectory } from './directory.ts';
+import { type FrontEnd, type FrontEndParts, frontEnd, noUsers } from './front-end.ts';
+import { groupNumber } from './group-number.ts';
+import { scriptSpawner } from './script-spawner.ts';
+
+export interface PluginHostSettings {
+  /** Keys of the plugins it serves. */
+  readonly plugins: readonly string[];
+  readonly host: string;
+  readonly port: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Scratch space of this host alone; made when absent. */
+  readonly workspace: string;
+}
+
+type HostSections = Pick<Configuration, 'pluginHost'> & {
+  readonly containerCore: Pick<Configuration['containerCore'], 'http'>;
+  readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild' | 'ldap'>;
+};
+
+/** Where the scripts of a plugin's image are expected when `pathOverride` does not say. */
+export const SCRIPT_PATHS = {
+  dataCleaning: '/opt/longshore/bin/import',
+  checkCompatibility: '/opt/longshore/bin/check-compatibility',
+  dataInstall: '/opt/longshore/bin/install-data',
+  metaUpdate: '/opt/longshore/bin/install-meta',
+  uninstall: '/opt/longshore/bin/uninstall',
+} as const;
+
+export async function pluginHost(
+  configuration: HostSections,
+  settings: PluginHostSettings,
+  archives: Archives,
+  parts: FrontEndParts,
+  scope: Scope,
+): Promise<FrontEnd> {
+  const { clock, log, metrics } = parts;
+  const { installer } = configuration;
+  const { workspace } = settings;
+  const stateDir = join(workspace, 'running');
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const ended = await endLeftoverScripts(stateDir, log, clock);
+  if (ended > 0) log.warn({ scripts: ended }, 'ended scripts of a process that was killed');
+  const runner = scope.use('script runner', new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log));
+  const plugins = settings.plugins.flatMap((name) => hosted(name, installer.plugins[name]));
+  const directory = await openDirectory(installer.ldap, log);
+  const host = new PluginHost(
+    {
+      plugins,
+      targets: installer.installTargets.map((target) => hostedTarget(target, directory)),
+      siteBuild: installer.siteBuild,
+      workDir: join(workspace, 'work'),
+      marksDir: join(workspace, 'clear', installer.siteBuild),
+      environment: settings.env,
+      archiveLimits: {
+        maxTotalBytes: Number.MAX_SAFE_INTEGER,
+        maxFileBytes: Number.MAX_SAFE_INTEGER,
+        maxEntries: MAX_ENTRIES,
+      },
+      gate: gateOf(configuration.pluginHost),
+      installed: await modesOf(configuration.pluginHost),
+    },
+    { runner, archives, metrics, clock, log },
+  );
+  await host.prepare();
+  return frontEnd(
+    configuration.containerCore,
+    {
+      name: 'pluginHost',
+      host: settings.host,
+      port: settings.port,
+      routes: pluginRoutes(host, {
+        token: configuration.pluginHost?.token,
+        maxPayloadBytes: Number.MAX_SAFE_INTEGER,
+        build: buildManifest(),
+        room: parts.room,
+      }),
+      checks: [{ name: 'workspace', vital: true, probe: () => host.probe() }],
+      // The protocol has a token of its own.
+      auth: noUsers(parts),
+    },
+    parts,
+  );
+}
+
+/** The schema's own defaults where there is no section: `longshore plugin` runs without one. */
+function gateOf(settings: PluginHostConfiguration | undefined): CallGateLimits {
+  const { scripts = 10, calls = 60, waitMs = 30_000 } = settings?.limits ?? {};
+  return { maxScripts: scripts, maxCalls: calls, maxWaitMs: waitMs };
+}
+
+async function modesOf(settings: PluginHostConfiguration | undefined): Promise<InstalledModes> {
+  const { group, others } = settings?.installed ?? PRIVATE;
+  if (group === undefined || typeof group === 'number') return { group, others };
+  return { group: await groupNumber('pluginHost.installed.group', group), others };
+}
+
+/** How many calls of lanes beside it a host takes without turning any away. */
+export function callsAtOnce({ limits }: PluginHostConfiguration): number {
+  return Math.min(limits.scripts, limits.calls);
+}
+
+function hosted(name: string, plugin: PluginConfiguration | undefined): readonly HostedPlugin[] {
+  if (!plugin) return [];
+  const script = (key: keyof typeof SCRIPT_PATHS): HostedPlugin['scripts'][typeof key] => ({
+    path: plugin.scripts[key].pathOverride ?? SCRIPT_PATHS[key],
+    maxDurationMs: plugin.scripts[key].maxDurationMs,
+  });
+  const { cpu, fileSize } = plugin.limits;
+  return [
+    {
+      name,
+      dataTypes: plugin.dataTypes.map((type) => ({ ...type, name: type.name.toLowerCase(), plugin: name })),
+      customPath: plugin.customPath,
+      installRoot: plugin.installRoot,
+      staging: plugin.staging,
+      scripts: {
+        dataCleaning: script('dataCleaning'),
+        checkCompatibility: script('checkCompatibility'),
+        dataInstall: script('dataInstall'),
+        metaUpdate: script('metaUpdate'),
+        uninstall: script('uninstall'),
+      },
+      limits: {
+        ...(cpu === undefined ? {} : { cpuSeconds: cpu }),
+        ...(fileSize === undefined ? {} : { fileSizeBytes: fileSize }),
+      },
+    },
+  ];
+}
+
+function hostedTarget(target: InstallTargetConfiguration, directory: Directory | undefined): HostedTarget {
+  return {
+    id: target.targetId,
+    dataTypes: target.dataTypes,
+    datasetFileRoot: target.datasetFileRoot,
+    dataSchema: dataSchemaOf(target),
+    async dataDb(signal) {
+      const db = await targetConnection(target.targetId, target.dataDb, directory, signal);
+      const { host, port, user, password, schema } = db;
+      return { host, port, name: db.database, user, password, schema, platform: 'Postgres' };
+    },
+  };
+}
+
+/** Existing clients compare the tags' major and minor numbers. */
+function buildManifest(): BuildManifest {
+  return {
+    gitTag: `v${VERSION}`,
+    gitCommit: 'unknown',
+    gitBranch: 'unknown',
+    gitUrl: 'unknown',
+    buildId: 'unknown',
+    buildNumber: 'unknown',
+    buildTime: 'unknown',
+  };
+}

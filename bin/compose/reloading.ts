@@ -1,0 +1,141 @@
+// The configuration file read anew while the program runs.
+//   starting   reloads wait until everything runs
+//   running    one reload after the other: read, checked whole, compared with what runs, taken over where that is possible
+//   ending     refused, also those that wait or read
+// What needs a restart is told at each reload until the restart, or until the file says again what runs.
+
+import { dirname, resolve } from 'node:path';
+import { changesBetween, type SettingChange, withChanges } from '../../config/changes.ts';
+import type { Configuration } from '../../config/configuration.ts';
+import { formatFault } from '../../config/fault.ts';
+import type { LiveKind } from '../../config/live.ts';
+import type { LoadResult } from '../../config/load.ts';
+import { ROOT_SCHEMA } from '../../config/schema/root.ts';
+import type { LogLevel } from '../../engine/model/log-level.ts';
+import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../../engine/ports/process-settings.ts';
+import { transient } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
+
+/** The file that the program was started with. */
+export interface SettingsFile<C = Configuration> {
+  readonly file: string;
+  /** What stood in it, complete, in its own words. */
+  readonly document: Readonly<Record<string, unknown>>;
+  /** Reads it anew, with the environment of the start. */
+  readonly load: () => Promise<LoadResult<C>>;
+}
+
+/** Takes over the settings of these kinds, and of no other. */
+export interface SettingsTaker<C = Configuration> {
+  apply(kinds: ReadonlySet<LiveKind>, next: C): void;
+}
+
+/** For the file and those that it names: one may be a pipe that nobody writes to, or lie on a disk that hangs. */
+const READ_MS = 30_000;
+const LOG_LEVEL = ['containerCore', 'log', 'level'] as const;
+
+export class Reloading<C = Configuration> implements ProcessSettings {
+  readonly #source: SettingsFile<C>;
+  readonly #live: SettingsTaker<C>;
+  readonly #threshold: LogThreshold;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #started = Promise.withResolvers<void>();
+  /** What runs, in the file's words. */
+  #document: unknown;
+  #ended = false;
+  #turn: Promise<unknown>;
+
+  constructor(source: SettingsFile<C>, live: SettingsTaker<C>, threshold: LogThreshold, clock: Clock, log: Logger) {
+    this.#source = source;
+    this.#live = live;
+    this.#threshold = threshold;
+    this.#clock = clock;
+    this.#log = log.child({ actor: 'reloading' });
+    this.#document = source.document;
+    this.#turn = this.#started.promise;
+  }
+
+  /** Everything runs that takes settings over. */
+  started(): void {
+    this.#started.resolve();
+  }
+
+  /** Nothing is changed any more. */
+  end(): void {
+    this.#ended = true;
+    this.#started.resolve();
+  }
+
+  reload(signal: AbortSignal): Promise<ReloadAnswer> {
+    const mine = this.#turn.then(() => this.#reload(signal));
+    this.#turn = mine.catch(() => undefined);
+    return unlessAborted(mine, signal);
+  }
+
+  get logLevel(): LogLevel {
+    return this.#threshold.level;
+  }
+
+  setLogLevel(level: LogLevel = this.#threshold.next): LevelChange {
+    const from = this.#threshold.level;
+    const change = { from, to: level };
+    this.#tell(change, 'log level changes', () => this.#threshold.set(level));
+    return change;
+  }
+
+  async #reload(signal: AbortSignal): Promise<ReloadAnswer> {
+    this.#refuseAtTheEnd();
+    // Whoever gave up while others had their turn wants none.
+    signal.throwIfAborted();
+    const { file } = this.#source;
+    const loaded = await this.#read();
+    this.#refuseAtTheEnd();
+    if (!loaded.ok) {
+      const faults = loaded.faults.map((fault) => ({ path: fault.path, text: formatFault(fault) }));
+      this.#log.error(
+        { file, faults: faults.map(({ text }) => text) },
+        'configuration has faults; nothing was changed',
+      );
+      return { kind: 'faulty', faults };
+    }
+    const level = { steps: LOG_LEVEL, to: this.#threshold.level };
+    const running = withChanges(this.#document, [level]);
+    const { changes, unchanged } = changesBetween(ROOT_SCHEMA, running, loaded.document, dirname(resolve(file)));
+    const applied = changes.filter(({ live }) => live !== undefined);
+    const report = { ...reportOf(changes), unchanged };
+    const kinds = new Set(applied.flatMap(({ live }) => live ?? []));
+    this.#tell({ file, ...report }, 'configuration reloaded', () => this.#live.apply(kinds, loaded.configuration));
+    for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration warns');
+    this.#document = withChanges(running, applied);
+    return { kind: 'reloaded', report };
+  }
+
+  async #read(): Promise<LoadResult<C>> {
+    const { file, load } = this.#source;
+    const late = (): Error => transient(`${file} and the files that it names were not read within ${READ_MS / 1000} s`);
+    using limit = deadline(this.#clock, READ_MS, undefined, late);
+    return await unlessAborted(load(), limit.signal);
+  }
+
+  /** At the level before or after the change, whichever lets it pass. */
+  #tell(fields: object, message: string, change: () => unknown): void {
+    const before = this.#log.isLevelEnabled('info');
+    if (before) this.#log.info(fields, message);
+    change();
+    if (!before) this.#log.info(fields, message);
+  }
+
+  #refuseAtTheEnd(): void {
+    if (this.#ended) throw transient('the process ends: its configuration is not reloaded');
+  }
+}
+
+/** Values of live settings alone: others may be secrets. */
+const reportOf = (changes: readonly SettingChange[]): Pick<ReloadReport, 'applied' | 'needsRestart'> => ({
+  applied: changes.filter(({ live }) => live !== undefined).map(({ path, from, to }) => ({ path, from, to })),
+  needsRestart: changes.filter(({ live }) => live === undefined).map(({ path }) => ({ path })),
+});

@@ -1,0 +1,100 @@
+// From a configuration to a running service and to its end: waits for what it stands on, opens, starts, waits, stops in reverse. A second signal
+// ends the process at once (bin/longshore.ts).
+
+import type { Configuration } from '../../config/configuration.ts';
+import { messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
+import { observeProcess } from '../../engine/runtime/process-metrics.ts';
+import { Scope } from '../../engine/runtime/scope.ts';
+import { shutDown } from '../../engine/runtime/shutdown.ts';
+import { Supervisor } from '../../engine/runtime/supervisor.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
+import { EXIT } from '../cli/command.ts';
+import { type Addresses, compose, type Service } from './compose.ts';
+import { demandAddresses, listenersOf } from './listeners.ts';
+import { LiveSettings } from './live-settings.ts';
+import { Reloading, type SettingsFile } from './reloading.ts';
+import { tunedBySignals } from './tuning-signals.ts';
+import { vitalDependencies } from './vital-dependencies.ts';
+import { waitForDependencies } from './wait-for-dependencies.ts';
+
+export interface ServiceOptions {
+  readonly configuration: Configuration;
+  /** Where it came from, to be read anew. */
+  readonly source: SettingsFile;
+  /** Of the log. */
+  readonly threshold: LogThreshold;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  readonly mailDir?: string;
+  /** Scratch space of this process alone. */
+  readonly scratchDir: string;
+  /** Called once everything answers; the service ends when it rejects. */
+  readonly ready: (addresses: Addresses, signal: AbortSignal) => Promise<void>;
+  /** Rejects when something below the service ended, such as the embedded database. */
+  readonly foundation?: Promise<never>;
+  /** Closes what the service stands on, after everything else. */
+  readonly close?: () => Promise<void>;
+}
+
+/** Resolves with how it ended: `stopped` by the signal, or `broken` by itself. */
+export async function runService(options: ServiceOptions, stop: AbortSignal): Promise<'stopped' | 'broken'> {
+  const { clock, log, configuration, source, threshold, env, scratchDir, mailDir } = options;
+  const metrics = new Metrics();
+  const live = new LiveSettings(configuration, threshold);
+  const settings = new Reloading(source, live, threshold, clock, log);
+  using signals = tunedBySignals(settings, log, stop);
+  const { signal } = signals;
+  signal.addEventListener('abort', () => settings.end(), { once: true });
+  await using scope = new Scope({ clock, log });
+  scope.use('process metrics', observeProcess(metrics, clock));
+  let service: Service;
+  try {
+    await demandAddresses(listenersOf(configuration));
+    const vital = vitalDependencies(configuration, { clock, log });
+    await waitForDependencies(vital, { waitMs: configuration.containerCore.startupWaitMs, clock, log }, signal);
+    const parts = { clock, log, metrics, env, scratchDir, mailDir, live, settings };
+    service = await compose(configuration, parts, scope, signal);
+  } catch (error) {
+    if (signal.aborted) return 'stopped';
+    throw error;
+  }
+  const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children: service.children });
+  service.watched(() => tree.statuses());
+  try {
+    await tree.start(signal);
+    service.ready.set(true);
+    settings.started();
+    const broken: Promise<never>[] = [tree.broken, ...(options.foundation ? [options.foundation] : [])];
+    await unlessAborted(Promise.race([options.ready(service.addresses(), signal), ...broken]), signal);
+    await unlessAborted(Promise.race(broken), signal);
+    return 'broken';
+  } catch (error) {
+    if (signal.aborted) return 'stopped';
+    log.error({ err: error }, 'the service broke');
+    throw error;
+  } finally {
+    settings.end();
+    log.info({ reason: signal.aborted ? messageOf(signal.reason) : 'broken' }, 'shutting down');
+    await shutDown(
+      {
+        process,
+        child: tree,
+        graceMs: configuration.containerCore.shutdownGraceMs,
+        unready: () => service.ready.set(false),
+        close: async () => {
+          await scope[Symbol.asyncDispose]();
+          await options.close?.();
+        },
+        clock,
+        log,
+      },
+      signal.aborted ? EXIT.ok : EXIT.failed,
+    );
+  }
+}

@@ -1,0 +1,25 @@
+// Tells systemd that the service is ready, when it was systemd that started it. Sockets of the kind that it listens on
+// are not to be had in Node.js, so its own small program is run: units need `NotifyAccess=all`.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+
+const run = promisify(execFile);
+const PATIENCE_MS = 10_000;
+
+/** Never fails: without the word systemd ends the start when its `TimeoutStartSec` is over, and the log says why. */
+export async function tellReady(
+  env: Readonly<Record<string, string | undefined>>,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const { NOTIFY_SOCKET, PATH } = env;
+  if (!NOTIFY_SOCKET) return;
+  try {
+    await run('systemd-notify', ['--ready'], { env: { NOTIFY_SOCKET, PATH }, timeout: PATIENCE_MS, signal });
+  } catch (error) {
+    if (!signal.aborted) log.error({ err: messageOf(error) }, 'systemd was not told that the service is ready');
+  }
+}

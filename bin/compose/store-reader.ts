@@ -1,0 +1,48 @@
+// The reading half of the object store that the configuration names, as every worker thread opens its own.
+
+import type { Configuration } from '../../config/configuration.ts';
+import { openDirectoryReader } from '../../engine/adapters/directory/directory-store-reader.ts';
+import type { S3Options } from '../../engine/adapters/s3/s3-connection.ts';
+import type { ObjectReader } from '../../engine/ports/object-store.ts';
+import { ConfigurationError } from '../cli/configuration-error.ts';
+import { verification } from './verification.ts';
+
+/** What a thread needs to open its reader: plain data, which crosses the thread boundary. */
+export type StoreData =
+  | { readonly driver: 'directory'; readonly path: string }
+  | { readonly driver: 's3'; readonly options: S3Options };
+
+type Section = Configuration['installer']['objectStore'];
+
+/** A bucket's name in the form that all stores take, which goes into paths and host names. */
+const BUCKET = /^(?!\d+(?:\.\d+){3}$)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+export function storeData(section: Section): StoreData {
+  return section.driver === 'directory'
+    ? { driver: 'directory', path: section.path }
+    : { driver: 's3', options: s3Options(section) };
+}
+
+/** Undefined for a thread whose tasks read no objects, such as those of a plugin host alone. */
+export async function openStoreReader(data: StoreData | undefined): Promise<ObjectReader & Partial<Disposable>> {
+  if (data?.driver !== 's3') return openDirectoryReader(data?.path ?? '/nonexistent');
+  return (await import('../../engine/adapters/s3/s3-reader.ts')).openS3Reader(data.options);
+}
+
+function s3Options(section: Extract<Section, { readonly driver: 's3' }>): S3Options {
+  const { bucketName, server, https, tlsOptions, accessToken, secretKey, region, pathStyle } = section;
+  if (!BUCKET.test(bucketName))
+    throw new ConfigurationError(
+      `installer.objectStore.bucketName: '${bucketName}' is no name of a bucket: 3 to 63 small letters, digits, '-' and '.'`,
+    );
+  return {
+    host: server.host,
+    port: server.port,
+    bucket: bucketName,
+    accessKey: accessToken,
+    secretKey,
+    tls: https ? verification(tlsOptions) : undefined,
+    region,
+    pathStyle,
+  };
+}

@@ -1,0 +1,40 @@
+// What crosses the thread boundary: how a thread opens its resources, and every task it knows.
+
+import type { LaneTasks } from '../../actors/tasks/task-map.ts';
+import type { PluginHttpOptions } from '../../engine/adapters/plugins/plugin-http.ts';
+import type { RemoteHttpOptions } from '../../engine/adapters/remote/remote-http.ts';
+import type { ArchiveLimits, PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
+import type { CopyOrder, RecordsOrder } from '../../engine/archive/zip-pieces.ts';
+import type { PackOrder, UnpackOrder } from '../../http/handler/packages.ts';
+import type { Unpacked } from '../../http/plugin-host/archives.ts';
+import type { StoreData } from './store-reader.ts';
+
+export interface ThreadData {
+  /** Absent where no task reads objects. */
+  readonly store: StoreData | undefined;
+  /** Absent where no task fetches from URLs. */
+  readonly remote?: RemoteHttpOptions | undefined;
+  readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
+}
+
+/** The plugin host's archive work, which blocks its thread while it writes. */
+export type ArchiveTasks = {
+  readonly unpack: {
+    readonly input: { readonly zip: string; readonly dir: string; readonly limits: ArchiveLimits };
+    readonly output: Unpacked;
+  };
+  readonly zip: {
+    readonly input: { readonly target: string; readonly files: readonly PackedFile[]; readonly level: number };
+    readonly output: WrittenArchive;
+  };
+  readonly 'zip-copy': { readonly input: CopyOrder; readonly output: readonly number[] };
+  readonly 'zip-records': { readonly input: RecordsOrder; readonly output: WrittenArchive };
+};
+
+/** The same of the handler service: packages of either format in, tar.gz out. */
+export type PackageTasks = {
+  readonly 'unpack-package': { readonly input: UnpackOrder; readonly output: readonly string[] };
+  readonly 'pack-package': { readonly input: PackOrder; readonly output: number };
+};
+
+export type ThreadTasks = LaneTasks & ArchiveTasks & PackageTasks;

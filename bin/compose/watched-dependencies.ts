@@ -1,0 +1,53 @@
+// What the installer service of a configuration uses beside itself, and how each is asked whether it answers.
+
+import type { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
+import { PluginHttp } from '../../engine/adapters/plugins/plugin-http.ts';
+import { transient } from '../../engine/runtime/failure.ts';
+import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
+import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
+import { targetChecks, vitalChecks } from './installer-front-end.ts';
+import type { Core } from './open-core.ts';
+import type { ThreadData } from './thread-data.ts';
+
+export const watchedDependencies = (
+  core: Pick<Core, 'db' | 'store' | 'checks' | 'targetPools'>,
+  plugins: ThreadData['plugins'],
+): readonly HealthCheck[] => [...vitalChecks(core), ...core.checks, ...targetChecks(core), ...plugins.map(pluginCheck)];
+
+/**
+ * Plugins as people are told of them: one that calls have met with no answer, or that nobody serves. In our own words, for
+ * anybody may ask: the server's address is none of theirs.
+ */
+export const pluginChecks = (plugins: ThreadData['plugins'], breakers: PluginBreakers): readonly HealthCheck[] =>
+  plugins.map((plugin) => {
+    const { name, vital, probe } = pluginCheck(plugin);
+    return {
+      ...{ name, vital },
+      async probe(signal) {
+        breakers.check(plugin.key);
+        await probe(signal).catch((cause: unknown) => {
+          throw transient(`nobody serves plugin ${plugin.key}`, { unreachable: true, cause });
+        });
+      },
+    };
+  });
+
+/** Lanes, daemons and front ends of this process: the supervisor makes one anew that broke, and this says so meanwhile. */
+export const partsCheck = (statuses: () => readonly ChildStatus[]): HealthCheck => ({
+  name: 'lanes and daemons',
+  vital: false,
+  async probe() {
+    const down = statuses().filter(({ state }) => state === 'down');
+    if (down.length > 0) throw transient(`down: ${down.map(({ name }) => name).join(', ')}`);
+  },
+});
+
+/** Asks the server itself: the breakers know only what calls have met. */
+const pluginCheck = (plugin: ThreadData['plugins'][number]): HealthCheck => ({
+  name: `plugin ${plugin.key}`,
+  vital: false,
+  async probe(signal) {
+    await using client = new PluginHttp(plugin);
+    await client.probe(signal);
+  },
+});

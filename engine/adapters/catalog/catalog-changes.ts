@@ -1,0 +1,185 @@
+// The changes of one catalog write as pieces of one statement: an update of the dataset that hangs on the fence, and
+// CTEs that hang on the update.
+
+import type { DatasetId } from '../../model/ids.ts';
+import type { CatalogChange, ObjectVersion, ShareWords, SyncPart } from '../../ports/catalog.ts';
+import type { SqlParameters } from '../postgres/sql-parameters.ts';
+import { storableText } from '../postgres/storable-text.ts';
+import { type Assignments, documentColumns, replaceLinks } from './dataset-document.ts';
+import { type FileFolderName, replaceFiles } from './dataset-files.ts';
+
+/** CTEs after `fence`. A statement cannot touch a row twice: of two changes of the same thing the last counts. */
+export function changeCtes(
+  dataset: DatasetId,
+  changes: readonly CatalogChange[],
+  parameters: SqlParameters,
+): readonly string[] {
+  const distinct = [...new Map(changes.map((change) => [keyOf(change), change])).values()];
+  let columns: Assignments = {};
+  const ctes: string[] = [];
+  for (const change of distinct) {
+    const parts = changeParts(dataset, change, parameters);
+    columns = { ...columns, ...parts.columns };
+    ctes.push(...parts.ctes);
+  }
+  if (distinct.every(({ set }) => OF_STEPS.has(set))) return [DATASET_IS_THERE, ...ctes];
+  // Without columns to set, the update still proves that the dataset is there.
+  const assignments = Object.keys(columns).length > 0 ? columns : { row_version: 'row_version' };
+  const set = Object.entries(assignments).map(([column, expression]) => `${column} = ${expression}`);
+  return [
+    `changed as (
+      update dataset d set ${set.join(', ')} from fence f where d.dataset_id = f.dataset_id returning d.dataset_id)`,
+    ...ctes,
+  ];
+}
+
+/** What the steps of an install write, and nobody but the lanes: rows beside the dataset's own, the most frequent writes. */
+const OF_STEPS: ReadonlySet<CatalogChange['set']> = new Set(['install', 'attempt', 'attemptOver']);
+/** In the place of the update: a new version of the dataset's row, with all its metadata, would be written for nothing. */
+const DATASET_IS_THERE = `changed as materialized (
+  select d.dataset_id from dataset d join fence f on d.dataset_id = f.dataset_id for key share of d)`;
+
+interface ChangeParts {
+  readonly columns: Assignments;
+  readonly ctes: readonly string[];
+}
+
+function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlParameters): ChangeParts {
+  switch (change.set) {
+    case 'upload':
+      return columnsOnly({
+        upload_status: parameters.add(change.status, 'text'),
+        upload_message: parameters.add(change.message === undefined ? null : storableText(change.message), 'text'),
+      });
+    case 'import':
+      return columnsOnly({
+        import_status: parameters.add(change.status, 'text'),
+        import_messages: parameters.add(change.messages.map(storableText), 'text[]'),
+      });
+    case 'state':
+      return columnsOnly({ state: stateColumn(change, parameters), row_version: 'd.row_version + 1' });
+    case 'metadata':
+      return {
+        columns: { ...documentColumns(dataset, change.metadata, parameters), row_version: 'd.row_version + 1' },
+        ctes: replaceLinks(change.metadata, 'changed', parameters),
+      };
+    case 'uploadFiles':
+    case 'installFiles':
+    case 'documentFiles':
+    case 'propertyFiles':
+      return fileParts(change, parameters);
+    case 'shares':
+      return { columns: {}, ctes: shareCtes(change.shares, parameters) };
+    case 'kept': {
+      const sizes = new Map(change.objects.map(({ name, size }) => [name, size]));
+      const names = parameters.add([...sizes.keys()], 'text[]');
+      return childOnly(`kept as (
+        insert into kept_object (dataset_id, name, owner_id, bytes)
+        select d.dataset_id, x.name, d.owner_id, x.bytes
+        from changed f join dataset d on d.dataset_id = f.dataset_id,
+          unnest(${names}, ${parameters.add([...sizes.values()], 'bigint[]')}) x (name, bytes)
+        on conflict (dataset_id, name) do nothing)`);
+    }
+    case 'install':
+      return childOnly(`install_${parameters.values.length} as (
+        insert into install_status as i (dataset_id, target_id, kind, status, messages)
+        select f.dataset_id, ${parameters.add(change.target, 'text')}, ${parameters.add(change.kind, 'text')},
+          ${parameters.add(change.status, 'text')}, ${parameters.add(change.messages.map(storableText), 'text[]')}
+        from changed f on conflict (dataset_id, target_id, kind)
+        do update set status = excluded.status, messages = excluded.messages, updated = excluded.updated)`);
+    case 'attempt':
+      return childOnly(`attempt_${parameters.values.length} as (
+        insert into install_attempt (dataset_id, target_id, kind, tries, not_before, started)
+        select f.dataset_id, ${parameters.add(change.target, 'text')}, ${parameters.add(change.kind, 'text')},
+          ${parameters.add(change.tries, 'integer')}, ${parameters.add(change.notBefore ?? null, 'timestamptz')},
+          ${parameters.add(change.started, 'boolean')}
+        from changed f on conflict (dataset_id, target_id, kind)
+        do update set tries = excluded.tries, not_before = excluded.not_before, started = excluded.started)`);
+    case 'attemptOver':
+      return childOnly(`attempt_${parameters.values.length} as (
+        delete from install_attempt a using changed f
+        where a.dataset_id = f.dataset_id and a.target_id = ${parameters.add(change.target, 'text')}
+          and a.kind = ${parameters.add(change.kind, 'text')})`);
+    case 'sync':
+      return columnsOnly(syncColumns(change.part, change.version, parameters));
+    case 'trimmed':
+      return {
+        columns: { data_etag: 'null', data_modified_ms: 'null' },
+        ctes: ['no_installs as (delete from install_status i using changed f where i.dataset_id = f.dataset_id)'],
+      };
+    default:
+      throw change satisfies never;
+  }
+}
+
+function stateColumn({ state, from }: Extract<CatalogChange, { set: 'state' }>, parameters: SqlParameters): string {
+  const to = parameters.add(state, 'text');
+  return from === undefined ? to : `case when d.state = ${parameters.add(from, 'text')} then ${to} else d.state end`;
+}
+
+/** The columns that hold which version of a part the cache reflects. */
+export const syncColumns = (part: SyncPart, version: ObjectVersion, parameters: SqlParameters): Assignments => ({
+  [`${part}_etag`]: parameters.add(version.etag, 'text'),
+  [`${part}_modified_ms`]: parameters.add(version.modified.getTime(), 'bigint'),
+});
+
+const FOLDERS = {
+  uploadFiles: 'upload',
+  installFiles: 'install',
+  documentFiles: 'document',
+  propertyFiles: 'property',
+} as const satisfies Record<string, FileFolderName>;
+
+function fileParts(
+  change: Extract<CatalogChange, { set: keyof typeof FOLDERS }>,
+  parameters: SqlParameters,
+): ChangeParts {
+  const ctes = replaceFiles(FOLDERS[change.set], change.files, 'changed', parameters);
+  if (change.set !== 'uploadFiles') return { columns: {}, ctes };
+  const bytes = parameters.add(
+    change.files.reduce((sum, file) => sum + file.size, 0),
+    'bigint',
+  );
+  return {
+    columns: {
+      upload_file_count: parameters.add(change.files.length, 'integer'),
+      upload_file_bytes: bytes,
+    },
+    ctes,
+  };
+}
+
+function shareCtes(shares: readonly ShareWords[], parameters: SqlParameters): readonly string[] {
+  const last = [...new Map(shares.map((share) => [share.recipient, share])).values()];
+  const recipients = parameters.add(
+    last.map((share) => share.recipient),
+    'numeric[]',
+  );
+  const offers = parameters.add(
+    last.map((share) => share.offer ?? null),
+    'text[]',
+  );
+  const receipts = parameters.add(
+    last.map((share) => share.receipt ?? null),
+    'text[]',
+  );
+  return [
+    `dropped_shares as (
+      delete from dataset_share s using changed f
+      where s.dataset_id = f.dataset_id and s.recipient_id <> all (${recipients}))`,
+    `added_shares as (
+      insert into dataset_share (dataset_id, recipient_id, offer, receipt)
+      select f.dataset_id, x.recipient, x.offer, x.receipt
+      from changed f, unnest(${recipients}, ${offers}, ${receipts}) x (recipient, offer, receipt)
+      on conflict (dataset_id, recipient_id) do update set offer = excluded.offer, receipt = excluded.receipt)`,
+  ];
+}
+
+const columnsOnly = (columns: Assignments): ChangeParts => ({ columns, ctes: [] });
+const childOnly = (cte: string): ChangeParts => ({ columns: {}, ctes: [cte] });
+
+function keyOf(change: CatalogChange): string {
+  if (change.set === 'install') return `install ${change.kind} ${change.target}`;
+  if (change.set === 'attempt' || change.set === 'attemptOver') return `attempt ${change.kind} ${change.target}`;
+  return change.set === 'sync' ? `sync ${change.part}` : change.set;
+}

@@ -1,0 +1,159 @@
+// The catalog in the cache DB. Each write is one statement that checks the dataset's lease and changes rows, or neither.
+
+import type { DatasetId, TargetId } from '../../model/ids.ts';
+import type { DatasetMetadata } from '../../model/metadata.ts';
+import type { DatasetAddress } from '../../model/object-key.ts';
+import type { InstallKind } from '../../model/status.ts';
+import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt } from '../../ports/catalog.ts';
+import type { Lease } from '../../ports/leases.ts';
+import { defect } from '../../runtime/failure.ts';
+import { fence, leaseLost } from '../postgres/lease-fence.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
+import { SqlParameters } from '../postgres/sql-parameters.ts';
+import { statementName } from '../postgres/statement-name.ts';
+import { changeCtes } from './catalog-changes.ts';
+import { insertDataset } from './dataset-document.ts';
+import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.ts';
+
+const FIND = `select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`;
+
+const ATTEMPTS = `
+  select target_id, kind, tries, not_before, started from install_attempt
+  where dataset_id = $1 order by target_id, kind`;
+
+interface AttemptRow {
+  readonly target_id: TargetId;
+  readonly kind: InstallKind;
+  readonly tries: number;
+  readonly not_before: Date | null;
+  readonly started: boolean;
+}
+
+export class PostgresCatalog implements Catalog {
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+    this.#db = db;
+  }
+
+  async find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<DatasetRow>(FIND, [dataset], 'catalog-find');
+    return row && datasetRecord(row);
+  }
+
+  /** A dataset that is being received counts as known: its metadata is put before it is accepted. */
+  async register(
+    at: DatasetAddress,
+    metadata: DatasetMetadata,
+    changes: readonly CatalogChange[],
+    lease: Lease,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#db.transaction(async (sql) => {
+      const added = await this.#add(sql, at, metadata, bytesToCount(changes), lease, signal);
+      // A statement cannot change the row that it adds.
+      if (added) await this.#change(sql, at.dataset, lease, changes, signal);
+    }, signal);
+  }
+
+  /** False when the dataset was there, or is being received. */
+  async #add(
+    sql: Sql,
+    at: DatasetAddress,
+    metadata: DatasetMetadata,
+    bytesToCount: number | undefined,
+    lease: Lease,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const parameters = new SqlParameters();
+    const ctes = [
+      fence(at.dataset, lease, parameters),
+      ...insertDataset(
+        at,
+        metadata,
+        { state: `'live'`, upload_status: `'success'`, import_status: `'queued'` },
+        `fence f where not exists (
+          select from upload u where u.dataset_id = f.dataset_id and u.state = 'receiving')`,
+        parameters,
+      ),
+      ...(bytesToCount === undefined
+        ? []
+        : [
+            `to_count as (
+              insert into kept_object (dataset_id, name, owner_id, bytes, holder)
+              select a.dataset_id, '', ${parameters.add(at.owner, 'numeric')},
+                ${parameters.add(bytesToCount, 'bigint')}, 0 from added a
+              on conflict (dataset_id, name) do nothing)`,
+          ]),
+    ];
+    return fenced(sql, at.dataset, ctes, 'exists (select from added)', parameters, signal);
+  }
+
+  async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+    await this.#change(this.#db, dataset, lease, changes, signal);
+  }
+
+  async #change(
+    sql: Sql,
+    dataset: DatasetId,
+    lease: Lease,
+    changes: readonly CatalogChange[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (changes.length === 0) return;
+    const parameters = new SqlParameters();
+    const ctes = [fence(dataset, lease, parameters), ...changeCtes(dataset, changes, parameters)];
+    const there = await fenced(sql, dataset, ctes, 'exists (select from changed)', parameters, signal);
+    if (!there) throw unknownDataset(dataset);
+  }
+
+  async remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void> {
+    const parameters = new SqlParameters();
+    const ctes = [
+      fence(dataset, lease, parameters),
+      'removed as (delete from dataset d using fence f where d.dataset_id = f.dataset_id)',
+    ];
+    await fenced(this.#db, dataset, ctes, 'true', parameters, signal);
+  }
+
+  async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<AttemptRow>(ATTEMPTS, [dataset], 'catalog-attempts');
+    return rows.map((row) => ({
+      target: row.target_id,
+      kind: row.kind,
+      tries: row.tries,
+      notBefore: row.not_before ?? undefined,
+      started: row.started,
+    }));
+  }
+}
+
+/** Runs the CTEs as one statement, under the fence; what the condition `done` says afterwards. */
+async function fenced(
+  sql: Sql,
+  dataset: DatasetId,
+  ctes: readonly string[],
+  done: string,
+  parameters: SqlParameters,
+  signal: AbortSignal,
+): Promise<boolean> {
+  signal.throwIfAborted();
+  const text = `with ${ctes.join(',\n')} select exists (select from fence) as ours, ${done} as done`;
+  const [row] = await sql.query<{ ours: boolean; done: boolean }>(text, parameters.values, statementName(text));
+  if (!row?.ours) throw leaseLost(dataset);
+  return row.done;
+}
+
+/**
+ * Undefined when the changes say what is kept. Otherwise the sweep counts it from a listing; until then what was uploaded
+ * stands for all of it.
+ */
+function bytesToCount(changes: readonly CatalogChange[]): number | undefined {
+  if (changes.some(({ set }) => set === 'kept')) return undefined;
+  const files = changes.flatMap((change) => (change.set === 'uploadFiles' ? change.files : []));
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
+
+const unknownDataset = (dataset: DatasetId): Error => defect(`dataset ${dataset} is not in the catalog`);

@@ -1,0 +1,119 @@
+// A dataset's metadata as rows: the whole document, the columns that queries need, its targets and publications.
+// Metadata of compatible systems may be odd; what does not fit a column is left out here, the document keeps it.
+
+import { type DatasetId, revisionNumber } from '../../model/ids.ts';
+import { type DatasetMetadata, originalOf, type Publication, serialiseMetadata } from '../../model/metadata.ts';
+import type { DatasetAddress } from '../../model/object-key.ts';
+import { STORED_VISIBILITIES, type StoredVisibility } from '../../model/status.ts';
+import type { SqlParameters } from '../postgres/sql-parameters.ts';
+import { storableJson, storableText } from '../postgres/storable-text.ts';
+
+/** Column name to SQL expression. */
+export type Assignments = Readonly<Record<string, string>>;
+
+/** The columns of `dataset` that follow from the metadata. */
+export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, parameters: SqlParameters): Assignments {
+  const created = new Date(metadata.created);
+  const { root, revision } = lineage(dataset, metadata);
+  const text = (value: string | undefined): string =>
+    parameters.add(typeof value === 'string' ? storableText(value) : null, 'text');
+  return {
+    root_id: text(root),
+    revision: parameters.add(revision, 'integer'),
+    type_name: text(metadata.type.name),
+    type_version: text(metadata.type.version),
+    metadata: parameters.add(storableJson(serialiseMetadata(metadata)), 'jsonb'),
+    visibility: text(storedVisibility(metadata.visibility)),
+    name: text(metadata.name),
+    project_name: text(metadata.projectName),
+    program_name: text(metadata.programName),
+    install_targets: parameters.add([...new Set(targetsOf(metadata))].sort(), 'text[]'),
+    ...(Number.isNaN(created.getTime()) ? {} : { created: parameters.add(created, 'timestamptz') }),
+  };
+}
+
+/**
+ * CTEs that add the dataset and its links; `added` holds its id when it was not there yet.
+ * @param from `from` clause (and `where`) with one row when the dataset may be added, none otherwise
+ */
+export function insertDataset(
+  at: DatasetAddress,
+  metadata: DatasetMetadata,
+  columns: Assignments,
+  from: string,
+  parameters: SqlParameters,
+): string[] {
+  const all: Assignments = {
+    dataset_id: parameters.add(at.dataset, 'text'),
+    owner_id: parameters.add(at.owner, 'numeric'),
+    ...documentColumns(at.dataset, metadata, parameters),
+    ...columns,
+  };
+  return [
+    `added as (
+      insert into dataset (${Object.keys(all).join(', ')}) select ${Object.values(all).join(', ')} from ${from}
+      on conflict (dataset_id) do nothing returning dataset_id)`,
+    ...insertLinks(metadata, 'added', parameters),
+  ];
+}
+
+/** CTEs that make targets and publications those of the metadata; `from` names a CTE with the dataset's id. */
+export function replaceLinks(metadata: DatasetMetadata, from: string, parameters: SqlParameters): string[] {
+  const { types, identifiers } = publications(metadata);
+  const targets = parameters.add(targetsOf(metadata), 'text[]');
+  const keepTypes = parameters.add(types, 'text[]');
+  const keepIdentifiers = parameters.add(identifiers, 'text[]');
+  return [
+    `dropped_targets as (
+      delete from dataset_target t using ${from} f where t.dataset_id = f.dataset_id and t.target_id <> all (${targets}))`,
+    `dropped_publications as (
+      delete from dataset_publication p using ${from} f where p.dataset_id = f.dataset_id
+        and not exists (select from unnest(${keepTypes}, ${keepIdentifiers}) k (type, identifier)
+          where k.type = p.type and k.identifier = p.identifier))`,
+    ...insertLinks(metadata, from, parameters),
+  ];
+}
+
+function insertLinks(metadata: DatasetMetadata, from: string, parameters: SqlParameters): string[] {
+  const { types, identifiers } = publications(metadata);
+  return [
+    `added_targets as (
+      insert into dataset_target (dataset_id, target_id)
+      select f.dataset_id, unnest(${parameters.add(targetsOf(metadata), 'text[]')}) from ${from} f on conflict do nothing)`,
+    `added_publications as (
+      insert into dataset_publication (dataset_id, type, identifier)
+      select f.dataset_id, p.type, p.identifier from ${from} f,
+        unnest(${parameters.add(types, 'text[]')}, ${parameters.add(identifiers, 'text[]')}) p (type, identifier)
+      on conflict do nothing)`,
+  ];
+}
+
+/** Our revisions are `{root}_{n}`; those of compatible systems are known by the history in their metadata alone. */
+function lineage(dataset: DatasetId, metadata: DatasetMetadata): { root: DatasetId; revision: number } {
+  const history = metadata.revisionHistory;
+  const place = history?.revisions.findIndex((entry) => entry.revisionId === dataset) ?? -1;
+  return {
+    root: originalOf(dataset, metadata),
+    revision: revisionNumber(dataset) || Math.max(place, 0),
+  };
+}
+
+/** The stored word; unknown ones of foreign documents are private. */
+export function storedVisibility(visibility: string): StoredVisibility {
+  const known = STORED_VISIBILITIES.find((word) => word === visibility);
+  // The computed word of the API, as some older documents hold it.
+  return known ?? (visibility === 'controlled' ? 'protected' : 'private');
+}
+
+const targetsOf = (metadata: DatasetMetadata): string[] => metadata.installTargets.map(storableText);
+
+function publications(metadata: DatasetMetadata): { types: string[]; identifiers: string[] } {
+  const usable = (metadata.publications ?? []).filter(
+    ({ type, identifier }: Partial<Publication>) =>
+      (type === 'pmid' || type === 'doi') && typeof identifier === 'string',
+  );
+  return {
+    types: usable.map((publication) => publication.type),
+    identifiers: usable.map((publication) => storableText(publication.identifier)),
+  };
+}

@@ -1,0 +1,106 @@
+// The statements behind the reports on all datasets. Bounds that are selected (`(select $1)`) are unknown to the planner:
+// one plan wherever a page begins, on the index of its order, and none that sorts what is left.
+
+import { DATASET_COLUMNS } from '../catalog/dataset-row.ts';
+
+const ORDER = 'd.created, d.dataset_id';
+const AFTER = '(d.created, d.dataset_id) > ((select $1::timestamptz), (select $2::text))';
+const BEFORE = '(d.created, d.dataset_id) < ((select $1::timestamptz), (select $2::text))';
+
+/** Written out, so that the index of just these is used: what is skipped of it is not even looked at. */
+const LIVE = "d.state in ('live', 'superseded')";
+const WITH_DELETED = "d.state <> 'receiving'";
+
+/** One look into the index of each dataset's targets; a join would read all of them for every page. */
+const named = (spellings: string): string =>
+  `coalesce((select true from dataset_target t
+    where t.dataset_id = d.dataset_id and t.target_id = any (${spellings}) limit 1), false)`;
+
+/** $1 how many to skip, less one; then the spellings of a target. What is selected outside is not made of what is skipped. */
+const start = (shown: string, more = ''): string => `
+  select s.created::text as position, s.dataset_id from (
+    select d.created, d.dataset_id from dataset d where ${shown} ${more}
+    order by ${ORDER} limit 1 offset (select $1::bigint)) s`;
+
+/** $1, $2 the place after which it begins; $3 how many; then the spellings of a target. */
+const page = (shown: string, more = ''): string => `
+  select ${DATASET_COLUMNS}, d.created::text as position
+  from dataset d where ${AFTER} and ${shown} ${more}
+  order by ${ORDER} limit (select $3::bigint)`;
+
+interface PageStatements {
+  readonly start: string;
+  readonly page: string;
+}
+
+const statements = (shown: string): { readonly all: PageStatements; readonly ofTarget: PageStatements } => ({
+  all: { start: start(shown), page: page(shown) },
+  ofTarget: {
+    start: start(shown, `and ${named('$2::text[]')}`),
+    page: page(shown, `and ${named('$4::text[]')}`),
+  },
+});
+
+export const LIVE_DATASETS = statements(LIVE);
+export const DATASETS_WITH_DELETED = statements(WITH_DELETED);
+
+/** $1 the states that do not count. The index of what is not live is small: what is left of all is the rest. */
+export const ALL_COUNT = `
+  select (select count(*) from dataset)
+    - (select count(*) from dataset d where d.state <> 'live' and d.state = any ($1::text[])) as total`;
+
+/** Also $2 the spellings of a target. */
+export const TARGET_COUNT = `
+  select (select count(distinct t.dataset_id) from dataset_target t where t.target_id = any ($2::text[]))
+    - (select count(*) from dataset d
+       where d.state <> 'live' and d.state = any ($1::text[]) and ${named('$2::text[]')}) as total`;
+
+/** From one target to the next in the index, however many datasets each has. */
+export const TARGET_SPELLINGS = `
+  with recursive spelling as (
+    (select target_id from dataset_target order by target_id limit 1)
+    union all
+    select (select t.target_id from dataset_target t where t.target_id > s.target_id order by t.target_id limit 1)
+    from spelling s where s.target_id is not null)
+  select target_id from spelling where lower(target_id) = lower($1::text)`;
+
+export const FIND = `
+  select ${DATASET_COLUMNS}, d.inserted from dataset d where d.dataset_id = $1 and d.state <> 'receiving'`;
+
+/** $1, $2 the place after which it begins; $3 how many; $4 how many to skip; $5 owner, $6 before, $7 after, or null. */
+const failedImports = (beyond: string, order: string): string => `
+  select f.*, array(select t.target_id from dataset_target t where t.dataset_id = f.dataset_id) as targets
+  from (
+    select d.dataset_id, d.owner_id::text as owner_id, d.type_name, d.type_version, d.import_messages, d.created,
+      d.created::text as position
+    from dataset d
+    where d.import_status = 'failed' and d.state = 'live' and ${beyond}
+      and d.owner_id = coalesce($5::numeric, d.owner_id)
+      and d.created < coalesce($6::timestamptz, 'infinity') and d.created >= coalesce($7::timestamptz, '-infinity')
+    order by ${order} limit (select $3::bigint) offset (select $4::bigint)) f
+  order by ${order.replaceAll('d.', 'f.')}`;
+
+export const FAILED_IMPORTS = {
+  asc: failedImports(AFTER, ORDER),
+  desc: failedImports(BEFORE, 'd.created desc, d.dataset_id desc'),
+} as const;
+
+/** $1, $2 target and dataset after which it begins; $3 how many. The status is text of ours: the index holds three of them. */
+const stuckInstalls = (status: string): string => `
+  select ${DATASET_COLUMNS}, i.target_id as stuck_target
+  from install_status i join dataset d on d.dataset_id = i.dataset_id
+  where i.status = '${status}' and (i.target_id, i.dataset_id) > ((select $1::text), (select $2::text))
+    and d.state = 'live'
+    and not exists (select from install_status j
+      where j.dataset_id = i.dataset_id and j.status = i.status and (j.target_id, j.kind) < (i.target_id, i.kind))
+  order by i.target_id, i.dataset_id limit (select $3::bigint)`;
+
+export const STUCK_INSTALLS = {
+  'failed-installation': stuckInstalls('failed-installation'),
+  'missing-dependency': stuckInstalls('missing-dependency'),
+} as const;
+
+export const STATUSES = `
+  select case when state <> 'live' then state when upload_status <> 'success' then 'upload-' || upload_status
+    else import_status end as status, count(*)::integer as datasets
+  from dataset where state <> 'receiving' group by 1`;

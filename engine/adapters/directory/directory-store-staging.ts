@@ -1,0 +1,213 @@
+// Where objects are written before they are renamed into place. Every file is named for the process that writes it, so
+// that the files of dead processes can be told from those of live ones: {host}.{pid}.{start of the process}.{random}
+
+import { createHash, randomInt, randomUUID } from 'node:crypto';
+import { addAbortListener } from 'node:events';
+import {
+  constants,
+  copyFile,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { ObjectSource, PutOptions } from '../../ports/object-store.ts';
+import { defect, rejected, transient } from '../../runtime/failure.ts';
+import { giveBack } from '../../runtime/give-back.ts';
+import type { Clock } from '../../runtime/time.ts';
+import { codeOf } from './directory-store-fault.ts';
+import { etagOf, modifiedOf } from './directory-store-reader.ts';
+
+export interface StagedObject {
+  readonly file: string;
+  /** The local file that was moved here, and goes back when the put fails. */
+  readonly from: string | undefined;
+  readonly size: number;
+  /** Of this file, wherever it is renamed to. */
+  readonly etag: string;
+  readonly modified: Date;
+}
+
+const WRITE_BYTES = 1024 * 1024;
+/** Files of other machines cannot be asked about: a day without a write means that nobody is writing. */
+const FOREIGN_AGE_MS = 24 * 60 * 60 * 1000;
+
+export class Staging {
+  readonly #dir: string;
+  readonly #clock: Clock;
+  #writer = '';
+
+  constructor(dir: string, clock: Clock) {
+    this.#dir = dir;
+    this.#clock = clock;
+  }
+
+  async open(): Promise<void> {
+    await mkdir(this.#dir, { recursive: true, mode: 0o750 });
+    this.#writer = `${hostMark()}.${process.pid}.${(await startOf(process.pid)) ?? '0'}`;
+  }
+
+  async probe(): Promise<void> {
+    await stat(this.#dir);
+  }
+
+  /** Writes the source to a file of its own, synced. Leaves nothing when it fails. */
+  async stage(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<StagedObject> {
+    const { size } = options;
+    const file = join(this.#dir, `${this.#writer}.${randomUUID()}`);
+    let from: string | undefined;
+    try {
+      if (source instanceof Uint8Array || !('file' in source)) await write(file, key, source, options, signal);
+      else if (await take(source.file, file)) from = source.file;
+      const staged = { ...(await this.#seal(file)), from };
+      if (size !== undefined && staged.size !== size) throw wrongSize(key, `${staged.size} bytes`, size);
+      return staged;
+    } catch (error) {
+      await this.discard({ file, from });
+      throw error;
+    }
+  }
+
+  /** Undoes {@link stage}; does nothing when the file was renamed into place. */
+  async discard({ file, from }: Pick<StagedObject, 'file' | 'from'>): Promise<void> {
+    if (from === undefined) return rm(file, { force: true });
+    try {
+      await rename(file, from);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+
+  /** Removes files whose process is dead; returns how many. */
+  async sweep(): Promise<number> {
+    let swept = 0;
+    for await (const { name } of await opendir(this.#dir)) {
+      const file = join(this.#dir, name);
+      if (!(await this.#isAbandoned(name, file))) continue;
+      await rm(file, { force: true });
+      swept++;
+    }
+    return swept;
+  }
+
+  async #isAbandoned(name: string, file: string): Promise<boolean> {
+    const [host, pid, start] = name.split('.');
+    if (host === hostMark() && pid && start) return !(await isAlive(Number(pid), start));
+    try {
+      return this.#clock.now() - (await stat(file)).mtimeMs > FOREIGN_AGE_MS;
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Stamps and syncs the file. File systems stamp in steps of milliseconds and give inode numbers away again, so the
+   * part below a millisecond is drawn: two puts within one step must not look alike.
+   */
+  async #seal(file: string): Promise<Omit<StagedObject, 'from'>> {
+    await using handle = await open(file, 'r+');
+    const seconds = (this.#clock.now() + randomInt(1, 999_000) / 1e6) / 1000;
+    await handle.utimes(seconds, seconds);
+    await handle.sync();
+    const stats = await handle.stat({ bigint: true });
+    return { file, size: Number(stats.size), etag: etagOf(stats), modified: modifiedOf(stats) };
+  }
+}
+
+/** Moves the file, or copies it from another file system. True when it was moved. */
+async function take(from: string, to: string): Promise<boolean> {
+  if (!(await lstat(from)).isFile()) throw defect(`${from} is not a plain file`);
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== 'EXDEV') throw error;
+    await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    return false;
+  }
+}
+
+async function write(
+  file: string,
+  key: string,
+  source: Exclude<ObjectSource, { readonly file: string }>,
+  { size, ownChunks }: PutOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  await using handle = await open(file, 'wx', 0o640);
+  if (source instanceof Uint8Array) return writeFully(handle, source, 0);
+  // A source that has nothing to say must not keep an aborted put waiting.
+  using _ = addAbortListener(signal, () => source.destroy(signal.reason));
+  const buffer = Buffer.allocUnsafe(WRITE_BYTES);
+  let written = 0;
+  let held = 0;
+  try {
+    for await (const chunk of source as AsyncIterable<Uint8Array | string>) {
+      signal.throwIfAborted();
+      for (let rest = typeof chunk === 'string' ? Buffer.from(chunk) : chunk; rest.length > 0; ) {
+        const part = rest.subarray(0, WRITE_BYTES - held);
+        buffer.set(part, held);
+        held += part.length;
+        rest = rest.subarray(part.length);
+        if (size !== undefined && written + held > size) throw wrongSize(key, 'more', size);
+        if (held < WRITE_BYTES) continue;
+        await writeFully(handle, buffer, written);
+        written += held;
+        held = 0;
+      }
+      if (ownChunks && typeof chunk !== 'string') giveBack(chunk);
+    }
+  } catch (error) {
+    if (codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE' && !signal.aborted)
+      throw transient(`the source of ${key} closed before its end`, { cause: error });
+    throw error;
+  }
+  signal.throwIfAborted();
+  await writeFully(handle, buffer.subarray(0, held), written);
+}
+
+async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+function wrongSize(key: string, found: string, size: number): Error {
+  return rejected(`${key}: the source has ${found}, not the ${size} bytes announced`);
+}
+
+/** Process ids mean nothing on another machine, nor in another container of a shared volume. */
+function hostMark(): string {
+  return createHash('sha256').update(hostname()).digest('hex').slice(0, 12);
+}
+
+async function isAlive(pid: number, start: string): Promise<boolean> {
+  if (start !== '0') return (await startOf(pid)) === start;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** When a process started, in the kernel's own count, so that a pid given away again is not mistaken. Linux only. */
+async function startOf(pid: number): Promise<string | undefined> {
+  try {
+    const line = await readFile(`/proc/${pid}/stat`, 'latin1');
+    // The name in parentheses may hold anything; behind it come the state and, 19 fields later, the start.
+    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}

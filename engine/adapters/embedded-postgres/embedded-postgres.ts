@@ -1,0 +1,283 @@
+// A PostgreSQL server of our own: set up, started and stopped by this process, reachable on 127.0.0.1 only.
+//
+// States:  absent --initdb--> stopped --start--> running --stop--> stopped
+//          running --supervisor killed--> orphan --next start--> stopped
+// As root it runs as an account of its own, else as nobody, because postgres refuses root (postgres-account.ts).
+
+import { spawn } from 'node:child_process';
+import {
+  chown,
+  constants,
+  type FileHandle,
+  mkdir,
+  open,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure, messageOf } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { Clock } from '../../runtime/time.ts';
+import { type Account, giveTree, MAKE_ACCOUNT, NOBODY, ownAccount } from './postgres-account.ts';
+import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+
+/**
+ * The data directory by a name that needs no rights on its parents: the first open file after the three of every program.
+ * Not the working directory: PostgreSQL before 16 leaves that at its start, and cannot come back without those rights.
+ */
+const HERE = '/proc/self/fd/3';
+const START_MS = 60_000;
+const STOP_MS = 15_000;
+
+export interface EmbeddedPostgresOptions {
+  /** Holds `postgres/` (data), `postgres.log` and maybe `pg/` (programs). */
+  readonly dir: string;
+  readonly port: number;
+  readonly password: string;
+  readonly binDir?: string | undefined;
+  /** The environment's search path, where programs are looked for that no package brings. */
+  readonly path?: string | undefined;
+  readonly maxConnections?: number;
+  /** Called when the first of its programs runs: what else there is to do costs no time from then on. */
+  readonly begun?: () => void;
+  /** Tests only: no fsync, so a power cut may lose data. */
+  readonly unsafeFast?: boolean;
+}
+
+export interface EmbeddedPostgres extends AsyncDisposable {
+  readonly port: number;
+  readonly user: 'postgres';
+  readonly password: string;
+  /** Rejects when the server ends although nobody stopped it; never resolves before {@link stop}. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the server, making the data directory first when there is none; ready for connections when it resolves. */
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+  clock: Clock,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<EmbeddedPostgres> {
+  const account = process.getuid?.() === 0 ? await accountOf(log) : undefined;
+  const data = join(options.dir, 'postgres');
+  await mkdir(data, { recursive: true, mode: 0o700 });
+  await stopOrphan(data, clock, log, signal);
+  const binaries = await findPostgresBinaries({
+    binDir: options.binDir,
+    path: options.path,
+    major: await majorOf(data),
+    copyTo: account === undefined ? [join(options.dir, 'pg')] : [join(options.dir, 'pg'), '/var/lib/longshore/pg'],
+    account,
+  });
+  if (!(await exists(join(data, 'PG_VERSION')))) await initialise(binaries, options, data, account, signal);
+  else if (account) await giveTree(data, account);
+  return launch(binaries, options, data, account, clock, log, signal);
+}
+
+async function accountOf(log: Logger): Promise<Account> {
+  const own = await ownAccount();
+  if (!own) log.warn({ make: MAKE_ACCOUNT }, 'embedded PostgreSQL runs as nobody, an account of other daemons as well');
+  return own ?? NOBODY;
+}
+
+/** Version of the server that made the data; undefined when there is none yet. */
+async function majorOf(data: string): Promise<number | undefined> {
+  const text = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '');
+  return /^\d+/.test(text) ? Number.parseInt(text, 10) : undefined;
+}
+
+async function initialise(
+  binaries: PostgresBinaries,
+  options: EmbeddedPostgresOptions,
+  data: string,
+  account: Account | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  // A set-up that was cut off leaves files without PG_VERSION or a half-made cluster: start over.
+  await rm(data, { recursive: true, force: true });
+  await mkdir(data, { mode: 0o700 });
+  const passwordFile = join(options.dir, `.pwfile-${process.pid}`);
+  await writeFile(passwordFile, options.password, { mode: 0o600 });
+  // The server is given the open file, because its user may not be able to reach the path.
+  const handle = await open(passwordFile, 'r');
+  const folder = await openFolder(data);
+  try {
+    if (account) for (const path of [data, passwordFile]) await chown(path, account.uid, account.gid);
+    const args = ['-D', HERE, '-U', 'postgres', '--auth=scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8'];
+    if (options.unsafeFast) args.push('--no-sync');
+    const child = spawn(binaries.initdb, [...args, '--pwfile=/dev/stdin'], {
+      cwd: data,
+      env: cleanEnvironment(),
+      stdio: [handle.fd, 'pipe', 'pipe', folder.fd],
+      signal,
+      ...account,
+    });
+    options.begun?.();
+    const said: Buffer[] = [];
+    child.stdout?.on('data', (chunk: Buffer) => said.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => said.push(chunk));
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    if (code !== 0)
+      throw new Failure(
+        'defect',
+        `initdb in ${data} ended with ${code}: ${Buffer.concat(said).toString().slice(-2000)}`,
+      );
+  } finally {
+    await handle.close();
+    await folder.close();
+    await rm(passwordFile, { force: true });
+  }
+}
+
+const openFolder = (path: string): Promise<FileHandle> => open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+
+async function launch(
+  binaries: PostgresBinaries,
+  options: EmbeddedPostgresOptions,
+  data: string,
+  account: Account | undefined,
+  clock: Clock,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<EmbeddedPostgres> {
+  const logFile = await open(join(options.dir, 'postgres.log'), 'a', 0o640);
+  const folder = await openFolder(data);
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    port: String(options.port),
+    max_connections: String(options.maxConnections ?? 100),
+    shared_buffers: '128MB',
+    max_wal_size: '1GB',
+    timezone: 'UTC',
+    ...(options.unsafeFast ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
+  };
+  const args = ['-D', HERE, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const child = spawn(binaries.postgres, args, {
+    cwd: data,
+    env: cleanEnvironment(),
+    // Its own group: a Ctrl-C on the terminal must not end the database before its clients.
+    detached: true,
+    stdio: ['ignore', logFile.fd, logFile.fd, folder.fd],
+    ...account,
+  });
+  await logFile.close();
+  await folder.close();
+  options.begun?.();
+  let stopping = false;
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(messageOf(error)));
+    child.once('exit', (code, signalName) => resolve(`exit ${code ?? signalName}`));
+  });
+  const ended = exited.then((how) => {
+    if (!stopping)
+      throw new Failure('transient', `embedded PostgreSQL ended (${how}); see ${join(options.dir, 'postgres.log')}`);
+  });
+  ended.catch(() => undefined); // whoever cares awaits it; nobody has to
+
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    for (const signalName of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+      child.kill(signalName);
+      if (await settledWithin(exited, STOP_MS, clock)) return;
+      log.warn({ signalName }, 'embedded PostgreSQL did not stop in time');
+    }
+  };
+  try {
+    await Promise.race([waitUntilReady(options, clock, signal), ended]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { port: options.port, user: 'postgres', password: options.password, ended, stop, [Symbol.asyncDispose]: stop };
+}
+
+async function waitUntilReady(options: EmbeddedPostgresOptions, clock: Clock, signal: AbortSignal): Promise<void> {
+  const { default: pg } = await import('pg');
+  const until = clock.now() + START_MS;
+  for (let pause = 10; ; pause = Math.min(pause * 2, 200)) {
+    signal.throwIfAborted();
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port: options.port,
+      user: 'postgres',
+      password: options.password,
+      database: 'postgres',
+      connectionTimeoutMillis: 2_000,
+    });
+    client.on('error', () => undefined); // the outcome of connect() says it all
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      if (clock.now() > until)
+        throw new Failure('transient', `embedded PostgreSQL not ready after ${START_MS} ms: ${messageOf(error)}`, {
+          cause: error,
+        });
+      await clock.sleep(pause, signal);
+    }
+  }
+}
+
+/** A server that outlived its supervisor (kill -9) still holds the data directory: stop it. */
+async function stopOrphan(data: string, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
+  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined);
+  const pid = Number(text?.split('\n')[0]);
+  if (!Number.isSafeInteger(pid) || pid <= 1 || !(await servesDirectory(pid, data))) return;
+  log.warn({ orphan: pid }, 'stopping the PostgreSQL server of a supervisor that was killed');
+  for (const signalName of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+    process.kill(pid, signalName);
+    for (let waited = 0; waited < STOP_MS; waited += 20) {
+      if (!(await servesDirectory(pid, data))) return;
+      await clock.sleep(20, signal);
+    }
+  }
+  throw new Failure('transient', `the PostgreSQL server ${pid} of ${data} cannot be stopped`);
+}
+
+/** True when the pid is alive and its working directory is this data directory (a pid may have been given anew). */
+async function servesDirectory(pid: number, data: string): Promise<boolean> {
+  try {
+    const [state, cwd, here] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8'),
+      readlink(`/proc/${pid}/cwd`),
+      stat(data),
+    ]);
+    if (/\) Z /.test(state)) return false;
+    return (await stat(cwd)).ino === here.ino;
+  } catch {
+    return false;
+  }
+}
+
+async function settledWithin(promise: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
+  const late = new AbortController();
+  const waiting = clock.sleep(ms, late.signal).then(
+    () => false,
+    () => true,
+  );
+  try {
+    return await Promise.race([promise.then(() => true), waiting]);
+  } finally {
+    late.abort();
+  }
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+const cleanEnvironment = (): Record<string, string> => ({ PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', TZ: 'UTC' });

@@ -1,0 +1,178 @@
+// The event log on Kafka: a channel is a topic, the lane's event key the key of its records. Whoever consumes is one member
+// of the group for all the channels it wants; memberships that are lost are begun again for as long as they are wanted.
+
+import type { ChannelFilter, EventLog, EventRecord } from '../../ports/event-log.ts';
+import { aborted } from '../../runtime/failure.ts';
+import { JoinedSignal } from '../../runtime/joined-signal.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { Backoff } from '../../runtime/retry.ts';
+import type { Clock } from '../../runtime/time.ts';
+import { settledWithin } from '../../runtime/wait.ts';
+import type { EventIds } from '../events/event-ids.ts';
+import { KafkaAdmin } from './kafka-admin.ts';
+import { KafkaMembership, type PartitionBatch } from './kafka-membership.ts';
+import { decodeEvent } from './kafka-message.ts';
+import type { KafkaSettings } from './kafka-options.ts';
+import { KafkaPublisher } from './kafka-publisher.ts';
+
+const AGAIN = { baseMs: 500, maxMs: 30_000 };
+/** For consumers to end by themselves when the log is closed. */
+const CLOSE_MS = 2_000;
+
+/** What is counted of the messages of a channel. */
+export interface KafkaLogObserver {
+  /** Messages with a key that is not wanted. */
+  readonly onDropped: (channel: string, count: number) => void;
+  /** Messages that are no events. */
+  readonly onMalformed: (channel: string, count: number) => void;
+  /** Events that were handed over and taken. */
+  readonly onTaken: (filter: ChannelFilter, count: number) => void;
+  /** Messages behind what was just fetched of a partition. */
+  readonly onLag: (channel: string, partition: number, messages: number) => void;
+}
+
+/** Each but once. */
+interface WantedKey extends ChannelFilter {
+  readonly bytes: Buffer;
+}
+
+interface Sorted {
+  readonly records: readonly EventRecord[];
+  readonly malformed: readonly string[];
+  readonly dropped: number;
+}
+
+const NO_KEY = Buffer.alloc(0);
+
+export class KafkaEventLog implements EventLog, AsyncDisposable {
+  readonly #settings: KafkaSettings;
+  readonly #observer: KafkaLogObserver;
+  readonly #ids: EventIds;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #admin: KafkaAdmin;
+  readonly #publisher: KafkaPublisher;
+  readonly #closed = new AbortController();
+  readonly #ended = new AbortController();
+  readonly #consumers = new Set<Promise<void>>();
+
+  constructor(settings: KafkaSettings, ids: EventIds, observer: KafkaLogObserver, clock: Clock, log: Logger) {
+    this.#settings = settings;
+    this.#observer = observer;
+    this.#ids = ids;
+    this.#clock = clock;
+    this.#log = log;
+    this.#admin = new KafkaAdmin(settings, log);
+    this.#publisher = new KafkaPublisher(settings, this.#admin, clock, log);
+  }
+
+  publish(records: readonly EventRecord[], signal: AbortSignal): Promise<void> {
+    return this.#publisher.publish(records, signal);
+  }
+
+  async consume(
+    wanted: readonly ChannelFilter[],
+    handle: (records: readonly EventRecord[]) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    using until = new JoinedSignal(signal, this.#closed.signal);
+    const consuming = this.#consume(wanted, handle, until.signal);
+    this.#consumers.add(consuming);
+    await consuming.finally(() => this.#consumers.delete(consuming));
+  }
+
+  nextEventId(signal: AbortSignal): Promise<number> {
+    return this.#ids.next(signal);
+  }
+
+  /** Resolves when a broker answers. */
+  probe(signal: AbortSignal): Promise<void> {
+    return this.#admin.probe(signal);
+  }
+
+  async #consume(
+    wanted: readonly ChannelFilter[],
+    handle: (records: readonly EventRecord[]) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const topics = [...new Set(wanted.map(({ channel }) => channel))];
+    const keys = wantedKeys(wanted);
+    const backoff = new Backoff(AGAIN);
+    while (!signal.aborted) {
+      try {
+        await this.#admin.ensure(topics, signal);
+        const membership = new KafkaMembership({
+          settings: this.#settings,
+          topics,
+          handle: (batch) => this.#handOver(batch, keys, handle),
+          onLag: this.#observer.onLag,
+          onJoined: () => backoff.succeeded(),
+          clock: this.#clock,
+          log: this.#log,
+        });
+        await membership.run(signal, this.#ended.signal);
+      } catch (err) {
+        if (signal.aborted) return;
+        this.#log.warn({ err, topics }, 'the event log cannot be read; trying again');
+        await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #handOver(
+    batch: PartitionBatch,
+    wanted: readonly WantedKey[],
+    handle: (records: readonly EventRecord[]) => Promise<void>,
+  ): Promise<void> {
+    const { topic, partition } = batch;
+    const { records, malformed, dropped } = eventsOf(
+      batch,
+      wanted.filter(({ channel }) => channel === topic),
+    );
+    if (records.length > 0) await handle(records);
+    for (const { key } of wanted) {
+      const taken = records.filter((record) => record.key === key).length;
+      if (taken > 0) this.#observer.onTaken({ channel: topic, key }, taken);
+    }
+    if (malformed.length > 0) {
+      this.#observer.onMalformed(topic, malformed.length);
+      const fields = { topic, partition, count: malformed.length, first: malformed[0] };
+      this.#log.error(fields, 'messages that are no events were skipped');
+    }
+    if (dropped > 0) this.#observer.onDropped(topic, dropped);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort(aborted('the event log is closed'));
+    await settledWithin(this.#clock, CLOSE_MS, Promise.allSettled(this.#consumers));
+    this.#ended.abort(aborted('the event log is closed'));
+    await this.#publisher[Symbol.asyncDispose]();
+    await this.#admin[Symbol.asyncDispose]();
+  }
+}
+
+/** Lanes may share a channel, and a key. */
+function wantedKeys(wanted: readonly ChannelFilter[]): readonly WantedKey[] {
+  const once = new Map(wanted.map(({ channel, key }) => [`${channel} ${key}`, { channel, key }]));
+  return [...once.values()].map((one) => ({ ...one, bytes: Buffer.from(one.key) }));
+}
+
+/** Of a batch: what is wanted of it, the offsets of what has a wanted key but is no event, the number of all others. */
+function eventsOf({ topic, messages }: PartitionBatch, wanted: readonly WantedKey[]): Sorted {
+  const records: EventRecord[] = [];
+  const malformed: string[] = [];
+  let dropped = 0;
+  for (const { key, value, offset } of messages) {
+    const bytes = key ?? NO_KEY;
+    // First the key, as bytes: what is not wanted is not read.
+    const found = wanted.find((one) => one.bytes.equals(bytes));
+    if (!found) {
+      dropped++;
+      continue;
+    }
+    const event = decodeEvent(value);
+    if (event) records.push({ channel: topic, key: found.key, event });
+    else malformed.push(offset);
+  }
+  return { records, malformed, dropped };
+}

@@ -1,0 +1,135 @@
+// The directory over LDAP: read anonymously, servers tried in the given order, a connection for each question, since
+// there are few. An entry says where its database is in one of two ways:
+//   class PostgresServiceContext   values `host=..`, `port=..`, `dbname=..` of the attribute pgConnectionParam
+//   any other                      labeledURI: postgresql://host[:port]/name
+
+import { Client, type Entry, EqualityFilter } from 'ldapts';
+import type { DatabaseAddress, Directory } from '../../ports/directory.ts';
+import { messageOf, transient } from '../../runtime/failure.ts';
+import { unlessAborted } from '../../runtime/wait.ts';
+
+export interface LdapOptions {
+  /** In the order of trying. */
+  readonly servers: readonly { readonly host: string; readonly port: number }[];
+  readonly baseDn: string;
+  /** Undefined = not encrypted. */
+  readonly tls?: { readonly rejectUnauthorized: boolean; readonly ca?: string } | undefined;
+}
+
+/** Each, for one server. */
+const CONNECT_MS = 5_000;
+const ANSWER_MS = 5_000;
+const POSTGRES_PORT = 5432;
+const ATTRIBUTES = ['objectClass', 'pgConnectionParam', 'labeledURI'];
+
+export class LdapDirectory implements Directory {
+  readonly #options: LdapOptions;
+
+  constructor(options: LdapOptions) {
+    this.#options = options;
+  }
+
+  async find(commonName: string, signal: AbortSignal): Promise<DatabaseAddress> {
+    const { baseDn } = this.#options;
+    // As a filter object the name cannot be anything but a value.
+    const filter = new EqualityFilter({ attribute: 'cn', value: commonName });
+    const entries = await this.#ask(async (client) => {
+      // Two tell as well as any number that the name is not clear.
+      const options = { scope: 'sub', filter, attributes: ATTRIBUTES, sizeLimit: 0 } as const;
+      return (await client.search(baseDn, options)).searchEntries;
+    }, signal);
+    const where = `directory entry cn=${commonName} below ${baseDn}`;
+    const [entry, ...others] = entries;
+    if (!entry) throw wrong(`${where}: there is none`);
+    if (others.length > 0) throw wrong(`${where}: there are ${entries.length}, and there must be one`);
+    const address = addressOf(entry);
+    if (typeof address === 'string') throw wrong(`${where} (${entry.dn}): ${address}`);
+    return address;
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    await this.#ask((client) => client.search('', { scope: 'base', attributes: ['namingContexts'] }), signal);
+  }
+
+  async #ask<Answer>(question: (client: Client) => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    const { servers, tls } = this.#options;
+    const faults: string[] = [];
+    const errors: unknown[] = [];
+    for (const { host, port } of servers) {
+      signal.throwIfAborted();
+      const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+      const client = new Client({
+        url: `${tls ? 'ldaps' : 'ldap'}://${at}`,
+        connectTimeout: CONNECT_MS,
+        timeout: ANSWER_MS,
+        ...(tls ? { tlsOptions: tls } : {}),
+      });
+      try {
+        return await unlessAborted(question(client), signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        errors.push(error);
+        faults.push(`${at}: ${messageOf(error) || (error as Error).name}`);
+      } finally {
+        await client.unbind().catch(() => undefined);
+      }
+    }
+    throw transient(`no directory server answers (${faults.join('; ')})`, {
+      cause: new AggregateError(errors),
+      unreachable: true,
+    });
+  }
+}
+
+/** What is wrong with the entry, as text, when it names no database. */
+function addressOf(entry: Entry): DatabaseAddress | string {
+  const classes = textsOf(entry, 'objectClass').map((name) => name.toLowerCase());
+  if (classes.includes('postgresservicecontext')) return fromParameters(textsOf(entry, 'pgConnectionParam'));
+  const [uri] = textsOf(entry, 'labeledURI');
+  if (uri !== undefined) return fromUri(uri);
+  if (classes.includes('orclnetservice')) return 'it is an Oracle service; only PostgreSQL is supported';
+  return 'it is no PostgresServiceContext and has no labeledURI';
+}
+
+function fromParameters(parameters: readonly string[]): DatabaseAddress | string {
+  const values = new Map<string, string>();
+  for (const parameter of parameters) {
+    const at = parameter.indexOf('=');
+    if (at > 0) values.set(parameter.slice(0, at).trim().toLowerCase(), parameter.slice(at + 1).trim());
+  }
+  const host = values.get('host');
+  const database = values.get('dbname');
+  if (!host) return 'its pgConnectionParam names no host';
+  if (!database) return 'its pgConnectionParam names no dbname';
+  const port = portOf(values.get('port'));
+  return port === undefined ? `its port '${values.get('port')}' is none of 1 to 65535` : { host, port, database };
+}
+
+function fromUri(labeledUri: string): DatabaseAddress | string {
+  // A label may follow the URI.
+  const [uri = ''] = labeledUri.trim().split(/\s/, 1);
+  const url = URL.parse(uri);
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol))
+    return `its labeledURI '${uri}' is not of the form postgresql://host:port/name`;
+  const database = decodeURIComponent(url.pathname.slice(1));
+  if (url.hostname === '' || database === '' || database.includes('/'))
+    return `its labeledURI '${uri}' is not of the form postgresql://host:port/name`;
+  const port = portOf(url.port || undefined);
+  if (port === undefined) return `its port '${url.port}' is none of 1 to 65535`;
+  return { host: url.hostname.replace(/^\[|\]$/g, ''), port, database };
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return POSTGRES_PORT;
+  const port = Number(text);
+  return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? port : undefined;
+}
+
+/** Attribute names are the same in any case. */
+function textsOf(entry: Entry, attribute: string): readonly string[] {
+  const name = Object.keys(entry).find((key) => key.toLowerCase() === attribute.toLowerCase());
+  const values = name === undefined ? [] : entry[name];
+  return (Array.isArray(values) ? values : [values]).map(String);
+}
+
+const wrong = (message: string): Error => transient(message, { unreachable: true });

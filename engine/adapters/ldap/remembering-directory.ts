@@ -1,0 +1,33 @@
+// A directory whose last answers are good enough while it is away.
+
+import type { DatabaseAddress, Directory } from '../../ports/directory.ts';
+import type { Logger } from '../../runtime/log.ts';
+
+export class RememberingDirectory implements Directory {
+  readonly #directory: Directory;
+  readonly #log: Logger;
+  /** By common name; as many as the configuration has. */
+  readonly #known = new Map<string, DatabaseAddress>();
+
+  constructor(directory: Directory, log: Logger) {
+    this.#directory = directory;
+    this.#log = log;
+  }
+
+  async find(commonName: string, signal: AbortSignal): Promise<DatabaseAddress> {
+    try {
+      const found = await this.#directory.find(commonName, signal);
+      this.#known.set(commonName, found);
+      return found;
+    } catch (error) {
+      const known = this.#known.get(commonName);
+      if (!known || signal.aborted) throw error;
+      this.#log.warn({ err: error, database: commonName, at: known }, 'a database is taken to be where it was last');
+      return known;
+    }
+  }
+
+  probe(signal: AbortSignal): Promise<void> {
+    return this.#directory.probe(signal);
+  }
+}

@@ -1,0 +1,88 @@
+// Mails by SMTP, one connection each.
+
+import { createTransport } from 'nodemailer';
+import type { Mail, Mailer } from '../../ports/mailer.ts';
+import { Failure, messageOf } from '../../runtime/failure.ts';
+import { unlessAborted } from '../../runtime/wait.ts';
+
+export interface SmtpOptions {
+  readonly host: string;
+  readonly port: number;
+  /** `starttls` refuses a server that cannot. */
+  readonly security: 'starttls' | 'tls' | 'none';
+  readonly tls: { readonly ca?: string; readonly rejectUnauthorized: boolean };
+  readonly login: { readonly user: string; readonly pass: string } | undefined;
+  /** For connecting, and for each answer. */
+  readonly timeoutMs: number;
+}
+
+type Transport = ReturnType<typeof createTransport>;
+/** Of a mail that was taken for somebody. */
+interface Outcome {
+  readonly rejected: readonly (string | { readonly address: string })[];
+}
+
+export class SmtpMailer implements Mailer, Disposable {
+  readonly #transport: Transport;
+  readonly #where: string;
+
+  constructor({ host, port, security, tls, login, timeoutMs }: SmtpOptions) {
+    this.#where = `mail server ${host}:${port}`;
+    this.#transport = createTransport({
+      host,
+      port,
+      secure: security === 'tls',
+      requireTLS: security === 'starttls',
+      ignoreTLS: security === 'none',
+      tls: { minVersion: 'TLSv1.2', ...tls },
+      ...(login ? { auth: { ...login } } : {}),
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      // What a text says is never taken for a file or an address to read from.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  }
+
+  async send(mail: Mail, signal: AbortSignal): Promise<readonly string[]> {
+    signal.throwIfAborted();
+    const { to, cc, replyTo, ...rest } = mail;
+    const sending = this.#transport.sendMail({
+      ...rest,
+      to: [...to],
+      cc: [...cc],
+      ...(replyTo === undefined ? {} : { replyTo }),
+    });
+    try {
+      const { rejected }: Outcome = await unlessAborted(sending, signal);
+      return rejected.map((refused) => (typeof refused === 'string' ? refused : refused.address));
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    try {
+      await unlessAborted(this.#transport.verify(), signal);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#transport.close();
+  }
+
+  /** A refusal of sender, recipients or content is about this mail; everything else is about the server. */
+  #failure(error: unknown): unknown {
+    if (error instanceof Failure) return error;
+    const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
+    const text = `${this.#where}: ${messageOf(error)}`;
+    const aboutMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+    if (aboutMail && (responseCode === undefined || Number(responseCode) >= 500))
+      return new Failure('rejected', text, { cause: error });
+    return new Failure('transient', text, { cause: error, unreachable: !aboutMail });
+  }
+}

@@ -1,0 +1,84 @@
+// A multipart/form-data body that streams and still knows its length beforehand.
+
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { StreamedFile } from '../../ports/plugin-client.ts';
+import { Failure } from '../../runtime/failure.ts';
+
+/** As existing installers write it. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+export type Part =
+  /** A plain field of JSON; no file name, because servers refuse a file where they want a field. */
+  | { readonly name: string; readonly json: string }
+  | { readonly name: string; readonly file: StreamedFile; readonly fileName: string; readonly contentType: string };
+
+export interface MultipartBody {
+  readonly contentType: string;
+  readonly contentLength: number;
+  readonly stream: Readable;
+  /** What went wrong while a file was read, apart from faults of the connection. */
+  fault(): unknown;
+}
+
+export function multipartBody(parts: readonly Part[], signal: AbortSignal): MultipartBody {
+  const boundary = `longshore-${randomBytes(16).toString('hex')}`;
+  const heads = parts.map((part) => Buffer.from(head(part, boundary)));
+  const tail = Buffer.from(`--${boundary}--\r\n`);
+  let fault: unknown;
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (const [i, part] of parts.entries()) {
+      yield heads[i] ?? tail;
+      if ('json' in part) yield Buffer.from(part.json);
+      else {
+        try {
+          yield* fileChunks(part.file, signal);
+        } catch (error) {
+          fault = error;
+          throw error;
+        }
+      }
+      yield CRLF;
+    }
+    yield tail;
+  }
+
+  const lengths = parts.map((part, i) => (heads[i]?.length ?? 0) + partSize(part) + CRLF.length);
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    contentLength: lengths.reduce((sum, length) => sum + length, tail.length),
+    stream: Readable.from(chunks(), { objectMode: false }),
+    fault: () => fault,
+  };
+}
+
+const CRLF = Buffer.from('\r\n');
+
+const partSize = (part: Part): number => ('json' in part ? Buffer.byteLength(part.json) : part.file.size);
+
+function head(part: Part, boundary: string): string {
+  const file = 'json' in part ? '' : `; filename="${escapeName(part.fileName)}"`;
+  const type = 'json' in part ? JSON_TYPE : part.contentType;
+  return `--${boundary}\r\nContent-Disposition: form-data; name="${part.name}"${file}\r\nContent-Type: ${type}\r\n\r\n`;
+}
+
+/** As browsers do it: nothing may end the quoted text or the header line. */
+function escapeName(name: string): string {
+  return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+/** Exactly as many bytes as announced; else the rest of the body would be read as something else. */
+async function* fileChunks(file: StreamedFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for await (const chunk of await file.open(signal)) {
+    sent += (chunk as Uint8Array).length;
+    if (sent > file.size) break;
+    yield chunk as Uint8Array;
+  }
+  if (sent !== file.size)
+    throw new Failure(
+      'defect',
+      `'${file.name}' has ${sent > file.size ? 'more' : 'fewer'} bytes than its ${file.size}`,
+    );
+}

@@ -1,0 +1,151 @@
+// Answers of a plugin server as outcomes (docs/design/decisions.md#plugin-wire-protocol). Fields that hold their default may be
+// absent.
+
+import { parseJson } from '../../model/json.ts';
+import { decodeDocument } from '../../model/utf8.ts';
+import { PLUGIN_FAULT_TRIES, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
+import { defect, Failure, transient } from '../../runtime/failure.ts';
+import { withoutInside } from '../../runtime/public-message.ts';
+
+export const CODE = {
+  success: 200,
+  invalid: 418,
+  missingDependency: 420,
+  scriptError: 555,
+  serverError: 500,
+} as const;
+
+/** Beyond what a host may answer in text: its scripts' messages are capped at 4 MiB. */
+const MAX_TEXT_BYTES = 16 * 1024 * 1024;
+
+/** The body as text; one that does not end is cut off and refused. */
+export async function readText(body: AsyncIterable<Buffer>, where: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_TEXT_BYTES) throw defect(`${where}: an answer of more than ${MAX_TEXT_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  const text = decodeDocument(Buffer.concat(chunks));
+  if (text === undefined) throw defect(`${where}: an answer that is not UTF-8`);
+  return text;
+}
+
+export function parseValidation(text: string, where: string): Validation {
+  const { basicValidation, communityValidation } = parseFields(text, where);
+  return { basic: texts(basicValidation), community: texts(communityValidation) };
+}
+
+export function parseWarnings(text: string, where: string): readonly string[] {
+  return texts(parseFields(text, where).warnings);
+}
+
+export function parseScriptError(text: string, where: string): PluginFailure {
+  const { script, message, 'exit-code': code } = parseFields(text, where);
+  const said = typeof message === 'string' ? message : '';
+  const what = said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}`;
+  return { kind: 'script-error', message: withoutInside(what) };
+}
+
+/** Anything may stand in the body of a 500, since a proxy may have written it. */
+export function parseServerError(text: string, where: string): PluginFailure {
+  let message: unknown;
+  try {
+    message = parseFields(text, where).message;
+  } catch {
+    // not ours
+  }
+  return { kind: 'server-error', message: typeof message === 'string' && message ? message : `${where}: HTTP 500` };
+}
+
+/** The failure of any other code. `scriptRan`: the answer said so (`SCRIPT_RAN`). */
+export function unexpectedCode(code: number, text: string, where: string, scriptRan: boolean): Failure {
+  const said = text.slice(0, 500).trim();
+  const message = `${where}: HTTP ${code}${said === '' ? '' : ` (${said})`}`;
+  if (code === 502) return transient(message, { unanswered: true });
+  // A gateway's time-out is one of work that was taken on.
+  if (code === 504) return transient(message, { maxTries: PLUGIN_FAULT_TRIES });
+  // Its work may be there in part, and the plugin is not at fault: an attempt like any other.
+  if (code === 503 && scriptRan) return transient(message);
+  // It took no work on: waiting must not use up a try.
+  if (code === 503) return transient(message, { unreachable: true, unanswered: true });
+  return defect(`${message}, which is outside the plugin protocol`);
+}
+
+/** How long an answer was waited for, in milliseconds. */
+export interface AnswerTimes {
+  /** To its head. */
+  readonly headMs: number;
+  /** Longest silence within its body. */
+  readonly idleMs: number;
+}
+
+/** Errors of the connection; the answer to one that was refused is known to be none. */
+export function connectionFailure(error: unknown, where: string, { headMs, idleMs }: AnswerTimes): unknown {
+  if (error instanceof Failure) return error;
+  const code = codeOf(error);
+  const late = { cause: error, maxTries: PLUGIN_FAULT_TRIES };
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return transient(`${where}: time-out, no answer within ${headMs} ms`, late);
+  if (code === 'UND_ERR_BODY_TIMEOUT')
+    return transient(`${where}: time-out, the answer stood still for ${idleMs} ms`, late);
+  const text = error instanceof Error ? error.message : String(error);
+  if (NOT_REACHED.includes(code) && !isOfOpenConnection(error))
+    return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true, unanswered: true });
+  // A system call that failed: a full disk, a connection of a kind not listed.
+  if (LOST.includes(code) || (error instanceof Error && 'syscall' in error))
+    return transient(`${where}: ${text}`, { cause: error, unanswered: RESET.includes(code) });
+  return defect(`${where}: ${text}`, { cause: error });
+}
+
+/** It was there to carry the call: the work may have begun. */
+const isOfOpenConnection = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && (error.syscall === 'read' || error.syscall === 'write');
+
+const NOT_REACHED = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+];
+const LOST = [
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_ABORTED',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'ERR_STREAM_PREMATURE_CLOSE',
+];
+
+/** Those of the lost ones that say that nobody is there any more, as opposed to busy for too long. */
+const RESET = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'ERR_STREAM_PREMATURE_CLOSE'];
+
+function codeOf(error: unknown): string {
+  const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };
+  // A name with several addresses fails with one error for each.
+  if (typeof code === 'string') return code;
+  const inner = errors?.[0] ?? cause;
+  return inner === undefined ? '' : codeOf(inner);
+}
+
+function parseFields(text: string, where: string): Record<string, unknown> {
+  if (text.trim() === '') return {};
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (cause) {
+    throw defect(`${where}: the answer is not JSON`, { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw defect(`${where}: the answer is not a JSON object`);
+  return value as Record<string, unknown>;
+}
+
+const texts = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];

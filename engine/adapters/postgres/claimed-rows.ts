@@ -1,0 +1,144 @@
+// Consumers of a table whose rows are handed over at least once: claim a batch by writing (instance, consumer) into
+// it, handle it without holding a connection, then delete it.
+//
+// A row is free when nobody claimed it; when its process is dead; and when its consumer is one of this process that no
+// longer runs, or the one that asks: a consumer has nothing in hand while it claims, so rows that bear its name are
+// left from a claim or a deletion whose answer was lost.
+
+import { kindOf } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { Backoff } from '../../runtime/retry.ts';
+import type { Clock } from '../../runtime/time.ts';
+import { settledUnless, settledWithin } from '../../runtime/wait.ts';
+import type { Postgres } from './postgres.ts';
+import type { PostgresInstance } from './postgres-instance.ts';
+
+export const BATCH = 500;
+/** Notifications do the waking; this finds the rows of processes that died. */
+const POLL_MS = 5_000;
+const RETRY = { baseMs: 100, maxMs: 30_000 };
+
+/** SQL: true for free rows. $1 is the instance; `others` names the parameter with its other consumers, integer[]. */
+export const freeRow = (others: string): string => `(holder is null
+  or (holder = $1 and consumer <> all(${others}))
+  or (holder <> $1 and holder not in (select id from alive_instance)))`;
+
+export interface ClaimedTable<Row extends { readonly id: number }> {
+  readonly table: 'event_log' | 'object_change';
+  /** NOTIFY channel that says that rows were added. */
+  readonly channel: string;
+  /** Claims up to {@link BATCH} free rows for (instance, consumer); they come in the order of ids. */
+  claim(instance: number, consumer: number, others: readonly number[]): Promise<readonly Row[]>;
+}
+
+export class ClaimedRows {
+  readonly #db: Postgres;
+  readonly #instance: PostgresInstance;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #running = new Set<number>();
+  #last = 0;
+
+  constructor(db: Postgres, instance: PostgresInstance, clock: Clock, log: Logger) {
+    this.#db = db;
+    this.#instance = instance;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /**
+   * Hands over batches until the signal aborts, then resolves. A batch whose `handle` rejects is given back and comes
+   * again after a pause; lost connections are waited out. Rejects only with a defect of our own statements.
+   */
+  async consume<Row extends { readonly id: number }>(
+    from: ClaimedTable<Row>,
+    handle: (rows: readonly Row[]) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const consumer = ++this.#last;
+    const bell = new Bell();
+    const backoff = new Backoff(RETRY);
+    const stopListening = this.#instance.listen(from.channel, () => bell.ring());
+    this.#running.add(consumer);
+    try {
+      while (!signal.aborted) {
+        bell.mute();
+        const turn = await this.#turn(from, consumer, handle, signal);
+        // Rows that came since it looked have rung.
+        if (turn === 'emptied') await bell.rung(this.#clock, POLL_MS, signal);
+        if (turn === 'failed') await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
+        else backoff.succeeded();
+      }
+    } finally {
+      stopListening();
+      this.#running.delete(consumer);
+    }
+  }
+
+  /** One batch: `emptied` when it was all there was, `failed` when something may be better after a pause. */
+  async #turn<Row extends { readonly id: number }>(
+    from: ClaimedTable<Row>,
+    consumer: number,
+    handle: (rows: readonly Row[]) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<'emptied' | 'handled' | 'failed'> {
+    // Others would take rows claimed now for a dead process's.
+    if (!this.#instance.connected) return 'failed';
+    try {
+      const others = [...this.#running].filter((other) => other !== consumer);
+      const rows = await from.claim(this.#instance.id, consumer, others);
+      if (rows.length === 0) return 'emptied';
+      const ids = rows.map((row) => row.id);
+      const taken = !signal.aborted && (await this.#taken(from.table, handle, rows, signal));
+      if (taken) await this.#db.query(`delete from ${from.table} where id = any($1)`, [ids], `taken-${from.table}`);
+      else await this.#giveBack(from.table, consumer, ids);
+      if (!taken) return 'failed';
+      return rows.length < BATCH ? 'emptied' : 'handled';
+    } catch (err) {
+      if (kindOf(err) !== 'transient') throw err;
+      this.#log.warn({ err, table: from.table }, 'the database does not hand over rows; trying again');
+      return 'failed';
+    }
+  }
+
+  async #taken<Row>(
+    table: string,
+    handle: (rows: readonly Row[]) => Promise<void>,
+    rows: readonly Row[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    try {
+      await handle(rows);
+      return true;
+    } catch (err) {
+      // Whoever aborted knows why.
+      if (!signal.aborted) this.#log.warn({ err, table, rows: rows.length }, 'a batch was refused; it comes again');
+      return false;
+    }
+  }
+
+  async #giveBack(table: ClaimedTable<never>['table'], consumer: number, ids: readonly number[]): Promise<void> {
+    await this.#db.query(
+      `update ${table} set holder = null, consumer = null where id = any($1) and holder = $2 and consumer = $3`,
+      [ids, this.#instance.id, consumer],
+    );
+  }
+}
+
+/** Remembers a ring until it is muted, so that none between a look and the wait after it is missed. */
+class Bell {
+  #ringing = Promise.withResolvers<void>();
+
+  ring(): void {
+    this.#ringing.resolve();
+  }
+
+  mute(): void {
+    this.#ringing = Promise.withResolvers<void>();
+  }
+
+  /** Resolves when it rings or has rung since it was muted, after `ms`, or when the signal aborts. */
+  async rung(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+    await settledUnless(settledWithin(clock, ms, this.#ringing.promise), signal);
+  }
+}

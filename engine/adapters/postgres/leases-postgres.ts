@@ -1,0 +1,71 @@
+// Leases as rows of the cache database. A lease is free when nobody holds it, when it has expired, or when its holder
+// has no session lock any more; taking it raises its token. Time is the database's.
+
+import type { Lease, Leases } from '../../ports/leases.ts';
+import type { Postgres } from './postgres.ts';
+import type { PostgresInstance } from './postgres-instance.ts';
+
+/** Three renewals fit into it; swap_jobs has the same. */
+const LEASE_TIME = "interval '30 seconds'";
+
+/**
+ * Heard when leases were released: a job that was kept waiting by one may be claimable. Completions notify with the id of
+ * their instance, which knows by itself.
+ */
+export const LEASE_CHANNEL = 'longshore_lease';
+
+const ACQUIRE = `
+insert into lease as l (name, holder, token, expires_at) values ($1, $2, 1, now() + ${LEASE_TIME})
+on conflict (name) do update set holder = excluded.holder, token = l.token + 1, expires_at = excluded.expires_at
+where l.holder is null or l.expires_at <= now() or (l.holder <> $2 and not instance_alive(l.holder))
+returning token`;
+
+// In the order of names, as everywhere: two statements that lock several leases never wait for each other in a ring.
+const RENEW = `
+with ours as (
+  select l.name, l.token from lease l
+  join unnest($1::text[], $2::bigint[]) as g(name, token) on l.name = g.name and l.token = g.token
+  where l.holder = $3
+  order by l.name for update of l)
+update lease l set expires_at = now() + ${LEASE_TIME} from ours where l.name = ours.name
+returning l.name, l.token`;
+
+const RELEASE = `
+with released as (
+  update lease set holder = null, expires_at = now() where name = $1 and token = $2 and holder = $3 returning name)
+select pg_notify('${LEASE_CHANNEL}', '') from released`;
+
+export class PostgresLeases implements Leases {
+  readonly #db: Postgres;
+  readonly #instance: PostgresInstance;
+
+  constructor(db: Postgres, instance: PostgresInstance) {
+    this.#db = db;
+    this.#instance = instance;
+  }
+
+  async acquire(name: string, signal: AbortSignal): Promise<Lease | undefined> {
+    signal.throwIfAborted();
+    // Without our session lock the lease would be free for everybody the moment we got it.
+    if (!this.#instance.connected) return undefined;
+    const [row] = await this.#db.query<{ token: number }>(ACQUIRE, [name, this.#instance.id]);
+    return row && { name, token: row.token };
+  }
+
+  async renew(leases: readonly Lease[], signal: AbortSignal): Promise<readonly Lease[]> {
+    signal.throwIfAborted();
+    if (leases.length === 0) return [];
+    const rows = await this.#db.query<{ name: string; token: number }>(RENEW, [
+      leases.map((lease) => lease.name),
+      leases.map((lease) => lease.token),
+      this.#instance.id,
+    ]);
+    const ours = new Map(rows.map((row) => [row.name, row.token]));
+    return leases.filter((lease) => ours.get(lease.name) !== lease.token);
+  }
+
+  async release(lease: Lease, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#db.query(RELEASE, [lease.name, lease.token, this.#instance.id]);
+  }
+}

@@ -1,0 +1,156 @@
+// This process among all processes on one cache database: a number of its own and an advisory lock that says that it
+// lives. The lock and LISTEN share one connection, the only one outside the pool.
+//
+//   connected  --connection lost-->  lost       our lock is free: others may take our leases and claimed rows at once
+//   lost       --reconnected-->      connected  same number, lock taken again, gap reported, every hearer called once
+//   any        --dispose-->          disposed   lock given back, no reconnection
+
+import type pg from 'pg';
+import { aborted } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { Backoff } from '../../runtime/retry.ts';
+import type { Clock } from '../../runtime/time.ts';
+import { settledWithin } from '../../runtime/wait.ts';
+import { type Postgres, postgresFailure } from './postgres.ts';
+import { type Hear, PostgresListen } from './postgres-listen.ts';
+
+const RECONNECT = { baseMs: 100, maxMs: 10_000 };
+const END_MS = 5_000;
+
+// The server, too, must notice within half a minute that our machine is gone, or our lock outlives us.
+const SESSION = `set idle_session_timeout = 0; set statement_timeout = '30s';
+  set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`;
+
+export interface InstanceGap {
+  /** Milliseconds for which nothing said that this process lives. */
+  readonly ms: number;
+}
+
+export interface PostgresInstanceOptions {
+  /** Told after each gap, once the lock is ours again: renew leases, some may be lost. */
+  readonly onGap: (gap: InstanceGap) => void;
+}
+
+interface Session {
+  readonly client: pg.Client;
+  readonly id: number;
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly lost: Promise<void>;
+}
+
+export class PostgresInstance implements AsyncDisposable {
+  readonly id: number;
+  readonly #db: Postgres;
+  readonly #options: PostgresInstanceOptions;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #listen: PostgresListen;
+  readonly #ending = new AbortController();
+  readonly #running: Promise<void>;
+  #session: Session;
+  #connected = true;
+
+  /** Takes a new number and its lock. Fails when the database cannot be reached now; later losses are mended. */
+  static async open(
+    db: Postgres,
+    options: PostgresInstanceOptions,
+    clock: Clock,
+    log: Logger,
+    signal: AbortSignal,
+  ): Promise<PostgresInstance> {
+    signal.throwIfAborted();
+    return new PostgresInstance(db, options, clock, log, await openSession(db, undefined));
+  }
+
+  private constructor(db: Postgres, options: PostgresInstanceOptions, clock: Clock, log: Logger, session: Session) {
+    this.#db = db;
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#listen = new PostgresListen(log);
+    this.#listen.attach(session.client);
+    this.#session = session;
+    this.id = session.id;
+    this.#running = this.#run();
+  }
+
+  /** False while others may believe that this process is dead: do not take new work. */
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  /** {@link PostgresListen.listen} on the connection of this instance, whichever it is at the time. */
+  listen(channel: string, hear: Hear): () => void {
+    return this.#listen.listen(channel, hear);
+  }
+
+  /** Gives the lock back: rows and leases that are still this process's are free for others. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort(aborted('the process instance is closed'));
+    await this.#end(this.#session);
+    await this.#running;
+  }
+
+  /** Watches the connection and replaces it until disposed; never rejects. */
+  async #run(): Promise<void> {
+    const { signal } = this.#ending;
+    for (;;) {
+      await this.#session.lost;
+      const since = this.#clock.now();
+      this.#connected = false;
+      this.#listen.detach();
+      await this.#end(this.#session);
+      if (signal.aborted) return;
+      this.#log.warn({ instance: this.id }, 'lost the connection that says that this process lives');
+      const session = await this.#reconnect(signal);
+      if (!session) return;
+      this.#session = session;
+      this.#connected = true;
+      const gap = { ms: this.#clock.now() - since };
+      this.#log.warn({ instance: this.id, gapMs: gap.ms }, 'the process instance is connected again');
+      this.#listen.attach(session.client);
+      this.#options.onGap(gap);
+    }
+  }
+
+  async #reconnect(signal: AbortSignal): Promise<Session | undefined> {
+    for (const backoff = new Backoff(RECONNECT); !signal.aborted; ) {
+      try {
+        const session = await openSession(this.#db, this.id);
+        if (!signal.aborted) return session;
+        await this.#end(session);
+      } catch (err) {
+        this.#log.debug({ err, instance: this.id }, 'the process instance cannot connect yet');
+        await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+
+  /** Ends a connection that may be broken already; gives up waiting after a while. */
+  async #end(session: Session): Promise<void> {
+    if (!(await settledWithin(this.#clock, END_MS, session.client.end())))
+      this.#log.warn({ instance: this.id }, 'the database did not end the connection of the process instance');
+  }
+}
+
+/** A connection that holds the lock of `known`, or of a new number. */
+async function openSession(db: Postgres, known: number | undefined): Promise<Session> {
+  const client = await db.dedicated();
+  const lost = new Promise<void>((resolve) => {
+    client.on('error', () => resolve());
+    client.on('end', () => resolve());
+  });
+  try {
+    await client.query(SESSION);
+    const id = known ?? Number((await client.query("select nextval('instance_id') as id")).rows[0].id);
+    // The server may still keep a session of ours whose connection broke: it must not hold the lock against us.
+    if (known !== undefined)
+      await client.query('select pg_terminate_backend(pid, 5000) from alive_instance where id = $1', [id]);
+    await client.query('select pg_advisory_lock(instance_class(), $1)', [id]);
+    return { client, id, lost };
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw postgresFailure(error, 'connection of the process instance');
+  }
+}

@@ -1,0 +1,44 @@
+// One connection to a PostgreSQL, for as long as one piece of work takes. Unlike a pool it can be given up at any moment:
+// when the signal aborts the socket is closed, however far connecting had come.
+
+import { Socket } from 'node:net';
+import pg from 'pg';
+import { unlessAborted } from '../../runtime/wait.ts';
+import { connectionConfig, type PostgresOptions, postgresFailure, type Sql } from './postgres.ts';
+
+const STATEMENT_MS = 10_000;
+
+/** Fails as `Postgres` does, or with the signal's reason. Nothing is left open when it ends. */
+export async function visitPostgres<Result>(
+  options: PostgresOptions,
+  work: (sql: Sql) => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  signal.throwIfAborted();
+  const socket = new Socket();
+  const client = new pg.Client({
+    ...connectionConfig(options),
+    statement_timeout: STATEMENT_MS,
+    stream: () => socket,
+  });
+  // A connection that breaks fails its statement; the event besides would end the process.
+  client.on('error', () => undefined);
+  const sql: Sql = {
+    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      (await client.query(text, values as unknown[])).rows as Row[],
+  };
+  const visit = async (): Promise<Result> => {
+    await client.connect();
+    const result = await work(sql);
+    await client.end();
+    return result;
+  };
+  try {
+    return await unlessAborted(visit(), signal);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw postgresFailure(error, `database ${options.database} at ${options.host}:${options.port}`);
+  } finally {
+    socket.destroy();
+  }
+}

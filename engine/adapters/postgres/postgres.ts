@@ -1,0 +1,247 @@
+// PostgreSQL as the adapters use it: a bounded pool, transactions, cursors, and errors mapped to failure kinds.
+
+import pg from 'pg';
+import { Failure, messageOf } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { PostgresPipeline } from './postgres-pipeline.ts';
+
+export interface PostgresOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  /** Search path of every connection, so that statements name tables without it; a checked identifier. */
+  readonly schema: string;
+  readonly poolSize: number;
+  readonly idleTimeoutMs: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly tls?: { readonly ca?: string; readonly rejectUnauthorized: boolean };
+}
+
+/** Runs statements: on any connection of the pool, or all on one inside a transaction. Values are parameters only. */
+export interface Sql {
+  /** `name` makes it a prepared statement of the connection: one name, one text. */
+  query<Row extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+    name?: string,
+  ): Promise<Row[]>;
+}
+
+const CONNECT_MS = 10_000;
+const STATEMENT_MS = 60_000;
+
+// int8 (20) as number where it is safe, else text; numeric (1700) stays text; timestamptz stays Date.
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === 20 ? parseInt8 : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+};
+
+function parseInt8(text: string): number | string {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : text;
+}
+
+export class Postgres implements Sql, AsyncDisposable {
+  readonly #pool: pg.Pool;
+  readonly #lookUps: Sql;
+  readonly #options: PostgresOptions;
+  #ended: Promise<void> | undefined;
+
+  constructor(options: PostgresOptions, log: Logger) {
+    this.#options = options;
+    this.#pool = new pg.Pool({
+      ...connectionConfig(options),
+      max: options.poolSize,
+      idleTimeoutMillis: options.idleTimeoutMs,
+      statement_timeout: STATEMENT_MS,
+      // Takes effect only where a statement is given to a connection before the last has its answer.
+      pipeline: true,
+    });
+    this.#lookUps = this.pipeline();
+    // An idle connection that breaks is replaced by the pool; the next query reports what matters.
+    this.#pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
+    // One in use fails its statement; the event besides, which nobody else hears, would end the process.
+    this.#pool.on('connect', (client) => client.on('error', (err) => log.debug({ err }, 'database connection lost')));
+  }
+
+  /** With a `name` the statement is planned once per connection; one name stands for one text. */
+  async query<Row extends object = Record<string, unknown>>(
+    text: string,
+    values: readonly unknown[] = [],
+    name?: string,
+  ): Promise<Row[]> {
+    try {
+      return (await this.#pool.query(statement(text, values, name))).rows as Row[];
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** Like {@link query}, for statements that find few rows by a key: those under way share a connection. */
+  async lookUp<Row extends object>(text: string, values: readonly unknown[], name: string): Promise<Row[]> {
+    return this.#lookUps.query<Row>(text, values, name);
+  }
+
+  /** Statements that go out on one connection without waiting for the answers to those before; held while one is under way. */
+  pipeline(): Sql {
+    const pipeline = new PostgresPipeline(this.#pool);
+    return {
+      query: async <Row extends object>(text: string, values: readonly unknown[] = [], name?: string) => {
+        try {
+          return (await pipeline.query(statement(text, values, name))).rows as Row[];
+        } catch (error) {
+          throw this.#failure(error);
+        }
+      },
+    };
+  }
+
+  /** Commits when `work` resolves, rolls back when it rejects. The signal is checked before the commit. */
+  async transaction<Result>(work: (sql: Sql) => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    signal.throwIfAborted();
+    const client = await this.#connect();
+    let broken: Error | undefined;
+    const sql: Sql = {
+      query: async <Row extends object>(text: string, values: readonly unknown[] = [], name?: string) =>
+        (await client.query(statement(text, values, name))).rows as Row[],
+    };
+    try {
+      await client.query('begin');
+      const result = await work(sql);
+      signal.throwIfAborted();
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch((lost: Error) => {
+        broken = lost;
+      });
+      throw this.#failure(error);
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /** Rows of one query in batches, by a cursor; holds one connection until the loop ends. */
+  async *stream<Row extends object>(
+    text: string,
+    values: readonly unknown[],
+    batch: number,
+    signal: AbortSignal,
+  ): AsyncIterable<Row> {
+    signal.throwIfAborted();
+    const client = await this.#connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('begin read only');
+      await client.query(`declare rows no scroll cursor for ${text}`, values as unknown[]);
+      for (;;) {
+        signal.throwIfAborted();
+        const { rows } = await client.query(`fetch forward ${Math.trunc(batch)} from rows`);
+        yield* rows as Row[];
+        if (rows.length < batch) break;
+      }
+    } catch (error) {
+      throw this.#failure(error);
+    } finally {
+      await client.query('rollback').catch((lost: Error) => {
+        broken = lost;
+      });
+      client.release(broken);
+    }
+  }
+
+  /** A connection outside the pool, for LISTEN and session locks; the caller ends it. TCP keep-alive is on. */
+  async dedicated(): Promise<pg.Client> {
+    const client = new pg.Client({
+      ...connectionConfig(this.#options),
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    });
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.query('select 1');
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#ended ??= this.#pool.end();
+    return this.#ended;
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  #failure(error: unknown): unknown {
+    return postgresFailure(error, `database ${this.#options.database} at ${this.#options.host}:${this.#options.port}`);
+  }
+}
+
+const statement = (text: string, values: readonly unknown[], name: string | undefined): pg.QueryConfig => ({
+  text,
+  values: values as unknown[],
+  ...(name === undefined ? {} : { name }),
+});
+
+/** What every connection is opened with. */
+export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
+  return {
+    host: options.host,
+    port: options.port,
+    user: options.user,
+    password: options.password,
+    database: options.database,
+    application_name: options.applicationName,
+    options: `-c search_path=${quoteIdentifier(options.schema)}`,
+    connectionTimeoutMillis: CONNECT_MS,
+    types,
+    ...(options.tls ? { ssl: { ...options.tls } } : {}),
+  };
+}
+
+/** Quotes an identifier from the configuration; letters, digits and underscore only, at most 63 characters. */
+export function quoteIdentifier(name: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name))
+    throw new Failure(
+      'rejected',
+      `'${name}' is no schema name: letters, digits and _ only, at most 63, no digit first`,
+    );
+  return `"${name}"`;
+}
+
+/** SQLSTATE of an error that the server reported; undefined for anything else. */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error instanceof Failure ? error.cause : error) as { code?: unknown; severity?: unknown } | undefined;
+  return typeof code?.code === 'string' && typeof code.severity === 'string' ? code.code : undefined;
+}
+
+/**
+ * Lost or refused connections, dead-locks, serialisation faults, shutdown and full resources may pass: `transient`.
+ * Our own failures go through; the rest is a bug in a statement: `defect`.
+ */
+export function postgresFailure(error: unknown, where: string): unknown {
+  if (error instanceof Failure || (error instanceof Error && error.name === 'AbortError')) return error;
+  const state = sqlState(error);
+  const text = `${where}: ${messageOf(error)}`;
+  // Wrong password (28), no such database (3D): the operator can mend them while we run.
+  if (state === undefined || /^(08|40|53|55|57|58|28|3D)/.test(state))
+    return new Failure('transient', text, {
+      cause: error,
+      unreachable: state === undefined || /^(08|57|28|3D)/.test(state),
+    });
+  return new Failure('defect', text, { cause: error });
+}

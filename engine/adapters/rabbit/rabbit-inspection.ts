@@ -1,0 +1,77 @@
+// Whether exchange and queue are in RabbitMQ as they would be declared; declares nothing.
+
+import type { Channel, ChannelModel } from 'amqplib';
+import type { Logger } from '../../runtime/log.ts';
+import type { Clock } from '../../runtime/time.ts';
+import { type RabbitOptions, RabbitSession } from './rabbit-session.ts';
+
+/** `locked`: exclusive to a connection of somebody. `refused`: our user may not look. */
+export type Declared = 'as-configured' | 'missing' | 'different' | 'locked' | 'refused';
+
+export interface RabbitInspection {
+  readonly exchange: Declared;
+  readonly queue: Declared;
+  /** Messages that wait in the queue; 0 where it could not be looked at. */
+  readonly messages: number;
+}
+
+/** Replies of the broker, by their number (AMQP 0-9-1). */
+const REPLIES: Readonly<Record<number, Declared>> = { 403: 'refused', 404: 'missing', 405: 'locked', 406: 'different' };
+
+/** @throws Failure as {@link RabbitSession.open} */
+export function inspectRabbit(
+  options: RabbitOptions,
+  clock: Clock,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<RabbitInspection> {
+  const { exchange, queue } = options;
+  const work = async (model: ChannelModel): Promise<RabbitInspection> => {
+    let messages = 0;
+    const exchangeIs = await declared(
+      model,
+      (channel) => channel.checkExchange(exchange.name),
+      (channel) => {
+        const { durable, autoDelete, arguments: args } = exchange;
+        return channel.assertExchange(exchange.name, exchange.type, { durable, autoDelete, arguments: args });
+      },
+    );
+    const queueIs = await declared(
+      model,
+      async (channel) => {
+        messages = (await channel.checkQueue(queue.name)).messageCount;
+      },
+      (channel) => {
+        const { durable, autoDelete, exclusive, arguments: args } = queue;
+        return channel.assertQueue(queue.name, { durable, autoDelete, exclusive, arguments: args });
+      },
+    );
+    return { exchange: exchangeIs, queue: queueIs, messages };
+  };
+  return RabbitSession.visit(options, work, clock, log, signal);
+}
+
+/**
+ * Only of what is there the settings are compared, which the broker does when it is declared once more: that changes
+ * nothing.
+ */
+async function declared(
+  model: ChannelModel,
+  look: (channel: Channel) => Promise<unknown>,
+  compare: (channel: Channel) => Promise<unknown>,
+): Promise<Declared> {
+  for (const ask of [look, compare]) {
+    // The broker closes a channel on which it refuses something.
+    const channel = await model.createChannel();
+    channel.on('error', () => undefined);
+    try {
+      await ask(channel);
+      await channel.close();
+    } catch (error) {
+      const reply = REPLIES[Number((error as { readonly code?: unknown }).code)];
+      if (reply === undefined) throw error;
+      return reply;
+    }
+  }
+  return 'as-configured';
+}

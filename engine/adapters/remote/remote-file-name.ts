@@ -1,0 +1,37 @@
+// What a file that was fetched is called: as the server says (RFC 6266), else as the URL says, else `upload`. A server's
+// word is as untrusted as a user's, so the rules of file names are the same.
+
+import { parse } from 'content-disposition';
+import { checkFileName } from '../../model/file-name.ts';
+import { decodeUtf8 } from '../../model/utf8.ts';
+
+const NAMELESS = 'upload';
+
+/** @param disposition the header as undici gives it: bytes as Latin-1 */
+export function remoteFileName(disposition: string | undefined, url: URL): string {
+  const given = disposition === undefined ? undefined : parse(disposition).parameters.filename;
+  for (const candidate of [given === undefined ? undefined : fromLatin1(given), fromPath(url)]) {
+    if (candidate === undefined) continue;
+    // RFC 6266, 4.3: of a path only its last part counts.
+    const start = Math.max(candidate.lastIndexOf('/'), candidate.lastIndexOf('\\')) + 1;
+    const checked = checkFileName(candidate.slice(start).trim());
+    if ('name' in checked) return checked.name;
+  }
+  return NAMELESS;
+}
+
+function fromPath(url: URL): string {
+  const segment = url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Header text that is UTF-8 sent as it is, which servers do although they should not. */
+export function fromLatin1(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of Latin-1
+  if (!/^[\u0000-\u00ff]*$/.test(text)) return text;
+  return decodeUtf8(Buffer.from(text, 'latin1')) ?? text;
+}

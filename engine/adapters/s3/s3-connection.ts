@@ -1,0 +1,166 @@
+// The bucket of an S3 store (Amazon's, MinIO, Ceph) over the `minio` client, which signs requests, finds the region and
+// knows path style from virtual hosts. What it holds whole in memory or repeats by itself is not used: requests go out one
+// by one through exchanges (s3-exchange.ts), bodies as streams.
+
+import { Agent, type IncomingMessage } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
+import { Readable } from 'node:stream';
+import { Client } from 'minio';
+import { type Clock, systemClock } from '../../runtime/time.ts';
+import { Exchange, S3_TIMES, type S3Times, s3Transport } from './s3-exchange.ts';
+import { s3Fault } from './s3-fault.ts';
+import { S3Signature } from './s3-signature.ts';
+
+/** Plain data: it goes to threads. */
+export interface S3Options {
+  readonly host: string;
+  readonly port: number;
+  readonly bucket: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  /** Undefined: plain HTTP. `ca` is PEM, instead of the system's authorities. */
+  readonly tls: { readonly ca?: string; readonly rejectUnauthorized: boolean } | undefined;
+  /** Undefined: the store is asked for it. */
+  readonly region: string | undefined;
+  /** False: the bucket is part of the host's name. */
+  readonly pathStyle: boolean;
+}
+
+export interface S3Parts {
+  readonly clock?: Clock;
+  readonly times?: S3Times;
+}
+
+export interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  readonly key?: string;
+  /** Encoded. */
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses that are an answer; any other is a fault. */
+  readonly answers: readonly number[];
+}
+
+/** What goes out with a request. Asked for once. */
+export interface S3Payload {
+  readonly bytes: number;
+  readonly chunks: (exchange: Exchange) => AsyncIterable<Buffer>;
+}
+
+/** Idle connections: below what servers allow, so that ours is the end that closes. */
+const KEPT_MS = 4_000;
+
+export class S3Connection implements Disposable {
+  readonly bucket: string;
+  readonly clock: Clock;
+  readonly times: S3Times;
+  readonly #where: string;
+  readonly #agent: Agent;
+  readonly #client: Client;
+  readonly #secretKey: string;
+  /** Of requests to the bucket that have nothing but a query. */
+  #queries: S3Signature | undefined;
+
+  constructor(options: S3Options, { clock = systemClock, times = S3_TIMES }: S3Parts = {}) {
+    const { host, port, bucket, tls, region, pathStyle, accessKey, secretKey } = options;
+    this.bucket = bucket;
+    this.clock = clock;
+    this.times = times;
+    this.#secretKey = secretKey;
+    this.#where = `object store ${host}:${port}, bucket ${bucket}`;
+    const kept = { keepAlive: true, timeout: KEPT_MS, scheduling: 'lifo' } as const;
+    this.#agent = tls ? new TlsAgent({ ...kept, minVersion: 'TLSv1.2', ...tls }) : new Agent(kept);
+    this.#client = new Client({
+      endPoint: host,
+      port,
+      useSSL: tls !== undefined,
+      accessKey,
+      secretKey,
+      pathStyle,
+      transport: s3Transport,
+      transportAgent: this.#agent,
+      retryOptions: { disableRetry: true },
+      ...(region === undefined ? {} : { region }),
+    });
+    // Payloads are streams whose hash is known only at their end, also without TLS.
+    this.#client.enableSHA256 = false;
+  }
+
+  /** Its place and what is done there, for failures. */
+  describe(what: string): string {
+    return `${this.#where}: ${what}`;
+  }
+
+  /**
+   * Works with the client under the signal and the deadlines; a fault is one of ours. `repeatable`: once more when the
+   * connection turned out to have been closed while nobody used it.
+   */
+  async exchange<T>(
+    what: string,
+    signal: AbortSignal,
+    work: (exchange: Exchange, client: Client) => Promise<T>,
+    repeatable = false,
+  ): Promise<T> {
+    const described = this.describe(what);
+    using exchange = new Exchange({ what: described, times: this.times, clock: this.clock }, signal);
+    try {
+      return await exchange.run(async () => {
+        // Kept: the client forgets what it found after any error.
+        this.#client.region ??= await this.#client.getBucketRegionAsync(this.bucket);
+        return await work(exchange, this.#client);
+      });
+    } catch (error) {
+      if (repeatable && exchange.wasStale && !signal.aborted) return await this.exchange(what, signal, work);
+      throw exchange.fault ?? s3Fault(error, described, exchange.status);
+    }
+  }
+
+  /** Sends a request within an exchange; the answer's body is the caller's to read. */
+  async send(exchange: Exchange, client: Client, request: S3Request, payload?: S3Payload): Promise<IncomingMessage> {
+    const { method, key, query, headers = {}, answers } = request;
+    return await client.makeRequestStreamAsync(
+      {
+        method,
+        bucketName: this.bucket,
+        headers: { ...headers, ...(payload ? { 'content-length': String(payload.bytes) } : {}) },
+        ...(key === undefined ? {} : { objectName: key }),
+        ...(query === undefined ? {} : { query }),
+      },
+      payload ? Readable.from(payload.chunks(exchange), { objectMode: false }) : '',
+      '',
+      [...answers],
+      client.region ?? '',
+    );
+  }
+
+  /**
+   * Asks the bucket something; the answer's body is the caller's to read. The client composes the first question, and any
+   * that gets another answer than 200 once more: what that means, it tells.
+   */
+  async query(exchange: Exchange, client: Client, query: string): Promise<IncomingMessage> {
+    if (this.#queries) {
+      const response = await exchange.ask(this.#queries.options(query, new Date(this.clock.now())));
+      if (response.statusCode === 200) return response;
+      response.on('error', ignore).destroy();
+    }
+    const response = await this.send(exchange, client, { method: 'GET', query, answers: [200] });
+    this.#queries ??= exchange.asked && S3Signature.like(exchange.asked, this.#secretKey);
+    return response;
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+const ignore = (): void => {};
+
+/** The body of an answer that is small by nature, as text. */
+export const textOf = async (response: IncomingMessage): Promise<string> => (await bytesOf(response)).toString('utf8');
+
+/** The body of an answer that is small by nature. */
+export async function bytesOf(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

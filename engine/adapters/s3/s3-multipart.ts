@@ -1,0 +1,201 @@
+// A put of unknown length: parts of a few MiB, one under way while the next is filled, so that memory stays at two of them.
+// A source that ends before its first part is full becomes a single put. Whatever goes wrong, the unfinished upload is removed.
+//   filling    bytes of the source go into a part
+//   sending    a part is under way; the next one is filled
+//   completing all parts are there: the store makes them one object
+
+import type { Readable } from 'node:stream';
+import type { Client } from 'minio';
+import type { PutOptions } from '../../ports/object-store.ts';
+import { defect, messageOf } from '../../runtime/failure.ts';
+import { giveBack } from '../../runtime/give-back.ts';
+import { JoinedSignal } from '../../runtime/joined-signal.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { deadline } from '../../runtime/time.ts';
+import { unlessAborted } from '../../runtime/wait.ts';
+import { asBuffer, slicesOf, wrongSize } from './s3-chunks.ts';
+import { type S3Connection, textOf } from './s3-connection.ts';
+import type { Exchange } from './s3-exchange.ts';
+import { plainTag } from './s3-listing.ts';
+
+interface Part {
+  readonly bytes: Buffer;
+  readonly isLast: boolean;
+}
+
+interface SentPart {
+  readonly part: number;
+  readonly etag: string;
+}
+
+const PART_BYTES = 8 * 1024 * 1024;
+/** The store takes 10,000 parts: after each 1,000 they become larger by the first size, which makes 430 GiB. */
+const SAME_SIZE_PARTS = 1_000;
+const MAX_PARTS = 10_000;
+/** The store copies the parts together. */
+const COMPLETE_MS = 10 * 60_000;
+/** Nobody waits for the removal of what was left. */
+const CLEAR_MS = 5_000;
+
+/** What was stored; the etag is empty where the store does not tell. */
+export interface Stored {
+  readonly bytes: number;
+  readonly etag: string;
+}
+
+export async function putParts(
+  connection: S3Connection,
+  key: string,
+  source: Readable,
+  options: PutOptions,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Stored> {
+  using sender = new JoinedSignal(signal);
+  const parts = partsOf(key, source, options);
+  // The source may have nothing to say for ever: neither an abort nor a part that fails waits for it.
+  const next = async (): Promise<Part | undefined> => (await unlessAborted(parts.next(), sender.signal)).value;
+  const first = await next();
+  if (!first || first.isLast) return putBytes(connection, key, first?.bytes ?? Buffer.alloc(0), signal);
+  const upload = new MultipartUpload(connection, key, log);
+  await upload.begin(signal);
+  let sending: Promise<void> | undefined;
+  try {
+    let bytes = 0;
+    for (let part: Part | undefined = first; part; part = await next()) {
+      bytes += part.bytes.length;
+      await sending;
+      sending = upload.send(part.bytes, sender.signal);
+      sending.catch((error: unknown) => sender.abort(error));
+    }
+    await sending;
+    return { bytes, etag: await upload.complete(signal) };
+  } catch (error) {
+    sender.abort(error);
+    await sending?.catch(() => undefined);
+    await upload.clear();
+    throw error;
+  }
+}
+
+/** Stores bytes at hand as one object. */
+export async function putBytes(
+  connection: S3Connection,
+  key: string,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<Stored> {
+  return { bytes: bytes.length, etag: await put(connection, key, undefined, bytes, true, signal) };
+}
+
+/** @returns the etag */
+function put(
+  connection: S3Connection,
+  key: string,
+  query: string | undefined,
+  bytes: Uint8Array,
+  commits: boolean,
+  signal: AbortSignal,
+): Promise<string> {
+  const work = async (exchange: Exchange, client: Client): Promise<string> => {
+    const request = { method: 'PUT', key, answers: [200], ...(query === undefined ? {} : { query }) } as const;
+    const payload = { bytes: bytes.length, chunks: (within: Exchange) => slicesOf(bytes, within, commits) };
+    const response = await connection.send(exchange, client, request, payload);
+    await textOf(response);
+    return plainTag(response.headers.etag ?? '');
+  };
+  return connection.exchange(`putting ${key}`, signal, work, true);
+}
+
+class MultipartUpload {
+  readonly #connection: S3Connection;
+  readonly #key: string;
+  readonly #log: Logger;
+  readonly #parts: SentPart[] = [];
+  #id = '';
+
+  constructor(connection: S3Connection, key: string, log: Logger) {
+    this.#connection = connection;
+    this.#key = key;
+    this.#log = log;
+  }
+
+  async begin(signal: AbortSignal): Promise<void> {
+    const { bucket } = this.#connection;
+    this.#id = await this.#connection.exchange(
+      `putting ${this.#key}`,
+      signal,
+      (_exchange, client) => client.initiateNewMultipartUpload(bucket, this.#key, {}),
+      true,
+    );
+  }
+
+  async send(bytes: Buffer, signal: AbortSignal): Promise<void> {
+    const part = this.#parts.length + 1;
+    if (part > MAX_PARTS) throw defect(`${this.#key}: more than ${MAX_PARTS} parts`);
+    const query = `partNumber=${part}&uploadId=${encodeURIComponent(this.#id)}`;
+    this.#parts.push({ part, etag: await put(this.#connection, this.#key, query, bytes, false, signal) });
+  }
+
+  complete(signal: AbortSignal): Promise<string> {
+    const { bucket } = this.#connection;
+    return this.#connection.exchange(`putting ${this.#key}`, signal, async (exchange, client) => {
+      exchange.commit();
+      exchange.expect(COMPLETE_MS, 'an answer');
+      const { etag } = await client.completeMultipartUpload(bucket, this.#key, this.#id, this.#parts);
+      return etag ?? '';
+    });
+  }
+
+  /** Removes the parts. What cannot be removed now is swept later. */
+  async clear(): Promise<void> {
+    const { bucket, clock } = this.#connection;
+    using limit = deadline(clock, CLEAR_MS, undefined, () => new Error(`not within ${CLEAR_MS} ms`));
+    try {
+      await this.#connection.exchange(`removing the parts of ${this.#key}`, limit.signal, (_exchange, client) =>
+        client.abortMultipartUpload(bucket, this.#key, encodeURIComponent(this.#id)),
+      );
+    } catch (error) {
+      this.#log.warn({ key: this.#key, reason: messageOf(error) }, 'an unfinished upload was left in the store');
+    }
+  }
+}
+
+/** The parts share two buffers: one is valid until the part after the next one is asked for. */
+async function* partsOf(
+  key: string,
+  source: AsyncIterable<Uint8Array | string>,
+  { size, ownChunks }: PutOptions,
+): AsyncGenerator<Part, undefined, undefined> {
+  const buffers: Buffer[] = [];
+  let made = 0;
+  let held = 0;
+  let bytes = 0;
+  const current = (): Buffer => {
+    const wanted = PART_BYTES * (Math.floor(made / SAME_SIZE_PARTS) + 1);
+    let buffer = buffers[made % 2];
+    // Memory that is never written to is never taken from the system.
+    if (buffer?.length !== wanted) buffer = buffers[made % 2] = Buffer.allocUnsafeSlow(wanted);
+    return buffer;
+  };
+  for await (const chunk of source) {
+    for (let rest = asBuffer(chunk); rest.length > 0; ) {
+      const buffer = current();
+      const taken = rest.subarray(0, buffer.length - held);
+      buffer.set(taken, held);
+      held += taken.length;
+      bytes += taken.length;
+      rest = rest.subarray(taken.length);
+      if (size !== undefined && bytes > size) throw wrongSize(key, 'more', size);
+      if (held < buffer.length) continue;
+      yield { bytes: buffer, isLast: false };
+      made++;
+      held = 0;
+    }
+    if (ownChunks && typeof chunk !== 'string') giveBack(chunk);
+  }
+  if (size !== undefined && bytes !== size) throw wrongSize(key, `${bytes} bytes`, size);
+  // An empty part is one only where it is the first: an object may be empty.
+  if (held > 0 || made === 0) yield { bytes: current().subarray(0, held), isLast: true };
+  return undefined;
+}

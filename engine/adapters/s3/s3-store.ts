@@ -1,0 +1,179 @@
+// The object store in a bucket of S3, MinIO or Ceph. The store itself announces changes (bucket notifications), so there
+// is no journal.
+//
+// A put:    single request when the size is known and the store takes it, else parts (s3-multipart.ts); then the head is
+//           read, because an answer to a put does not say when the object was put
+// A remove: one request per key, because a request for many promises no order
+// A change that the store has got in full is not undone by an abort, which then waits a little for its end.
+
+import { lstat, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type {
+  ByteRange,
+  ObjectInfo,
+  ObjectPage,
+  ObjectSource,
+  ObjectStore,
+  OpenObject,
+  PutOptions,
+} from '../../ports/object-store.ts';
+import { defect, Failure, messageOf, transient } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { deadline } from '../../runtime/time.ts';
+import { demandAllowedKey } from '../directory/allowed-key.ts';
+import { storeFault } from '../directory/directory-store-fault.ts';
+import { lastHeldBack, sourceFault, wrongSize } from './s3-chunks.ts';
+import { S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
+import { plainTag } from './s3-listing.ts';
+import { putBytes, putParts, type Stored } from './s3-multipart.ts';
+import { S3Reader } from './s3-reader.ts';
+import { UnfinishedUploads } from './s3-unfinished.ts';
+
+export interface S3StoreParts extends S3Parts {
+  readonly log: Logger;
+}
+
+/** What S3 takes in one request. */
+const MAX_SINGLE_BYTES = 5 * 1024 ** 3;
+/** Patience with the head of what was just put. */
+const HEAD_MS = 10_000;
+const READ_BYTES = 256 * 1024;
+
+/** The bucket must exist. No request is made before one is wanted. */
+export class S3Store implements ObjectStore, Disposable {
+  readonly #connection: S3Connection;
+  readonly #reader: S3Reader;
+  readonly #log: Logger;
+  readonly #unfinished: UnfinishedUploads;
+
+  constructor(options: S3Options, { log, ...parts }: S3StoreParts) {
+    this.#connection = new S3Connection(options, parts);
+    this.#reader = new S3Reader(this.#connection);
+    this.#log = log;
+    this.#unfinished = new UnfinishedUploads(this.#connection, log);
+  }
+
+  get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {
+    return this.#reader.get(key, range, signal);
+  }
+
+  head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined> {
+    return this.#reader.head(key, signal);
+  }
+
+  list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo> {
+    return this.#reader.list(prefix, options, signal);
+  }
+
+  pages(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectPage> {
+    return this.#reader.pages(prefix, options, signal);
+  }
+
+  async put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
+    try {
+      demandAllowedKey(key);
+      signal.throwIfAborted();
+      const stored = await this.#store(key, source, options, signal);
+      return await this.#headOf(key, stored);
+    } catch (error) {
+      if (source instanceof Readable) source.destroy();
+      throw error;
+    }
+  }
+
+  async remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const key of keys) demandAllowedKey(key);
+    for (const key of new Set(keys)) {
+      await this.#connection.exchange(
+        `removing ${key}`,
+        signal,
+        async (exchange, client) => {
+          exchange.commit();
+          const request = { method: 'DELETE', key, answers: [200, 204] } as const;
+          await textOf(await this.#connection.send(exchange, client, request));
+        },
+        true,
+      );
+    }
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#reader.probe(signal);
+    } catch (error) {
+      if (signal.aborted || (error instanceof Failure && error.kind === 'transient')) throw error;
+      throw transient(messageOf(error), { cause: error });
+    }
+  }
+
+  /** Removes what dead processes left of puts, now and then; never fails for that. */
+  sweep(signal: AbortSignal): Promise<void> {
+    return this.#unfinished.sweep(signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection[Symbol.dispose]();
+  }
+
+  async #store(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<Stored> {
+    const { size } = options;
+    if (!(source instanceof Uint8Array))
+      return 'file' in source
+        ? this.#putFile(key, source.file, size, signal)
+        : this.#putStream(key, source, options, signal);
+    if (size !== undefined && size !== source.length) throw wrongSize(key, `${source.length} bytes`, size);
+    return putBytes(this.#connection, key, source, signal);
+  }
+
+  async #putFile(key: string, file: string, size: number | undefined, signal: AbortSignal): Promise<Stored> {
+    try {
+      if (!(await lstat(file)).isFile()) throw defect(`${file} is not a plain file`);
+      await using handle = await open(file);
+      const { size: found } = await handle.stat();
+      if (size !== undefined && found !== size) throw wrongSize(key, `${found} bytes`, size);
+      const content = handle.createReadStream({ highWaterMark: READ_BYTES, autoClose: false });
+      try {
+        return await this.#putStream(key, content, { size: found }, signal);
+      } finally {
+        content.destroy();
+      }
+    } catch (error) {
+      throw storeFault(error, `putting ${key}`);
+    }
+  }
+
+  async #putStream(key: string, source: Readable, options: PutOptions, signal: AbortSignal): Promise<Stored> {
+    const { size } = options;
+    // It is not read before the store is connected; what becomes of it meanwhile is told when it is.
+    source.on('error', ignore);
+    try {
+      if (size === undefined || size > MAX_SINGLE_BYTES)
+        return await putParts(this.#connection, key, source, options, this.#log, signal);
+      return await this.#connection.exchange(`putting ${key}`, signal, async (exchange, client) => {
+        const request = { method: 'PUT', key, answers: [200] } as const;
+        const payload = { bytes: size, chunks: () => lastHeldBack(key, source, size, exchange) };
+        const response = await this.#connection.send(exchange, client, request, payload);
+        await textOf(response);
+        return { bytes: size, etag: plainTag(response.headers.etag ?? '') };
+      });
+    } catch (error) {
+      throw sourceFault(key, error);
+    } finally {
+      source.off('error', ignore);
+    }
+  }
+
+  /** Of what was put just now, which nothing undoes any more. */
+  async #headOf(key: string, { bytes, etag }: Stored): Promise<ObjectInfo> {
+    const { clock } = this.#connection;
+    const what = this.#connection.describe(`putting ${key}`);
+    using limit = deadline(clock, HEAD_MS, undefined, () =>
+      transient(`${what}: stored, but its head cannot be read`, { unreachable: true, unanswered: true }),
+    );
+    const info = await this.#reader.head(key, limit.signal);
+    if (info?.size === bytes && (etag === '' || etag === info.etag)) return info;
+    throw transient(`${what}: somebody else changed it at the same time`);
+  }
+}
+
+const ignore = (): void => {};

@@ -1,0 +1,228 @@
+// The pipes that scripts get as standard input, output and error. Node.js connects children by sockets, which nobody can
+// open by name: `cat < /dev/stdin` and `echo > /dev/stderr` fail with ENXIO. So these are named pipes. `mkfifo` makes a
+// batch of them in a folder of ours; a name is removed as soon as its script has started.
+//
+// A pipe:  made --output | input--> ours is open --writer | reader--> the script's is open --spawned--> stream --close--> gone
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { close, constants, open } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { Failure, messageOf } from '../../runtime/failure.ts';
+import type { Clock } from '../../runtime/time.ts';
+
+const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;
+const openFile = promisify(open);
+const closeFile = promisify(close);
+
+/** To start a program costs a large process milliseconds: 48 scripts share one start. */
+const BATCH = 96;
+const PLACES = '/usr/local/bin:/usr/bin:/bin';
+/** How long a script that opens its input once more after the end of it may wait for that end. */
+const REOPENED_MS = 20;
+
+export class ScriptPipes implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #mkfifo: string;
+  #names: string[] = [];
+  #making: Promise<void> | undefined;
+  #last = 0;
+  /** Ours alone; undefined until the first pipe is needed. */
+  #dir: string | undefined;
+
+  /** @param mkfifo name or path of the program that makes named pipes */
+  constructor(clock: Clock, mkfifo = 'mkfifo') {
+    this.#clock = clock;
+    this.#mkfifo = mkfifo;
+  }
+
+  /** A pipe that a script writes to. */
+  async output(): Promise<OutputPipe> {
+    return await orNoPipe(async () => {
+      // Opening the end that reads waits for nobody.
+      const { path, fd } = await this.#open(O_RDONLY | O_NONBLOCK);
+      return new OutputPipe(path, fd);
+    });
+  }
+
+  /** A pipe that a script reads from. */
+  async input(): Promise<InputPipe> {
+    return await orNoPipe(async () => {
+      // The end that writes cannot be opened before there is one that reads; this one is both, for a moment.
+      const { path, fd: both } = await this.#open(O_RDWR);
+      let writer: number | undefined;
+      try {
+        writer = await openFile(path, O_WRONLY | O_NONBLOCK);
+        return new InputPipe(path, writer, await openFile(path, O_RDONLY), this.#clock);
+      } catch (error) {
+        if (writer !== undefined) await closeFile(writer);
+        await rm(path, { force: true });
+        throw error;
+      } finally {
+        await closeFile(both);
+      }
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#making?.catch(() => undefined);
+    const dir = this.#dir;
+    this.#dir = undefined;
+    this.#names = [];
+    if (dir !== undefined) await rm(dir, { recursive: true, force: true });
+  }
+
+  async #open(flags: number): Promise<{ readonly path: string; readonly fd: number }> {
+    for (let tries = 1; ; tries++) {
+      const path = await this.#take();
+      try {
+        return { path, fd: await openFile(path, flags) };
+      } catch (error) {
+        await rm(path, { force: true });
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries > 1) throw error;
+        // Somebody tidies up the folder of temporary files.
+        this.#names = [];
+        this.#dir = undefined;
+      }
+    }
+  }
+
+  async #take(): Promise<string> {
+    for (;;) {
+      const path = this.#names.pop();
+      if (path !== undefined) return path;
+      this.#making ??= this.#make().finally(() => {
+        this.#making = undefined;
+      });
+      await this.#making;
+    }
+  }
+
+  async #make(): Promise<void> {
+    this.#dir ??= await mkdtemp(join(tmpdir(), 'longshore-'));
+    const dir = this.#dir;
+    const names = Array.from({ length: BATCH }, () => `p${++this.#last}`);
+    const child = spawn(this.#mkfifo, ['-m', '600', ...names], {
+      cwd: dir,
+      env: { PATH: PLACES },
+      stdio: ['ignore', 'ignore', 'ignore'],
+    });
+    const [code] = (await once(child, 'exit').catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'ENOENT') throw cause;
+      throw new Failure('defect', `there is no program ${this.#mkfifo} (looked for in ${PLACES})`, { cause });
+    })) as [number | null];
+    if (code !== 0) throw new Failure('transient', `${this.#mkfifo} in ${dir} ended with ${code}`);
+    this.#names = names.map((name) => join(dir, name));
+  }
+}
+
+export class OutputPipe {
+  readonly path: string;
+  #reader: number | undefined;
+
+  constructor(path: string, reader: number) {
+    this.path = path;
+    this.#reader = reader;
+  }
+
+  /** What the script writes. Once it has the other end: a pipe that nobody has opened for writing is at its end. */
+  stream(): Readable {
+    const fd = this.#reader;
+    this.#reader = undefined;
+    return new Socket({ ...(fd === undefined ? {} : { fd }), readable: true, writable: false });
+  }
+
+  /** The name is needed no longer; nor is the pipe, unless its stream was taken. */
+  async release(): Promise<void> {
+    const fd = this.#reader;
+    this.#reader = undefined;
+    if (fd !== undefined) await closeFile(fd);
+    await rm(this.path, { force: true });
+  }
+}
+
+export class InputPipe {
+  readonly #path: string;
+  readonly #clock: Clock;
+  #writer: number | undefined;
+  #reader: number | undefined;
+  #released = false;
+
+  constructor(path: string, writer: number, reader: number, clock: Clock) {
+    this.#path = path;
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#clock = clock;
+  }
+
+  /** The script's end, which stays ours to close. */
+  get reader(): number {
+    return this.#reader ?? -1;
+  }
+
+  /** After the script has started. */
+  stream(): Writable {
+    const fd = this.#writer;
+    this.#writer = undefined;
+    const socket = new Socket({ ...(fd === undefined ? {} : { fd }), readable: false, writable: true });
+    socket.once('close', () => this.#endForLateReaders());
+    return socket;
+  }
+
+  /** The script has started, or could not: without our copy of its end, we see that it reads no more. */
+  async started(): Promise<void> {
+    const fd = this.#reader;
+    this.#reader = undefined;
+    if (fd !== undefined) await closeFile(fd);
+  }
+
+  /** The script has ended. */
+  async release(): Promise<void> {
+    this.#released = true;
+    const fd = this.#writer;
+    this.#writer = undefined;
+    if (fd !== undefined) await closeFile(fd);
+    await this.started();
+    await rm(this.#path, { force: true });
+  }
+
+  /**
+   * A script may open /dev/stdin when all input was written. To open a named pipe waits for somebody who opens it for
+   * writing; with a pipe without a name it would not. So somebody does, and closes it again: the end of the input.
+   */
+  #endForLateReaders(): void {
+    if (this.#released) return;
+    open(this.#path, O_WRONLY | O_NONBLOCK, (error, fd) => {
+      // ENXIO: nobody has it open.
+      if (!error) close(fd, () => undefined);
+      if (!this.#released) this.#clock.after(REOPENED_MS, () => this.#endForLateReaders());
+    });
+  }
+}
+
+/** Opens a script's end of an output by name; never waits, also not when who reads it is gone. */
+export async function openForWriting(path: string): Promise<number> {
+  return await orNoPipe(async () => {
+    const both = await openFile(path, O_RDWR);
+    try {
+      return await openFile(path, O_WRONLY);
+    } finally {
+      await closeFile(both);
+    }
+  });
+}
+
+/** Whatever fails, the script is not at fault: no descriptors left, a full disk, a folder that was tidied up. */
+async function orNoPipe<T>(make: () => Promise<T>): Promise<T> {
+  try {
+    return await make();
+  } catch (cause) {
+    const kind = cause instanceof Failure ? cause.kind : 'transient';
+    throw new Failure(kind, `no pipe for a script: ${messageOf(cause)}`, { cause });
+  }
+}

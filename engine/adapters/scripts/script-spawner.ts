@@ -1,0 +1,182 @@
+// Has scripts started by a small process of its own (script-spawner-process.ts). To start a process, the system copies the
+// tables of the memory of whoever starts it: 10 ms and more for one of 300 MB, in which it does nothing else. Outputs come
+// through named pipes, not through that process. It starts with the first script and ends a minute after the last.
+//
+// States:  none --spawn--> starting --connected--> ready --its end--> none   (what ran is lost: `exit` rejects)
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { messageOf, transient } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { Clock } from '../../runtime/time.ts';
+import { settledWithin } from '../../runtime/wait.ts';
+import type { OutputPipe, ScriptPipes } from './script-pipes.ts';
+import type { LeaveOrder, SpawnOrder, SpawnReport } from './script-spawner-process.ts';
+import { closedAfter, type Exit, notSpawned, type ScriptCommand, type SpawnedScript } from './spawned-script.ts';
+
+const IDLE_MS = 60_000;
+/** For a start of the process, and for each script's. */
+const START_MS = 20_000;
+
+interface Run {
+  readonly started: PromiseWithResolvers<number>;
+  readonly exit: PromiseWithResolvers<Exit>;
+}
+
+interface Spawner {
+  readonly child: ChildProcess;
+  readonly runs: Map<number, Run>;
+}
+
+export class ScriptSpawner implements AsyncDisposable {
+  readonly #argv: readonly string[];
+  readonly #pipes: ScriptPipes;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  /** That of `#spawner`, once it is there. */
+  #live: Spawner | undefined;
+  #spawner: Promise<Spawner> | undefined;
+  #last = 0;
+  #running = 0;
+  #cancelIdle: () => void = () => undefined;
+  #over = false;
+
+  /** @param argv program and arguments that call `runSpawner` */
+  constructor(argv: readonly string[], pipes: ScriptPipes, clock: Clock, log: Logger) {
+    this.#argv = argv;
+    this.#pipes = pipes;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Undefined when there is no process that starts scripts: the caller starts the script by itself. */
+  async spawn(command: ScriptCommand): Promise<SpawnedScript | undefined> {
+    if (this.#over) return undefined;
+    this.#cancelIdle();
+    this.#running++;
+    try {
+      this.#spawner ??= this.#start();
+      return await this.#spawnBy(await this.#spawner, command);
+    } catch (error) {
+      // What could not be had once is not asked for again.
+      if (!this.#over)
+        this.#log.warn({ err: messageOf(error) }, 'no process that starts scripts: they start from here');
+      this.#over = true;
+      this.#ended();
+      return undefined;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over = true;
+    this.#cancelIdle();
+    await this.#end();
+  }
+
+  #ended(): void {
+    this.#running--;
+    if (this.#running > 0) return;
+    this.#live?.child.channel?.unref();
+    this.#cancelIdle = this.#clock.after(IDLE_MS, () => void this.#end());
+  }
+
+  async #spawnBy(spawner: Spawner, command: ScriptCommand): Promise<SpawnedScript> {
+    const outputs: OutputPipe[] = [];
+    try {
+      for (let n = 0; n < 2; n++) outputs.push(await this.#pipes.output());
+      const [{ path: stdout } = { path: '' }, { path: stderr } = { path: '' }] = outputs;
+      const id = ++this.#last;
+      const { pid, exit } = await this.#order(spawner, { id, stdout, stderr, ...command });
+      const [out, err] = outputs.map((output) => output.stream());
+      const spawned = Promise.resolve(undefined);
+      return { spawned, exit, pid, stdin: undefined, stdout: out, stderr: err, closed: closedAfter(exit, [out, err]) };
+    } catch (error) {
+      this.#ended();
+      return notSpawned(error as Error);
+    } finally {
+      for (const output of outputs) await output.release();
+    }
+  }
+
+  /** Resolves when the script runs. */
+  async #order(spawner: Spawner, order: SpawnOrder): Promise<{ readonly pid: number; readonly exit: Promise<Exit> }> {
+    const run: Run = { started: Promise.withResolvers(), exit: Promise.withResolvers() };
+    for (const one of [run.started, run.exit]) one.promise.catch(() => undefined);
+    spawner.runs.set(order.id, run);
+    spawner.child.channel?.ref();
+    spawner.child.send(order, (error) => {
+      if (error) lose(run, error);
+    });
+    if (!(await settledWithin(this.#clock, START_MS, run.started.promise))) spawner.child.kill('SIGKILL');
+    try {
+      const pid = await run.started.promise;
+      const forget = (): void => {
+        spawner.runs.delete(order.id);
+        this.#ended();
+      };
+      void run.exit.promise.then(forget, forget);
+      return { pid, exit: run.exit.promise };
+    } catch (error) {
+      spawner.runs.delete(order.id);
+      throw error;
+    }
+  }
+
+  async #start(): Promise<Spawner> {
+    const [program = '', ...args] = this.#argv;
+    const runs = new Map<number, Run>();
+    const child = spawn(program, args, {
+      ...{ cwd: '/', detached: true, env: {} },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const spawner = { child, runs };
+    child.on('message', (report: SpawnReport) => tell(report, runs));
+    child.on('error', () => this.#lost(spawner));
+    child.on('exit', () => this.#lost(spawner));
+    const ready = Promise.race([once(child, 'message'), once(child, 'exit').then(() => false)]).catch(() => false);
+    if (!(await settledWithin(this.#clock, START_MS, ready)) || !(await ready)) {
+      child.kill('SIGKILL');
+      throw transient(`${program} does not start`);
+    }
+    child.unref();
+    this.#live = spawner;
+    return spawner;
+  }
+
+  #lost(spawner: Spawner): void {
+    if (this.#live === spawner) {
+      this.#live = undefined;
+      this.#spawner = undefined;
+    }
+    for (const run of spawner.runs.values()) lose(run, undefined);
+    spawner.runs.clear();
+  }
+
+  async #end(): Promise<void> {
+    const spawner = await this.#spawner?.catch(() => undefined);
+    // One that is idle may just have been asked for again.
+    if (!spawner || (this.#running > 0 && !this.#over)) return;
+    this.#live = undefined;
+    this.#spawner = undefined;
+    const { child } = spawner;
+    child.ref();
+    if (child.connected) {
+      // Sent before the channel closes, which takes what was sent along.
+      child.send({ id: 0 } satisfies LeaveOrder, () => child.disconnect());
+    }
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  }
+}
+
+function tell(report: SpawnReport, runs: ReadonlyMap<number, Run>): void {
+  const run = runs.get(report.id);
+  if (!run) return;
+  if (report.kind === 'spawned') run.started.resolve(report.pid);
+  if (report.kind === 'failed') run.started.reject(Object.assign(new Error(report.message), { code: report.code }));
+  if (report.kind === 'exited') run.exit.resolve({ code: report.code, signal: report.signal });
+}
+
+function lose({ started, exit }: Run, cause: unknown): void {
+  const lost = transient('the process that starts scripts ended', { cause });
+  for (const { reject } of [started, exit]) reject(lost);
+}

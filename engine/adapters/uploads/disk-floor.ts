@@ -1,0 +1,110 @@
+// Whether the disks that this process writes to have room. Below its floor a disk is taken for full: the last bytes are for
+// what must go on, such as deletions, the log and the database.
+
+import type { StatsFs } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { DiskRoom } from '../../ports/disk-room.ts';
+import { messageOf, transient } from '../../runtime/failure.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { type Clock, deadline } from '../../runtime/time.ts';
+import { unlessAborted } from '../../runtime/wait.ts';
+
+export interface WrittenFolder {
+  /** What it is, for people: `the object store`. */
+  readonly role: string;
+  readonly folder: string;
+}
+
+export interface DiskSpace {
+  readonly freeBytes: number;
+  readonly sizeBytes: number;
+}
+
+/** Of the disk that the folder lies on. */
+export type ReadDisk = (folder: string) => Promise<DiskSpace>;
+
+export interface DiskFloorOptions {
+  readonly folders: readonly WrittenFolder[];
+  /** Of the disk's size. */
+  readonly floorPercent: number;
+  /** The floor is no lower than this. */
+  readonly floorBytes: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Default: what the system says. */
+  readonly readDisk?: ReadDisk;
+}
+
+/** What was read is good for so long: much may be written meanwhile, but less than what is below the floor. */
+const FRESH_MS = 1_000;
+/** A disk of the network that hangs holds nobody up longer; it is taken to be as it was. */
+const READ_MS = 2_000;
+
+export class DiskFloor implements DiskRoom {
+  readonly #options: DiskFloorOptions;
+  #readMs = Number.NEGATIVE_INFINITY;
+  #lack: string | undefined;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: DiskFloorOptions) {
+    this.#options = options;
+  }
+
+  async lack(): Promise<string | undefined> {
+    if (this.#options.clock.now() - this.#readMs >= FRESH_MS) {
+      // Whoever asks meanwhile waits for the same answer.
+      this.#reading ??= this.#read().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
+    }
+    return this.#lack;
+  }
+
+  async #read(): Promise<void> {
+    const { clock, folders, log } = this.#options;
+    using limit = deadline(clock, READ_MS, undefined, () => new Error('the disk does not answer'));
+    let lack: string | undefined;
+    for (const folder of folders) {
+      try {
+        lack ??= await unlessAborted(this.#lackOf(folder), limit.signal);
+      } catch (err) {
+        log.debug({ err, folder: folder.folder }, 'free space unknown');
+        lack ??= this.#lack;
+        break;
+      }
+    }
+    this.#readMs = clock.now();
+    if (lack !== undefined && this.#lack === undefined)
+      log.warn({ reason: lack }, 'writes are refused: a disk is full');
+    if (lack === undefined && this.#lack !== undefined) log.info('writes are taken again: the disks have room');
+    this.#lack = lack;
+  }
+
+  async #lackOf({ role, folder }: WrittenFolder): Promise<string | undefined> {
+    const { floorPercent, floorBytes, readDisk = diskOf } = this.#options;
+    const { freeBytes, sizeBytes } = await readDisk(folder);
+    const floor = Math.max(floorBytes, Math.ceil((sizeBytes * floorPercent) / 100));
+    if (freeBytes >= floor) return undefined;
+    return `the disk of ${role} has ${freeBytes} bytes free, and nothing is written to it below ${floor}`;
+  }
+}
+
+/** Of the folder, or of the nearest above it that is there: some are made with the first thing that is put there. */
+export const diskOf: ReadDisk = async (folder) => {
+  const { bavail, blocks, bsize } = await statsOf(folder);
+  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
+};
+
+async function statsOf(folder: string): Promise<StatsFs> {
+  for (let at = folder; ; at = dirname(at)) {
+    try {
+      return await statfs(at);
+    } catch (error) {
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+      if (!isMissing || at === dirname(at))
+        throw transient(`free space of ${folder}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+}

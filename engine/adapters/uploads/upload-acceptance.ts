@@ -1,0 +1,67 @@
+// The statement behind the 202: it turns the reservation of an upload into a dataset.
+
+import type { FileEntry } from '../../model/metadata.ts';
+import type { AcceptedUpload } from '../../ports/uploads.ts';
+import { syncColumns } from '../catalog/catalog-changes.ts';
+import { insertDataset } from '../catalog/dataset-document.ts';
+import { insertFiles } from '../catalog/dataset-files.ts';
+import type { SqlParameters } from '../postgres/sql-parameters.ts';
+import { storableJson } from '../postgres/storable-text.ts';
+
+/** The dataset's rows, made from its `receiving` row, which becomes `accepted`; returns no row when that is gone. */
+export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
+  const received =
+    upload.source.kind === 'files'
+      ? parameters.add(sumOf(upload.source.files), 'bigint')
+      : // Nothing has come yet: what was reserved stays counted until the lane has fetched it.
+        `greatest(r.reserved_bytes - ${parameters.add(sumOf(besides(upload)), 'bigint')}, 0)`;
+  const ctes = [
+    `received as materialized (
+      select dataset_id, reserved_bytes from upload
+      where dataset_id = ${parameters.add(upload.dataset, 'text')} and state = 'receiving'
+        and holder = ${parameters.add(instance, 'integer')} for update)`,
+    ...insertDataset(
+      upload,
+      upload.metadata,
+      {
+        state: `'live'`,
+        upload_status: `'running'`,
+        import_status: `'queued'`,
+        raw_bytes: received,
+        ...syncColumns('meta', upload.metaVersion, parameters),
+        traceparent: parameters.add(upload.traceparent ?? null, 'text'),
+      },
+      'received r',
+      parameters,
+    ),
+    insertFiles('document', upload.documents, 'added', parameters),
+    insertFiles('property', upload.properties, 'added', parameters),
+    keptObjects(upload, parameters),
+    `accepted as (
+      update upload u set state = 'accepted', reserved_bytes = 0,
+        source = ${parameters.add(storableJson(JSON.stringify(upload.source)), 'jsonb')}
+      from added a where u.dataset_id = a.dataset_id)`,
+  ];
+  return `with ${ctes.join(',\n')} select dataset_id from added`;
+}
+
+const besides = ({ others = [], documents, properties }: AcceptedUpload): readonly FileEntry[] => [
+  ...others,
+  ...documents.map(({ name, size }) => ({ name: `documents/${name}`, size })),
+  ...properties.map(({ name, size }) => ({ name: `datasetProperties/${name}`, size })),
+];
+
+const sumOf = (files: readonly FileEntry[]): number => files.reduce((sum, { size }) => sum + size, 0);
+
+/** What is kept beside the raw files; where that is not known, the sweep counts the dataset. */
+function keptObjects(upload: AcceptedUpload, parameters: SqlParameters): string {
+  const { owner, others } = upload;
+  const kept = others ? besides(upload) : [{ name: '', size: 0 }];
+  const sizes = new Map(kept.map(({ name, size }) => [name, size]));
+  const names = parameters.add([...sizes.keys()], 'text[]');
+  return `kept as (
+    insert into kept_object (dataset_id, name, owner_id, bytes, holder)
+    select a.dataset_id, x.name, ${parameters.add(owner, 'numeric')}, x.bytes, case when x.name = '' then 0 end
+    from added a, unnest(${names}, ${parameters.add([...sizes.values()], 'bigint[]')}) x (name, bytes)
+    on conflict (dataset_id, name) do nothing)`;
+}

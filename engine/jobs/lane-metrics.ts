@@ -1,0 +1,88 @@
+// The metrics of a lane, label `lane`.
+
+import type { FailureKind } from '../runtime/failure.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { Series } from '../runtime/tallied-histogram.ts';
+
+export interface LaneSizes {
+  /** Claimed jobs that wait in the mailbox. */
+  readonly depth: number;
+  readonly capacity: number;
+  readonly inFlight: number;
+  readonly workers: number;
+  /** Results that are not written yet. */
+  readonly unwritten: number;
+}
+
+/** The parts of an outcome that are counted. */
+export interface LaneOutcome {
+  readonly kind: string;
+  /** For a job that will be retried: whether that uses up one of its attempts. */
+  readonly countTry?: boolean;
+  /** For a job that is given up: the kind of its failure. */
+  readonly failure?: GivenUp;
+}
+
+type GivenUp = Exclude<FailureKind, 'aborted'>;
+
+export interface LaneMetrics {
+  started(waitedMs: number): void;
+  /** `ranMs` is absent when the job was not started. */
+  finished(outcome: LaneOutcome, ranMs: number | undefined): void;
+  exchanged(result: 'ok' | 'failed', claimed: number): void;
+  show(sizes: LaneSizes): void;
+}
+
+const CAUSES = ['failed', 'waiting'] as const;
+const GIVEN_UP: readonly GivenUp[] = ['rejected', 'transient', 'defect'];
+
+export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
+  const depth = metrics.gauge('lane_depth', 'Claimed jobs waiting in the mailbox.', ['lane']);
+  const capacity = metrics.gauge('lane_capacity', 'Places in the mailbox.', ['lane']);
+  const inFlight = metrics.gauge('lane_in_flight', 'Jobs being worked on.', ['lane']);
+  const workers = metrics.gauge('lane_workers', 'Jobs that may be worked on at once.', ['lane']);
+  const unwritten = metrics.gauge('lane_unwritten', 'Results waiting to be written.', ['lane']);
+  const wait = metrics.histogram('lane_wait_seconds', 'Time from claimable to start.', ['lane']);
+  const run = metrics.histogram('lane_run_seconds', 'Time a job was worked on.', ['lane']);
+  const jobs = metrics.counter('lane_jobs_total', 'Ends of jobs by outcome.', ['lane', 'outcome']);
+  const claims = metrics.counter('lane_claimed_total', 'Jobs claimed.', ['lane']);
+  const exchanges = metrics.counter('lane_exchanges_total', 'Round trips to the job source.', ['lane', 'result']);
+  const retries = metrics.counter('lane_retries_total', 'Retries; failed uses up a try, waiting does not.', [
+    'lane',
+    'cause',
+  ]);
+  const dead = metrics.counter('lane_dead_total', 'Jobs given up, by kind of failure.', ['lane', 'failure']);
+  // Starts at zero, so that the first one shows as an increase.
+  for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
+  for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
+  // Created at the first observation, then kept: a lookup costs more than an observation.
+  let waits: Series | undefined;
+  let runs: Series | undefined;
+  return {
+    started(waitedMs) {
+      waits ??= wait.series({ lane });
+      waits.observe(waitedMs / 1000);
+    },
+    finished(outcome, ranMs) {
+      const { kind, countTry, failure } = outcome;
+      if (ranMs !== undefined) {
+        runs ??= run.series({ lane });
+        runs.observe(ranMs / 1000);
+      }
+      jobs.inc({ lane, outcome: kind });
+      if (countTry !== undefined) retries.inc({ lane, cause: countTry ? 'failed' : 'waiting' });
+      if (failure !== undefined) dead.inc({ lane, failure });
+    },
+    exchanged(result, claimed) {
+      exchanges.inc({ lane, result });
+      if (claimed > 0) claims.inc({ lane }, claimed);
+    },
+    show(sizes) {
+      depth.set({ lane }, sizes.depth);
+      capacity.set({ lane }, sizes.capacity);
+      inFlight.set({ lane }, sizes.inFlight);
+      workers.set({ lane }, sizes.workers);
+      unwritten.set({ lane }, sizes.unwritten);
+    },
+  };
+}

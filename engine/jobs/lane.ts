@@ -1,0 +1,288 @@
+// A lane: claims jobs from a source in batches, runs a bounded number of them, and writes their outcomes back.
+//
+// A job claimed      waits in the mailbox, then runs on one of `workerCount` workers
+//   run resolves     its outcome waits to be written
+//   run rejects      `settle` turns the error (the abort's reason when we aborted it) into an outcome
+//   not started      at stop, `abandon` provides the outcome
+// Outcomes are written and new jobs claimed in one exchange with the source. Jobs that finish while an exchange is under way go
+// with the next one (group commit). A second, concurrent exchange is sent only when the lane finds plenty of jobs and has
+// finished many meanwhile. Then the source need not wait for us (lane-traffic.ts). A failing exchange backs off and keeps the
+// outcomes. They cannot pile up, because without an exchange nothing new is claimed. Jobs that an exchange brought start after
+// the next exchange was sent, if one is due: the source works while this thread starts the jobs.
+//   resize  running jobs beyond the new number run to their end; waiting ones beyond it are given back
+//   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   no outcomes are written
+
+import { Bell } from '../runtime/bell.ts';
+import { aborted, kindOf, messageOf } from '../runtime/failure.ts';
+import { Lifecycle } from '../runtime/lifecycle.ts';
+import { type LaneMetrics, type LaneOutcome, type LaneSizes, laneMetrics } from './lane-metrics.ts';
+import type { LaneBounds, LaneOptions } from './lane-options.ts';
+import { type LanePlaces, LaneTraffic, type Sent } from './lane-traffic.ts';
+import { Mailbox } from './mailbox.ts';
+import { Turns } from './turns.ts';
+
+interface Claimed<Job> {
+  readonly job: Job;
+  readonly at: number;
+}
+
+interface Running<Job> {
+  readonly job: Job;
+  readonly claimedAt: number;
+  readonly controller: AbortController;
+  /** The same job, claimed again after its lease was lost; starts when this attempt has ended. */
+  next?: Claimed<Job>;
+}
+
+export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
+  readonly #options: LaneOptions<Job, Outcome>;
+  readonly #mailbox: Mailbox<Claimed<Job>>;
+  readonly #running = new Map<number | string, Running<Job>>();
+  /** The running jobs that were given a worker and have not been started yet. */
+  #placed: Running<Job>[] = [];
+  /** Waiting jobs that were aborted before they started, and why. */
+  readonly #doomed = new Map<number | string, unknown>();
+  readonly #bell = new Bell();
+  readonly #metrics: LaneMetrics;
+  readonly #turns = new Turns();
+  readonly #traffic: LaneTraffic<Job, Outcome>;
+  #workers: number;
+  #fault: { readonly error: unknown } | undefined;
+
+  constructor(options: LaneOptions<Job, Outcome>) {
+    super(options);
+    this.#options = options;
+    this.#mailbox = new Mailbox(options.queueSize);
+    this.#workers = options.workerCount;
+    this.#traffic = new LaneTraffic(options);
+    this.#metrics = laneMetrics(options.metrics, options.name);
+    this.#bell.ringOn(this.draining, this.stopping, this.ended);
+    this.hurried.addEventListener('abort', () => this.#abortRunning(), { once: true });
+  }
+
+  get sizes(): LaneSizes {
+    return {
+      depth: this.#mailbox.size,
+      capacity: this.#mailbox.capacity,
+      inFlight: this.#running.size,
+      workers: this.#workers,
+      unwritten: this.#traffic.unwritten.length,
+    };
+  }
+
+  /** Every claimed job whose outcome is not written yet, that is, whose lease must be renewed. */
+  held(): Job[] {
+    const running = [...this.#running.values()].flatMap(({ job, next }) => (next ? [job, next.job] : [job]));
+    const waiting = [...this.#mailbox].map(({ job }) => job);
+    return [...waiting, ...running, ...this.#traffic.unwritten.map(({ job }) => job)];
+  }
+
+  /** Aborts the job if it runs, or keeps it from starting if it waits. False when the lane has no such job. */
+  abortJob(id: number | string, reason: Error): boolean {
+    const running = this.#running.get(id);
+    running?.controller.abort(reason);
+    const waits = ({ job }: Claimed<Job>): boolean => this.#options.idOf(job) === id;
+    const waiting = running?.next !== undefined || [...this.#mailbox].some(waits);
+    if (waiting) this.#doomed.set(id, reason);
+    return running !== undefined || waiting;
+  }
+
+  /** May be called at any time: no job is lost, aborted or started twice. With more workers, waiting jobs start at once. */
+  resize({ queueSize, workerCount }: LaneBounds): void {
+    this.#workers = workerCount;
+    if (!this.stopping.aborted) this.#beginWaiting();
+    for (const claimed of this.#mailbox.resize(queueSize)) this.#giveBack(claimed);
+    this.#traffic.wake();
+    this.#bell.ring();
+  }
+
+  protected override async open(): Promise<void> {}
+
+  protected override async work(): Promise<void> {
+    using cleanup = new DisposableStack();
+    cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.show(this.sizes)));
+    cleanup.defer(() => this.#leave());
+    const wake = (): void => {
+      this.#traffic.wake();
+      this.#bell.ring();
+    };
+    cleanup.defer(this.#options.source.watch(wake));
+    while (!this.#fault && !this.#finished()) {
+      if (this.stopping.aborted) this.#abandonWaiting();
+      const wait = this.#traffic.dueIn(this.clock.now(), this.#places);
+      if (wait === 0) void this.#exchange();
+      this.#beginPlaced();
+      if (wait > 0) await this.#bell.wait(this.clock, wait);
+    }
+    // Each exchange has the source's own deadline; a stop or kill of the lane waits no longer than its own deadline.
+    while (this.#traffic.underWay > 0) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
+    if (this.#fault) throw this.#fault.error;
+  }
+
+  #leave(): void {
+    const lost = this.held().length;
+    if (lost > 0) this.log.warn({ lane: this.name, lost }, 'ended with jobs whose outcome is not written');
+    this.#abortRunning();
+    this.#metrics.show({ depth: 0, capacity: 0, inFlight: 0, workers: 0, unwritten: 0 });
+  }
+
+  #finished(): boolean {
+    if (this.ended.aborted) return true;
+    return this.draining.aborted && this.#mailbox.size + this.#running.size === 0 && this.#traffic.isIdle;
+  }
+
+  get #places(): LanePlaces {
+    const { size, capacity } = this.#mailbox;
+    const free = Math.max(0, this.#workers - this.#running.size) + capacity - size;
+    return { free: this.draining.aborted ? 0 : Math.max(0, free), depth: size, capacity };
+  }
+
+  /** Never rejects. */
+  async #exchange(): Promise<void> {
+    const sent = this.#traffic.send(this.clock.now(), this.#places);
+    try {
+      const jobs = await this.#options.source.exchange(sent.done, sent.limit, this.ended);
+      if (this.#traffic.isFailing) this.log.info({ lane: this.name }, 'exchange with the job source works again');
+      this.#traffic.succeeded(sent, jobs.length);
+      this.#exchanged(jobs);
+    } catch (error) {
+      this.#exchangeFailed(sent, error);
+    }
+    this.#bell.ring();
+  }
+
+  #exchanged(jobs: readonly Job[]): void {
+    this.#metrics.exchanged('ok', jobs.length);
+    const at = this.clock.now();
+    for (const job of jobs) {
+      const claimed = { job, at };
+      if (this.stopping.aborted) this.#complete(job, this.#options.abandon(job));
+      else this.#admit(claimed);
+    }
+  }
+
+  #admit(claimed: Claimed<Job>): void {
+    if (this.#running.size < this.#workers) this.#place(claimed);
+    else if (!this.#mailbox.offer(claimed)) this.#giveBack(claimed);
+  }
+
+  /** Gives back a waiting job that will not start here: with the reason of its abort, or else for any process to claim. */
+  #giveBack({ job }: Claimed<Job>): void {
+    const id = this.#options.idOf(job);
+    const doomed = this.#doomed.has(id);
+    const reason = this.#doomed.get(id);
+    this.#doomed.delete(id);
+    this.#complete(job, doomed ? this.#settle(reason, job) : this.#options.abandon(job));
+  }
+
+  #exchangeFailed(sent: Sent<Job, Outcome>, error: unknown): void {
+    this.#metrics.exchanged('failed', 0);
+    const first = !this.#traffic.isFailing;
+    // Little time is left before the deadline, so back-off delays are short then.
+    this.#traffic.failed(sent, this.clock.now(), this.stopping.aborted);
+    if (!first || this.ended.aborted) return;
+    const kind = kindOf(error);
+    const fields = { lane: this.name, kind, err: messageOf(error), unwritten: this.#traffic.unwritten.length };
+    this.log[kind === 'defect' ? 'error' : 'warn'](fields, 'exchange with the job source failed; trying on');
+  }
+
+  #place(claimed: Claimed<Job>): void {
+    const { job } = claimed;
+    const id = this.#options.idOf(job);
+    const twin = this.#running.get(id);
+    if (twin) {
+      if (twin.next) this.#complete(twin.next.job, this.#options.abandon(twin.next.job));
+      twin.next = claimed;
+      return;
+    }
+    if (this.#doomed.has(id)) {
+      this.#giveBack(claimed);
+      return;
+    }
+    const running: Running<Job> = { job, claimedAt: claimed.at, controller: new AbortController() };
+    this.#running.set(id, running);
+    if (this.#options.tenantOf) this.#turns.began(this.#options.tenantOf(job));
+    this.#placed.push(running);
+  }
+
+  #beginPlaced(): void {
+    const placed = this.#placed;
+    this.#placed = [];
+    for (const running of placed) void this.#perform(running);
+  }
+
+  /** Never rejects. */
+  async #perform(running: Running<Job>): Promise<void> {
+    const { job, claimedAt, controller } = running;
+    const begun = this.clock.now();
+    this.#metrics.started(begun - claimedAt + (this.#options.waitedMs?.(job) ?? 0));
+    let outcome: Outcome | undefined;
+    try {
+      controller.signal.throwIfAborted();
+      outcome = await this.#options.run(job, controller.signal);
+    } catch (error) {
+      // Whatever error our abort turned into, the reason is the abort's.
+      outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
+    }
+    this.#running.delete(this.#options.idOf(job));
+    if (this.#options.source.heldBack?.()) this.#traffic.wake();
+    this.#complete(job, outcome, this.clock.now() - begun);
+    if (this.stopping.aborted) {
+      if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
+    } else {
+      // Not started at once when resize has removed this worker.
+      if (running.next) this.#admit(running.next);
+      this.#beginWaiting();
+    }
+    this.#bell.ring();
+  }
+
+  #beginWaiting(): void {
+    while (this.#running.size < this.#workers) {
+      const claimed = this.#nextWaiting();
+      if (!claimed) break;
+      this.#place(claimed);
+    }
+    this.#beginPlaced();
+  }
+
+  #nextWaiting(): Claimed<Job> | undefined {
+    const { tenantOf } = this.#options;
+    if (!tenantOf || this.#mailbox.size < 2) return this.#mailbox.poll();
+    const running = new Map<string, number>();
+    for (const { job } of this.#running.values()) running.set(tenantOf(job), (running.get(tenantOf(job)) ?? 0) + 1);
+    return this.#mailbox.pollLowest(({ job }) => this.#turns.rankOf(tenantOf(job), running.get(tenantOf(job)) ?? 0));
+  }
+
+  #settle(error: unknown, job: Job): Outcome | undefined {
+    try {
+      return this.#options.settle(error, job);
+    } catch (fault) {
+      // Without an outcome the job would be held forever. The lane crashes so that the lease expires.
+      this.#fault = { error: fault };
+      return undefined;
+    }
+  }
+
+  #complete(job: Job, outcome: Outcome | undefined, ranMs?: number): void {
+    if (outcome === undefined) return;
+    this.#metrics.finished(outcome, ranMs);
+    this.#traffic.add({ job, outcome }, this.clock.now());
+  }
+
+  #abandonWaiting(): void {
+    // A back-off delay that began before the stop is cut short.
+    this.#traffic.hurry(this.clock.now());
+    this.#doomed.clear();
+    for (const { job } of this.#mailbox.drain()) this.#complete(job, this.#options.abandon(job));
+    for (const running of this.#running.values()) {
+      if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
+      delete running.next;
+    }
+  }
+
+  #abortRunning(): void {
+    const reason = this.hurried.aborted ? this.hurried.reason : aborted(`'${this.name}' ended`);
+    for (const { controller } of this.#running.values()) controller.abort(reason);
+  }
+}

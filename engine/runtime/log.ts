@@ -1,0 +1,104 @@
+// Structured logs: pino, one child logger per actor, constant messages, data in fields. Keys that may appear: actor, lane,
+// dataset, owner, target, plugin, event, request, err. Secrets are redacted by name at any depth.
+//   info  a state change      warn  coped with, worth knowing      error  a person should look
+
+import pino from 'pino';
+import type { LogLevel } from '../model/log-level.ts';
+import { defect } from './failure.ts';
+import { LogDestination, type LogTarget } from './log-destination.ts';
+import { LogThreshold } from './log-threshold.ts';
+import { systemClock } from './time.ts';
+
+export type Logger = pino.Logger;
+
+const SECRET_FIELDS = [
+  'password',
+  'secretKey',
+  'accessToken',
+  'adminToken',
+  'token',
+  'authorization',
+  'headers.authorization',
+  'headers["admin-token"]',
+  'headers.cookie',
+];
+
+export interface LogOptions {
+  /** Fixed, or a threshold that may change; a change applies to every child, including existing ones. */
+  readonly level: LogLevel | LogThreshold;
+  /** A file that is appended to, or a descriptor; 1 is standard output. */
+  readonly to: LogTarget;
+}
+
+/** From this severity on a line is written at once, not at the end of its turn. In the library's numbers: a warning. */
+const AT_ONCE = 40;
+
+/** JSON lines, or readable lines on a terminal. log-destination.ts says which lines may be lost, and when. */
+export function createLogger(options: LogOptions): Logger {
+  const threshold = options.level instanceof LogThreshold ? options.level : new LogThreshold(options.level);
+  const destination = new LogDestination(options.to, {
+    recovered: (lost) => log.warn({ lost }, 'the log is written again'),
+  });
+  const log: Logger = pino(
+    {
+      // The library stores a level per child; we check ours at each line.
+      level: 'trace',
+      hooks: {
+        logMethod(args, method, severity) {
+          if (!threshold.passes(severity)) return;
+          method.apply(this, args);
+          if (severity >= AT_ONCE) destination.flush();
+        },
+      },
+      base: { pid: process.pid },
+      timestamp: timeField(),
+      redact: {
+        paths: SECRET_FIELDS.flatMap((field) =>
+          field.includes('.') || field.includes('[') ? [field] : [field, `*.${field}`],
+        ),
+        censor: '[hidden]',
+      },
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  );
+  passPlainValues(log);
+  return Object.assign(log, {
+    isLevelEnabled: (level: string) => threshold.passes(log.levels.values[level] ?? Number.NaN),
+  });
+}
+
+/**
+ * The library searches every value of a line for secrets, texts and numbers too, which takes longer than all else that a line
+ * costs. Only values with fields can contain one; a field with a secret's name is censored before this.
+ */
+function passPlainValues(log: Logger): void {
+  const { stringifiersSym, wildcardFirstSym } = pino.symbols;
+  const stringifiers = (log as unknown as Record<symbol, Record<symbol, (value: unknown) => unknown>>)[stringifiersSym];
+  const redacted = stringifiers?.[wildcardFirstSym];
+  if (!stringifiers || !redacted) throw defect('the logging library keeps its redaction elsewhere');
+  stringifiers[wildcardFirstSym] = (value) =>
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+      ? JSON.stringify(value)
+      : redacted(value);
+}
+
+/**
+ * The time of a line in ISO 8601. Lines of one millisecond share the text, because formatting it takes as long as writing the
+ * line.
+ */
+function timeField(): () => string {
+  let at = Number.NaN;
+  let field = '';
+  return () => {
+    const now = systemClock.now();
+    if (now !== at) field = `,"time":"${new Date(now).toISOString()}"`;
+    at = now;
+    return field;
+  };
+}
+
+/** A logger that writes nothing; for tests and one-shot commands. */
+export function silentLogger(): Logger {
+  return pino({ level: 'silent' });
+}

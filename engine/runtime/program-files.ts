@@ -1,0 +1,62 @@
+// Files of the program that are neither code nor configuration. In a checkout they lie among the sources; in the single
+// executable they are assets under the same path. No other module needs to know where the program is installed.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getAsset, getAssetKeys, isSea } from 'node:sea';
+import { pathToFileURL } from 'node:url';
+
+/** True in the single executable. */
+export const bundled: boolean = isSea();
+
+/** The thread that the executable contains as an asset. There is only one, so all thread paths map to it. */
+export const BUNDLED_THREAD = 'longshore:thread';
+
+/** A flat folder of text files. */
+export interface TextFolder {
+  /** For messages. */
+  readonly path: string;
+  names(): Promise<readonly string[]>;
+  read(name: string): Promise<string>;
+}
+
+export const folderOnDisk = (path: string): TextFolder => ({
+  path,
+  names: () => readdir(path),
+  read: (name) => readFile(join(path, name), 'utf8'),
+});
+
+/** `path` is relative to the program's root. */
+export function programFolder(path: string): TextFolder {
+  if (!bundled) return folderOnDisk(fromRoot(path));
+  const start = `${path}/`;
+  return {
+    path,
+    names: async () => getAssetKeys().flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : [])),
+    read: async (name) => getAsset(start + name, 'utf8'),
+  };
+}
+
+/** `path` is relative to the program's root. */
+export const programFile = async (path: string): Promise<string> =>
+  bundled ? getAsset(path, 'utf8') : readFile(fromRoot(path), 'utf8');
+
+/** Entry file of a worker thread, for the pool. */
+export const programThread = (path: string): URL => (bundled ? new URL(BUNDLED_THREAD) : pathToFileURL(fromRoot(path)));
+
+/**
+ * Node.js options that the program is started with. They limit half of the space for young objects, in MiB, in the main thread
+ * and in each worker thread. Without a limit it grows to 16 or 32. It grows with running time, not with live memory, so a
+ * server's memory rose throughout a long upload. Uploads, dispatch, events from Kafka, listings and a reconciliation take as
+ * long with 4 as with 8.
+ */
+export const RUNTIME_OPTIONS: readonly string[] = ['--max-semi-space-size=4'];
+
+/** Program and first arguments that start this program again; the executable contains its options itself. */
+export const programArgv = (): readonly [program: string, ...first: string[]] =>
+  bundled ? [process.execPath] : [process.execPath, ...RUNTIME_OPTIONS, fromRoot('bin/longshore.ts')];
+
+/** Packages that are not part of the program are resolved from here. */
+export const programPlace = (): string => (bundled ? process.execPath : fromRoot('package.json'));
+
+const fromRoot = (path: string): string => join(import.meta.dirname, '..', '..', path);

@@ -1,0 +1,49 @@
+// Conditional requests (RFC 9110, 13). Tags are compared without their `W/`: a proxy that compresses our answers marks
+// the tag as weak, and the client sends it back so.
+
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { preconditionFailed } from '../pipeline/errors.ts';
+
+export interface Validators {
+  /** In quotes. */
+  readonly etag: string;
+  readonly modified?: Date;
+}
+
+/** A tag for content that has no version of its own. */
+export const tagOf = (content: string | Uint8Array): string => `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
+
+/** True when the client has this content already: 304 instead of it. For GET and HEAD. */
+export function isKnown(headers: IncomingHttpHeaders, { etag, modified }: Validators): boolean {
+  const tags = headers['if-none-match'];
+  if (tags !== undefined) return lists(tags, etag);
+  const since = Date.parse(headers['if-modified-since'] ?? '');
+  return modified !== undefined && inSeconds(modified) <= since;
+}
+
+/** 412 when the client wants another version than this one: `If-Match`, for a download also `If-Unmodified-Since`. */
+export function requireMatch(headers: IncomingHttpHeaders, { etag, modified }: Validators): void {
+  const tags = headers['if-match'];
+  if (tags !== undefined) {
+    if (!lists(tags, etag)) throw preconditionFailed(`If-Match ${tags}: the current version is ${etag}`);
+    return;
+  }
+  const since = Date.parse(headers['if-unmodified-since'] ?? '');
+  if (modified !== undefined && inSeconds(modified) > since)
+    throw preconditionFailed(`If-Unmodified-Since: it was modified on ${modified.toUTCString()}`);
+}
+
+/** True when a range may be answered: no `If-Range`, or this very version is meant. */
+export function isSameForRange(headers: IncomingHttpHeaders, { etag, modified }: Validators): boolean {
+  const wanted = headers['if-range'];
+  return wanted === undefined || wanted === etag || (modified !== undefined && wanted === modified.toUTCString());
+}
+
+const lists = (tags: string, etag: string): boolean =>
+  tags.trim() === '*' || tags.split(',').some((tag) => plain(tag) === plain(etag));
+
+const plain = (tag: string): string => tag.trim().replace(/^W\//, '');
+
+/** HTTP dates have no fractions. */
+const inSeconds = (date: Date): number => Math.floor(date.getTime() / 1000) * 1000;

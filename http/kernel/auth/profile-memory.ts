@@ -1,0 +1,44 @@
+// Keeps the profiles of users who call, so that their names can be shown to others; guests own nothing and are given
+// nothing, and the number of one may be that of a user. A missing profile is never a failure
+// (engine/ports/accounts.ts), so neither is one that could not be written.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Accounts, Profile } from '../../../engine/ports/accounts.ts';
+import { messageOf, transient } from '../../../engine/runtime/failure.ts';
+import type { Logger } from '../../../engine/runtime/log.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { unlessAborted } from '../../../engine/runtime/wait.ts';
+import type { Caller } from './caller.ts';
+
+/** Callers of which we know what we have written. */
+const MAX_KNOWN = 10_000;
+const WRITE_MS = 2_000;
+const AFTER_FAILURE_MS = 10_000;
+
+/** Resolves when the caller's profile is written, or could not be. Writes a profile once until it changes. */
+export function profileMemory(
+  accounts: Pick<Accounts, 'remember'>,
+  clock: Clock,
+  log: Logger,
+): (caller: Caller) => Promise<void> {
+  const known = new Map<string, Profile>();
+  let quietUntil = 0;
+  return async (caller) => {
+    if (caller.kind !== 'user') return;
+    const { profile } = caller;
+    // A token without claims says nothing of the person: it must not wipe out what we know.
+    if (!profile.firstName && !profile.lastName && !profile.email && !profile.affiliation) return;
+    // Mostly it is the same object: that of a token that was verified a moment ago.
+    if (isDeepStrictEqual(known.get(caller.userId), profile) || clock.now() < quietUntil) return;
+    using limit = deadline(clock, WRITE_MS, undefined, () => transient(`no answer within ${WRITE_MS} ms`));
+    try {
+      await unlessAborted(accounts.remember(profile, limit.signal), limit.signal);
+      const oldest = known.keys().next();
+      if (known.size >= MAX_KNOWN && !oldest.done) known.delete(oldest.value);
+      known.set(caller.userId, profile);
+    } catch (error) {
+      quietUntil = clock.now() + AFTER_FAILURE_MS;
+      log.warn({ err: messageOf(error) }, 'the profile of a caller could not be kept');
+    }
+  };
+}

@@ -1,0 +1,105 @@
+// Slows down guesses of secrets: the Admin-Token and the tokens of services without users. Every wrong token is logged, never
+// the token itself. For each address, 20 wrong tokens are checked, then one more every 6 s. Any token beyond that is refused
+// with 429 without being checked, even the right one: otherwise guessing would not be slow.
+
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from '../../../engine/runtime/log.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import { tooMany } from '../pipeline/errors.ts';
+import type { Route } from '../pipeline/route.ts';
+import { clientAddress, peerOf } from '../server/peer-address.ts';
+
+const AT_ONCE = 20;
+const EVERY_MS = 6_000;
+/** Upper bound of remembered addresses. The one whose last guess is oldest is forgotten first. */
+const MAX_ADDRESSES = 10_000;
+
+interface Guesser {
+  /** Tokens that will still be checked, as of `atMs`. */
+  readonly left: number;
+  readonly atMs: number;
+  /** The log already says that this address is held off. */
+  readonly told: boolean;
+}
+
+export interface TokenGuessesOptions {
+  /** Behind one of our proxies, the address that the proxy saw counts. */
+  readonly isProxy: (address: string) => boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Wrong tokens of one address that are checked before it has to wait. Default: 20. */
+  readonly atOnce?: number;
+}
+
+export class TokenGuesses {
+  readonly #options: TokenGuessesOptions;
+  readonly #atOnce: number;
+  /** By network, in the order of their last guess. */
+  readonly #guessers = new Map<string, Guesser>();
+  /** Networks that sent the right token, most recent last. They are never held off. */
+  readonly #callers = new Set<string>();
+
+  constructor(options: TokenGuessesOptions) {
+    this.#options = options;
+    this.#atOnce = options.atOnce ?? AT_ONCE;
+  }
+
+  /** Throws 429 if no token of this address may be checked now. */
+  demand(request: IncomingMessage, token = 'Admin-Token'): void {
+    const address = this.#addressOf(request);
+    const network = peerOf(address);
+    const guesser = this.#of(network);
+    if (!guesser || guesser.left >= 1) return;
+    if (!guesser.told) {
+      this.#keep(network, { ...guesser, told: true });
+      this.#options.log.warn({ address, token }, 'guesses of a token are held off');
+    }
+    if (this.#callers.has(network)) return;
+    const waitSeconds = Math.ceil(((1 - guesser.left) * EVERY_MS) / 1_000);
+    throw tooMany(`too many wrong tokens came from this address: ${token}`, waitSeconds);
+  }
+
+  /** Not logged for an address that has used up its guesses and is checked only because it sent the right token before. */
+  wrong(request: IncomingMessage, { method, path }: Pick<Route, 'method' | 'path'>, token = 'Admin-Token'): void {
+    const address = this.#addressOf(request);
+    const network = peerOf(address);
+    const { left, told } = this.#of(network) ?? { left: this.#atOnce, told: false };
+    this.#keep(network, { left: Math.max(0, left - 1), atMs: this.#options.clock.now(), told });
+    if (left >= 1) this.#options.log.warn({ address, method, route: path, token }, 'a wrong token was refused');
+  }
+
+  /** From now on this address is never held off. */
+  right(request: IncomingMessage): void {
+    const network = peerOf(this.#addressOf(request));
+    this.#callers.delete(network);
+    const [oldest] = this.#callers;
+    if (this.#callers.size >= MAX_ADDRESSES && oldest !== undefined) this.#callers.delete(oldest);
+    this.#callers.add(network);
+  }
+
+  get size(): number {
+    return this.#guessers.size;
+  }
+
+  #addressOf(request: IncomingMessage): string {
+    return clientAddress(request, this.#options.isProxy);
+  }
+
+  /** As of now. Undefined if the network has all its guesses left. */
+  #of(network: string): Guesser | undefined {
+    const known = this.#guessers.get(network);
+    if (!known) return undefined;
+    const nowMs = this.#options.clock.now();
+    const left = known.left + (nowMs - known.atMs) / EVERY_MS;
+    if (left < this.#atOnce) return { left, atMs: nowMs, told: known.told };
+    this.#guessers.delete(network);
+    return undefined;
+  }
+
+  #keep(network: string, guesser: Guesser): void {
+    this.#guessers.delete(network);
+    const oldest = this.#guessers.keys().next();
+    if (this.#guessers.size >= MAX_ADDRESSES && !oldest.done) this.#guessers.delete(oldest.value);
+    this.#guessers.set(network, guesser);
+  }
+}

@@ -1,0 +1,153 @@
+// Bearer tokens: JWTs with asymmetric signatures, verified against one public key or the issuer's key set.
+
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from 'jose';
+import { parseUserId } from '../../../engine/model/ids.ts';
+import { decodeDocument } from '../../../engine/model/utf8.ts';
+import { Failure, messageOf, rejected } from '../../../engine/runtime/failure.ts';
+import { type Clock, systemClock } from '../../../engine/runtime/time.ts';
+import { type HttpError, unauthorized } from '../pipeline/errors.ts';
+import type { Caller } from './caller.ts';
+import { keySet } from './key-set.ts';
+import { type OperatorClaims, operatorRole } from './operator-claims.ts';
+import { TokenMemory } from './token-memory.ts';
+
+/** Never `none`, never HMAC: a public key must not do as a shared secret. */
+export const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
+
+const CURVE_ALGORITHMS: Readonly<Record<string, string>> = {
+  prime256v1: 'ES256',
+  secp384r1: 'ES384',
+  secp521r1: 'ES512',
+};
+
+export interface TokenSettings {
+  readonly issuer: string;
+  readonly audience?: string | undefined;
+  readonly clockToleranceMs: number;
+  /** Absent = nobody's token makes an operator. */
+  readonly operators?: OperatorClaims | undefined;
+}
+
+/** Where the issuer's keys are. */
+export type TokenKeys = { readonly publicKeyPem: string } | { readonly jwksUrl: string };
+
+/** Rejects with 401 what is no good token, with a `transient` failure when the issuer's keys cannot be read. */
+export type TokenVerifier = (token: string) => Promise<Caller>;
+
+interface KeySource {
+  readonly algorithms: string[];
+  readonly key: JWTVerifyGetKey;
+}
+
+/** Throws when the public key is none. */
+export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: Clock = systemClock): TokenVerifier {
+  const source: KeySource =
+    'jwksUrl' in keys ? { algorithms: ALGORITHMS, key: keySet(keys.jwksUrl, clock) } : oneKey(keys.publicKeyPem);
+  const options = {
+    issuer: settings.issuer,
+    algorithms: source.algorithms,
+    clockTolerance: settings.clockToleranceMs / 1000,
+    requiredClaims: ['sub', 'exp'],
+    ...(settings.audience === undefined ? {} : { audience: settings.audience }),
+  };
+  const known = new TokenMemory();
+  return async (token) => {
+    const nowMs = clock.now();
+    const remembered = known.find(token, nowMs);
+    if (remembered) return remembered;
+    let verified: JWTVerifyResult;
+    try {
+      verified = await jwtVerify(token, source.key, { ...options, currentDate: new Date(nowMs) });
+    } catch (error) {
+      // Anything but a verdict on the token: its issuer's keys are away, or there is a bug.
+      if (error instanceof Failure || !(error instanceof errors.JOSEError)) throw error;
+      throw unauthorized(refusal(error));
+    }
+    const { payload: claims, protectedHeader } = verified;
+    demandAccessType(protectedHeader.typ);
+    const caller = callerOf(claims, token, settings.operators);
+    known.keep(token, caller, nowMs, (claims.exp ?? 0) * 1_000 + settings.clockToleranceMs);
+    return caller;
+  };
+}
+
+function oneKey(pem: string): KeySource {
+  let key: KeyObject;
+  try {
+    key = createPublicKey(pem);
+  } catch (cause) {
+    throw rejected(`the public key of the token issuer is no PEM of a public key: ${messageOf(cause)}`, { cause });
+  }
+  return { algorithms: algorithmsOf(key), key: async () => key };
+}
+
+/** A key does for one family of algorithms; asked for another, the token is at fault. */
+function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string[] {
+  switch (asymmetricKeyType) {
+    case 'rsa':
+      return ALGORITHMS.filter((name) => /^[RP]S/.test(name));
+    case 'ed25519':
+      return ['EdDSA'];
+    case 'ec': {
+      const algorithm = CURVE_ALGORITHMS[asymmetricKeyDetails?.namedCurve ?? ''];
+      if (algorithm !== undefined) return [algorithm];
+      break;
+    }
+    default:
+  }
+  const found = asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType;
+  throw rejected(`the public key of the token issuer is of type '${found}': RSA, P-256, P-384, P-521 or Ed25519`);
+}
+
+/** An issuer signs more than access tokens with one key: logout tokens, events, proofs of possession. Those say what they are. */
+function demandAccessType(typ: string | undefined): void {
+  if (typ === undefined || /^(?:jwt|(?:application\/)?at\+jwt)$/i.test(typ)) return;
+  const shown = JSON.stringify(typ).slice(0, MAX_SHOWN);
+  throw unauthorized(`the bearer token's header 'typ' is ${shown}; JWT or at+jwt is needed, or no such header`);
+}
+
+function refusal(error: Error): string {
+  if (error instanceof errors.JWTExpired) return 'the bearer token has expired';
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return `the bearer token's claim '${error.claim}' is not accepted`;
+  return 'the bearer token is not valid';
+}
+
+function callerOf(claims: JWTPayload, token: string, operators: OperatorClaims | undefined): Caller {
+  const userId = parseUserId(subjectOf(claims, token));
+  if (!userId) throw unauthorized("the bearer token's claim 'sub' is no user id");
+  const text = (name: string): string => (typeof claims[name] === 'string' ? claims[name] : '');
+  const { guest, email_verified: verified } = claims;
+  // Both decide what somebody may do, so nothing is guessed: issuers write "false" and 0 as well.
+  if (guest !== undefined && typeof guest !== 'boolean') throw badClaim('guest', guest, 'a boolean');
+  if (verified !== undefined && verified !== true) throw badClaim('email_verified', verified, 'the boolean true');
+  const profile = {
+    userId,
+    firstName: text('given_name'),
+    lastName: text('family_name'),
+    // Invitations are redeemed by it, so it has to be the person's own.
+    email: verified === true ? text('email') : '',
+    affiliation: text('affiliation'),
+  };
+  if (guest === true) return { kind: 'guest', userId, profile };
+  const role = operatorRole(claims, operators);
+  return { kind: 'user', userId, profile, ...(role ? { role } : {}) };
+}
+
+const MAX_SHOWN = 64;
+
+function badClaim(name: string, found: unknown, allowed: string): HttpError {
+  const shown = JSON.stringify(found).slice(0, MAX_SHOWN);
+  return unauthorized(`the bearer token's claim '${name}' is ${shown}; ${allowed} is needed, or no such claim`);
+}
+
+/** Some issuers write the id as a number; above 2^53 only its digits in the token are exact. */
+function subjectOf({ sub }: { readonly sub?: unknown }, token: string): string {
+  if (typeof sub === 'string') return sub;
+  if (typeof sub !== 'number') return '';
+  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url');
+  const digits = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+    typeof value === 'number' ? context?.source : value;
+  return String((JSON.parse(decodeDocument(payload) ?? '', digits) as { sub?: unknown }).sub);
+}

@@ -1,0 +1,239 @@
+// Feeds a request to the multipart parser and hands its parts over, one at a time.
+//   chunks come as long as the parser has room and no part waits behind the one under way
+//   the first fault ends it: of the parser, the request, a handler or the signal; the handler under way ends first
+
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { Dicer } from '@fastify/busboy';
+import { defect, messageOf } from '../../../engine/runtime/failure.ts';
+import { badRequest, HttpError } from '../pipeline/errors.ts';
+import { readBytes } from './body.ts';
+import type { MultipartLimits, MultipartPart } from './multipart.ts';
+import { ClosingDelimiter, PartOutside } from './multipart-outside.ts';
+import { type PartHeaders, readPartHead } from './part-head.ts';
+
+const NAME_BYTES = 128;
+/** More than any file system takes: what is a good name is the handler's to say. */
+const FILE_NAME_BYTES = 1024;
+
+interface ArrivedPart {
+  readonly name: string;
+  readonly fileName: string | undefined;
+  readonly contentType: string;
+  readonly body: Readable;
+}
+
+/** The reading of one body; `run` once. */
+export class MultipartReading {
+  readonly #request: IncomingMessage;
+  readonly #parser: Dicer;
+  readonly #boundary: string;
+  readonly #limits: MultipartLimits;
+  readonly #onPart: (part: MultipartPart) => Promise<void>;
+  readonly #outcome = Promise.withResolvers<void>();
+  readonly #waiting: ArrivedPart[] = [];
+  #current: ArrivedPart | undefined;
+  #latest = '';
+  #parserHasRoom = true;
+  #parts = 0;
+  /** The headers of the latest part have not come to their end. */
+  #headOpen = false;
+  #parserDone = false;
+  #requestDone = false;
+  #fault: unknown;
+
+  constructor(
+    request: IncomingMessage,
+    parser: Dicer,
+    boundary: string,
+    limits: MultipartLimits,
+    onPart: (part: MultipartPart) => Promise<void>,
+  ) {
+    this.#request = request;
+    this.#parser = parser;
+    this.#boundary = boundary;
+    this.#limits = limits;
+    this.#onPart = onPart;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const request = this.#request;
+    const closing = new ClosingDelimiter(this.#boundary);
+    const behind = new PartOutside();
+    const onData = (chunk: Buffer): void => {
+      if (behind.holds(closing.behind(chunk)))
+        this.#fail(this.#malformed('behind its closing delimiter is another part'));
+      else this.#feed(chunk);
+    };
+    const onEnd = (): void => {
+      this.#requestDone = true;
+      this.#parser.end();
+      this.#settle();
+    };
+    const onCut = (): void => {
+      if (!request.complete) this.#fail(badRequest(`the body ended before its time${this.#where()}`));
+    };
+    const onAbort = (): void => this.#fail(signal.reason);
+    this.#parser.on('preamble', (preamble) => this.#watchPreamble(preamble));
+    this.#parser.on('part', (part) => this.#begin(part));
+    this.#parser.on('drain', () => {
+      this.#parserHasRoom = true;
+      this.#readOn();
+    });
+    this.#parser.on('error', (error) => this.#fail(this.#malformed(messageOf(error))));
+    this.#parser.on('finish', () => {
+      this.#parserDone = true;
+      if (this.#headOpen) this.#fail(this.#unusable('has headers that do not end with an empty line'));
+      this.#settle();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    request.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut);
+    // Of a request without a body no event tells.
+    if (request.readableEnded) onEnd();
+    try {
+      await this.#outcome.promise;
+    } finally {
+      request.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** To stop and go on at every chunk would take as long as to read it, so what the parser holds is bounded in bytes. */
+  #feed(chunk: Buffer): void {
+    this.#parserHasRoom = this.#parser.write(chunk);
+    if (!this.#mayReadOn) this.#request.pause();
+  }
+
+  #readOn(): void {
+    if (this.#mayReadOn) this.#request.resume();
+  }
+
+  /** Not while parts wait behind the one under way: nobody reads them, so their buffers would grow without bound. */
+  get #mayReadOn(): boolean {
+    return this.#parserHasRoom && this.#waiting.length === 0 && this.#fault === undefined;
+  }
+
+  /** Parts before the first delimiter are none to the format; a client that makes a mistake there would lose them. */
+  #watchPreamble(preamble: Readable): void {
+    const before = new PartOutside();
+    preamble.on('error', () => undefined);
+    preamble.on('data', (chunk: Buffer) => {
+      if (before.holds(chunk))
+        this.#fail(this.#malformed(`before its first delimiter '--${this.#boundary}' is a part`));
+    });
+  }
+
+  #begin(body: Readable): void {
+    // Its errors are those of the whole reading.
+    body.on('error', () => undefined);
+    if (this.#headOpen) this.#fail(this.#unusable('has headers that do not end with an empty line'));
+    this.#headOpen = true;
+    if (++this.#parts > this.#limits.parts)
+      this.#fail(badRequest(`the body has more than ${this.#limits.parts} parts`));
+    body.on('header', (headers: PartHeaders) => {
+      this.#headOpen = false;
+      const head = readPartHead(headers);
+      if ('fault' in head) this.#fail(this.#unusable(head.fault));
+      else if (this.#fault === undefined) this.#arrive({ ...head, body });
+    });
+  }
+
+  #arrive(part: ArrivedPart): void {
+    this.#latest = part.name;
+    this.#waiting.push(part);
+    if (!this.#current) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    for (let part = this.#waiting.shift(); part && this.#fault === undefined; part = this.#waiting.shift()) {
+      this.#current = part;
+      this.#readOn();
+      try {
+        await this.#handle(part);
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    this.#current = undefined;
+    this.#settle();
+  }
+
+  async #handle(arrived: ArrivedPart): Promise<void> {
+    const part = await this.#open(arrived);
+    if (part) await this.#onPart(part);
+    const { body } = arrived;
+    if (body.destroyed && !body.readableEnded && this.#fault === undefined)
+      throw defect(`the body of part '${arrived.name}' was destroyed, so that those behind it cannot be reached`);
+    body.resume();
+  }
+
+  /** Fields are read whole first; undefined for a file input that was left empty. */
+  async #open({ name, fileName, contentType, body }: ArrivedPart): Promise<MultipartPart | undefined> {
+    const nameBytes = Buffer.byteLength(name);
+    if (nameBytes > NAME_BYTES)
+      throw badRequest(`a part's name is longer than ${NAME_BYTES} bytes: '${name.slice(0, 60)}...' has ${nameBytes}`);
+    const fileNameBytes = Buffer.byteLength(fileName ?? '');
+    if (fileNameBytes > FILE_NAME_BYTES)
+      throw badRequest(
+        `part '${name}': the file name is longer than ${FILE_NAME_BYTES} bytes: '${fileName?.slice(0, 60)}...' has ${fileNameBytes}`,
+      );
+    if (fileName === '' && (await isEmpty(body))) return undefined;
+    if (fileName !== undefined || contentType === 'application/octet-stream')
+      return { name, fileName, contentType, body };
+    const { fieldBytes } = this.#limits;
+    const bytes = await readBytes(body, fieldBytes).catch((error: unknown) => {
+      throw error instanceof HttpError ? badRequest(`part '${name}' is longer than ${fieldBytes} bytes`) : error;
+    });
+    return { name, fileName, contentType, body: Readable.from([bytes], { objectMode: false }) };
+  }
+
+  /** The first fault counts; it destroys the bodies, so that whoever reads one of them ends. */
+  #fail(error: unknown): void {
+    if (this.#fault !== undefined) return;
+    this.#fault = error ?? defect('a part failed without a reason');
+    this.#request.pause();
+    const reason = error instanceof Error ? error : undefined;
+    for (const part of [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)])
+      part.body.destroy(reason);
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#current) return;
+    if (this.#fault !== undefined) this.#outcome.reject(this.#fault);
+    else if (this.#parserDone && this.#requestDone && this.#waiting.length === 0) this.#outcome.resolve();
+  }
+
+  #malformed(how: string): HttpError {
+    return badRequest(`the multipart body is malformed${this.#where()}: ${how}`);
+  }
+
+  #unusable(how: string): HttpError {
+    return badRequest(
+      `part ${this.#parts} of the body${this.#latest ? ` (behind part '${this.#latest}')` : ''} ${how}`,
+    );
+  }
+
+  #where(): string {
+    return this.#latest ? `, in or after part '${this.#latest}'` : '';
+  }
+}
+
+/** True when the stream ends before its first byte. */
+function isEmpty(body: Readable): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const onReadable = (): void => {
+      const chunk = body.read();
+      if (chunk === null) return;
+      body.unshift(chunk);
+      done(() => resolve(false));
+    };
+    const onEnd = (): void => done(() => resolve(true));
+    const onClose = (): void => done(() => reject(body.errored ?? defect('the part was destroyed')));
+    const done = (settle: () => void): void => {
+      body.off('readable', onReadable).off('end', onEnd).off('close', onClose);
+      settle();
+    };
+    body.on('readable', onReadable).on('end', onEnd).on('close', onClose);
+  });
+}

@@ -1,0 +1,145 @@
+// The OpenAPI 3.1 document of a front end, made from its routes: from the same schemas that check what comes in.
+
+import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../../../engine/model/api-version.ts';
+import type { Access, JsonSchema, Route, RouteParameter, RouteResponse } from '../pipeline/route.ts';
+
+export interface ApiInfo {
+  readonly title: string;
+  readonly version: string;
+  /** Path prefix of all routes; empty for none. */
+  readonly basePath: string;
+  /** Of requests that name none; 1.8.0 when absent. */
+  readonly assumedApiVersion?: ApiVersion | undefined;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: object;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly security: readonly object[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+/** Who may call, in words (http/kernel/pipeline/route.ts). */
+export const ACCESS_WORDS: Readonly<Record<Access, string>> = {
+  open: 'Anybody may call.',
+  user: 'Registered users may call.',
+  'user-or-guest': 'Users and guests may call.',
+  'user-or-admin': 'Users, operators and administrators may call.',
+  'anyone-known': 'Users, guests, operators and administrators may call.',
+  admin: 'Administrators and operators may call; observers where nothing is changed.',
+};
+
+const BEARER = { bearer: [] };
+const AUTH_KEY = { authKey: [] };
+const ADMIN = { adminToken: [] };
+const SECURITY: Readonly<Record<Access, readonly object[]>> = {
+  open: [],
+  user: [BEARER, AUTH_KEY],
+  'user-or-guest': [BEARER, AUTH_KEY],
+  'user-or-admin': [BEARER, AUTH_KEY, ADMIN],
+  'anyone-known': [BEARER, AUTH_KEY, ADMIN],
+  admin: [ADMIN, BEARER, AUTH_KEY],
+};
+
+const SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of the configured issuer' },
+  authKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Auth-Key',
+    description: 'The same token, with or without `Bearer`; `Auth_Key` does as well',
+  },
+  adminToken: { type: 'apiKey', in: 'header', name: 'Admin-Token', description: "The service's administrator token" },
+} as const;
+
+const versionHeader = (assumed: ApiVersion = DEFAULT_API_VERSION): Parameter => ({
+  name: 'Api-Version',
+  in: 'header',
+  required: false,
+  description:
+    'Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are ' +
+    'queued are left out of status blocks',
+  schema: { type: 'string', enum: API_VERSIONS, default: assumed },
+});
+
+export function openApi(
+  routes: readonly Route[],
+  { title, version, basePath, assumedApiVersion }: ApiInfo,
+): OpenApiDocument {
+  const named = versionHeader(assumedApiVersion);
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of routes) {
+    const path = pathTemplate(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, named) };
+  }
+  const document: OpenApiDocument = {
+    openapi: '3.1.0',
+    info: { title, version },
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    paths,
+    components: { securitySchemes: SCHEMES },
+  };
+  // Schemas carry what only our program sees (symbols, functions); a document holds JSON alone.
+  return JSON.parse(JSON.stringify(document)) as OpenApiDocument;
+}
+
+/** `/datasets/:id/files` as `/datasets/{id}/files`. */
+export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
+
+function operation(route: Route, version: Parameter): Operation {
+  const parameters = parametersOf(route);
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    description: ACCESS_WORDS[route.access],
+    security: SECURITY[route.access],
+    parameters: [...parameters, version],
+    ...(route.body
+      ? { requestBody: { description: route.body.description, content: contentOf(route.body.content) } }
+      : {}),
+    responses: Object.fromEntries(
+      Object.entries(route.responses).map(([code, response]) => [code, responseObject(response)]),
+    ),
+  };
+}
+
+export function parametersOf({ path, params = {}, query = {}, headers = {} }: Route): readonly Parameter[] {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+    const known: RouteParameter = params[name] ?? { description: name, schema: { type: 'string' } };
+    return { name, in: 'path', required: true, ...known } as const;
+  });
+  const inQuery = Object.entries(query).map(
+    ([name, parameter]) => ({ name, in: 'query', required: false, ...parameter }) as const,
+  );
+  const inHeader = Object.entries(headers).map(
+    ([name, parameter]) => ({ name, in: 'header', required: false, ...parameter }) as const,
+  );
+  return [...inPath, ...inQuery, ...inHeader];
+}
+
+function responseObject({ description, contentType, schema }: RouteResponse): object {
+  if (!schema && contentType === undefined) return { description };
+  return { description, content: contentOf({ [contentType ?? 'application/json']: schema ?? {} }) };
+}
+
+const contentOf = (content: Readonly<Record<string, JsonSchema>>): object =>
+  Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]));

@@ -1,0 +1,146 @@
+// What is recorded of requests, on its way to the audit table and the log.
+//   keep      the caller waits until the row is in the table: rows that come while a batch is written go with the next
+//   add       within a second
+//   refused   the same, but those that are alike are counted (refusal-counts.ts)
+// No row is lost silently. When the table does not take it in time, or too many wait, a row is written to the log alone, at warn,
+// and counted. So a request waits for two batches at most, and memory is bounded in bytes. Each row is logged in any case.
+
+import type { AuditRow } from '../../../engine/model/audit.ts';
+import type { AuditLog } from '../../../engine/ports/audit-log.ts';
+import { messageOf, transient } from '../../../engine/runtime/failure.ts';
+import type { Logger } from '../../../engine/runtime/log.ts';
+import type { Counter, Metrics } from '../../../engine/runtime/metrics.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { unlessAborted } from '../../../engine/runtime/wait.ts';
+import { RefusalCounts } from './refusal-counts.ts';
+
+const ADD_MS = 1_000;
+/** That a batch may take. */
+const WRITE_MS = 2_000;
+const BATCH_ROWS = 500;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export interface AuditTrailOptions {
+  /** Undefined where there is no database: the log is the trail then. */
+  readonly table: Pick<AuditLog, 'append'> | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Of the rows that wait; default 4 MiB. */
+  readonly maxBytes?: number;
+}
+
+interface Waiting {
+  readonly row: AuditRow;
+  readonly bytes: number;
+  readonly kept: () => void;
+}
+
+export class AuditTrail implements AsyncDisposable {
+  readonly #options: AuditTrailOptions;
+  readonly #refusals: RefusalCounts;
+  readonly #rows: Counter<'kept'>;
+  readonly #waiting: Waiting[] = [];
+  #bytes = 0;
+  #writing: Promise<void> | undefined;
+  #cancel: (() => void) | undefined;
+
+  constructor(options: AuditTrailOptions) {
+    this.#options = options;
+    this.#refusals = new RefusalCounts(options.clock, (row) => this.add(row));
+    this.#rows = options.metrics.counter('audit_rows_total', 'Rows of the audit trail.', ['kept']);
+    // From the start on, so that the first row that is only in the log is seen to be one more.
+    if (options.table) for (const kept of ['table', 'log']) this.#rows.inc({ kept }, 0);
+  }
+
+  /** Resolves when the row is in the table, or in the log when the table does not take it; never rejects. */
+  keep(row: AuditRow): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#push(row, resolve);
+    void this.#write();
+    return promise;
+  }
+
+  add(row: AuditRow): void {
+    this.#push(row, () => {});
+    this.#cancel ??= this.#options.clock.after(ADD_MS, () => {
+      this.#cancel = undefined;
+      void this.#write();
+    });
+  }
+
+  refused(row: AuditRow): void {
+    this.#refusals.add(row);
+  }
+
+  /** Writes what waits, counted refusals too; what comes afterwards still gets there in its time. */
+  async flush(): Promise<void> {
+    this.#refusals.flush();
+    await this.#write();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  #push(row: AuditRow, kept: () => void): void {
+    const { table, log, maxBytes = MAX_BYTES } = this.#options;
+    if (!table) {
+      log.info(fieldsOf(row), 'audit');
+      kept();
+      return;
+    }
+    const bytes = Buffer.byteLength(JSON.stringify(row));
+    if (this.#bytes + bytes > maxBytes) {
+      this.#toLog([row], 'too many rows wait for the table');
+      kept();
+      return;
+    }
+    this.#bytes += bytes;
+    this.#waiting.push({ row, bytes, kept });
+  }
+
+  /** Resolves when nothing waits. */
+  #write(): Promise<void> {
+    if (this.#waiting.length > 0) this.#writing ??= this.#writeAll();
+    return this.#writing ?? Promise.resolve();
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH_ROWS);
+      await this.#append(batch.map(({ row }) => row));
+      for (const { bytes, kept } of batch) {
+        this.#bytes -= bytes;
+        kept();
+      }
+    }
+    // In the same turn in which nothing waited: a row that comes later is written by the next call.
+    this.#writing = undefined;
+  }
+
+  async #append(rows: readonly AuditRow[]): Promise<void> {
+    const { table, clock, log } = this.#options;
+    if (!table) return;
+    using limit = deadline(clock, WRITE_MS, undefined, () => transient('the audit table did not answer in time'));
+    try {
+      await unlessAborted(table.append(rows, limit.signal), limit.signal);
+    } catch (error) {
+      this.#toLog(rows, messageOf(error));
+      return;
+    }
+    this.#rows.inc({ kept: 'table' }, rows.length);
+    for (const row of rows) log.info(fieldsOf(row), 'audit');
+  }
+
+  #toLog(rows: readonly AuditRow[], reason: string): void {
+    const { log } = this.#options;
+    this.#rows.inc({ kept: 'log' }, rows.length);
+    for (const row of rows) log.warn({ ...fieldsOf(row), notInTable: reason }, 'audit');
+  }
+}
+
+/** `actor` is the part of the program in every line. */
+const fieldsOf = ({ at, actor, ...row }: AuditRow): object => ({ who: actor, ...row, at: new Date(at).toISOString() });

@@ -1,0 +1,111 @@
+// One table of errors: status word, HTTP code and body together (docs/contract/installer.md#errors). Whatever else is thrown
+// becomes a 500 whose text never leaves the process.
+
+import { Failure, type FailureKind, hasNoRoom, kindOf } from '../../../engine/runtime/failure.ts';
+
+export const ERROR_CODES = {
+  'bad-request': 400,
+  unauthorized: 401,
+  forbidden: 403,
+  'not-found': 404,
+  'bad-method': 405,
+  conflict: 409,
+  gone: 410,
+  'invalid-input': 422,
+  'failed-dependency': 424,
+  'too-early': 425,
+  'server-error': 500,
+} as const;
+export type ErrorWord = keyof typeof ERROR_CODES;
+
+/** Faults of an input: those of no field, and those by JSON path such as `contacts[0].email`. */
+export interface InputErrors {
+  readonly general: readonly string[];
+  readonly byKey: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface HttpErrorOptions {
+  /** When the code is not that of the word: 412, 415, 416, 417, 429, 431, 503. */
+  readonly code?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further fields of the body. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** A failure that already knows its answer. Its kind tells the engine what it would tell of any other failure. */
+export class HttpError extends Failure {
+  readonly word: ErrorWord;
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly extra: Readonly<Record<string, unknown>>;
+
+  constructor(word: ErrorWord, message: string, options: HttpErrorOptions = {}) {
+    const code = options.code ?? ERROR_CODES[word];
+    super(kindOfCode(code), message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'HttpError';
+    this.word = word;
+    this.code = code;
+    this.headers = options.headers ?? {};
+    this.extra = options.extra ?? {};
+  }
+}
+
+export const badRequest = (message: string): HttpError => new HttpError('bad-request', message);
+export const unauthorized = (message: string): HttpError =>
+  new HttpError('unauthorized', message, { headers: { 'www-authenticate': 'Bearer' } });
+export const forbidden = (message: string): HttpError => new HttpError('forbidden', message);
+export const notFound = (message: string): HttpError => new HttpError('not-found', message);
+export const gone = (message: string): HttpError => new HttpError('gone', message);
+export const conflict = (message: string): HttpError => new HttpError('conflict', message);
+export const tooEarly = (message: string): HttpError => new HttpError('too-early', message);
+export const invalidInput = (message: string, errors: InputErrors): HttpError =>
+  new HttpError('invalid-input', message, { extra: { errors } });
+export const failedDependency = (message: string, dependency: string): HttpError =>
+  new HttpError('failed-dependency', message, { extra: { dependency } });
+export const preconditionFailed = (message: string): HttpError => new HttpError('conflict', message, { code: 412 });
+/** 400, not 413: the contracts list no other code for it, and deployed clients know none. */
+export const tooLarge = badRequest;
+export const unsupportedMedia = (message: string): HttpError => new HttpError('bad-request', message, { code: 415 });
+export const tooMany = (message: string, retryAfterSeconds: number): HttpError =>
+  new HttpError('bad-request', message, { code: 429, headers: { 'retry-after': String(retryAfterSeconds) } });
+export const unavailable = (message: string, retryAfterSeconds: number, cause?: unknown): HttpError =>
+  new HttpError('server-error', message, {
+    code: 503,
+    headers: { 'retry-after': String(retryAfterSeconds) },
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+const RETRY_SECONDS = 5;
+/** Somebody has to make room first. */
+const NO_ROOM_SECONDS = 60;
+
+/** What a caller is told of anything thrown: a failure that may pass is 503, everything unknown a bare 500. */
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof Failure && error.kind === 'rejected') return badRequest(error.message);
+  if (hasNoRoom(error))
+    return unavailable(
+      'the disk of the service is full; tell its operator, and try again later',
+      NO_ROOM_SECONDS,
+      error,
+    );
+  if (kindOf(error) === 'transient')
+    return unavailable('a part of the service cannot be reached just now; try again', RETRY_SECONDS, error);
+  return new HttpError('server-error', 'internal error', { cause: error });
+}
+
+function kindOfCode(code: number): FailureKind {
+  if (code < 500) return 'rejected';
+  return code === 503 ? 'transient' : 'defect';
+}
+
+/** The body, with the request's id where the contract wants it. */
+export function errorBody(error: HttpError, requestId: string): Record<string, unknown> {
+  return {
+    status: error.word,
+    message: error.message,
+    ...(error.word === 'server-error' ? { requestId } : {}),
+    ...error.extra,
+  };
+}

@@ -1,0 +1,156 @@
+// What every front end serves for its operators: /health, /ready, /metrics. /health has one shape for all services, that of
+// docs/contract/access.md#health with more in it: `degraded`, `version`, and a `message` for each dependency that is not well.
+
+import { Failure, messageOf, transient } from '../../../engine/runtime/failure.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { unlessAborted } from '../../../engine/runtime/wait.ts';
+import { Type } from '../openapi/schema-node.ts';
+import type { Route } from './route.ts';
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Resolves when the dependency answers. */
+  readonly probe: (signal: AbortSignal) => Promise<void>;
+  /** Without it the service can do nothing: `unhealthy`; otherwise `degraded`. */
+  readonly vital: boolean;
+}
+
+export interface OpsOptions {
+  readonly version: string;
+  readonly checks: readonly HealthCheck[];
+  readonly ready: () => boolean;
+  /** Threads of this process. */
+  readonly threads: () => number;
+  readonly metrics: { text(): Promise<string>; readonly contentType: string };
+  readonly clock: Clock;
+}
+
+const PROBE_MS = 2_000;
+/** Of every service. */
+export const Health = Type.Object({
+  status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
+  version: Type.String(),
+  dependencies: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      reachable: Type.Boolean(),
+      online: Type.Enum(['yes', 'unknown', 'no']),
+      message: Type.Optional(Type.String()),
+    }),
+  ),
+  info: Type.Object({
+    threads: Type.Integer({ minimum: 1 }),
+    uptime: Type.String(),
+    uptimeMillis: Type.Integer({ minimum: 1 }),
+  }),
+});
+
+const READINESS = { type: 'object', properties: { ready: { type: 'boolean' } }, required: ['ready'] } as const;
+
+export function opsRoutes(options: OpsOptions): readonly Route[] {
+  const health = sharedHealth(options);
+  return [
+    {
+      method: 'GET',
+      audit: 'none',
+      path: '/health',
+      access: 'open',
+      operationId: 'getHealth',
+      summary: 'What works and what does not',
+      responses: { 200: { description: 'status is healthy, degraded or unhealthy', schema: Health } },
+      handler: async (context) => context.json(200, await health()),
+    },
+    {
+      method: 'GET',
+      audit: 'none',
+      path: '/ready',
+      access: 'open',
+      operationId: 'getReady',
+      summary: 'Whether requests are taken',
+      responses: {
+        200: { description: 'they are', schema: READINESS },
+        503: { description: 'starting or stopping', schema: READINESS },
+      },
+      handler: async (context) => {
+        const ready = options.ready();
+        await context.json(ready ? 200 : 503, { ready });
+      },
+    },
+    {
+      method: 'GET',
+      audit: 'none',
+      path: '/metrics',
+      access: 'open',
+      operationId: 'getMetrics',
+      summary: 'Metrics in the Prometheus text format',
+      responses: { 200: { description: 'metrics', contentType: 'text/plain' } },
+      handler: async (context) => context.text(200, options.metrics.contentType, await options.metrics.text()),
+    },
+  ];
+}
+
+export interface DependencyHealth {
+  readonly name: string;
+  readonly reachable: boolean;
+  readonly online: 'yes' | 'unknown' | 'no';
+  /** Why it is not online. */
+  readonly message?: string;
+}
+
+export interface HealthReport {
+  readonly status: 'healthy' | 'degraded' | 'unhealthy';
+  readonly version: string;
+  readonly dependencies: readonly DependencyHealth[];
+  readonly info: { readonly threads: number; readonly uptime: string; readonly uptimeMillis: number };
+}
+
+type HealthParts = Pick<OpsOptions, 'checks' | 'clock' | 'version' | 'threads'>;
+
+/** Whoever asks while the probes run gets their result: anybody may ask, as often as they like. */
+export function sharedHealth(parts: HealthParts): () => Promise<HealthReport> {
+  const startedAt = parts.clock.now();
+  let running: ReturnType<typeof probeAll> | undefined;
+  return async () => {
+    running ??= probeAll(parts).finally(() => {
+      running = undefined;
+    });
+    const { status, dependencies } = await running;
+    const uptimeMillis = Math.max(1, Math.round(parts.clock.now() - startedAt));
+    const info = { threads: parts.threads(), uptime: formatUptime(uptimeMillis), uptimeMillis };
+    return { status, version: parts.version, dependencies, info };
+  };
+}
+
+async function probeAll({ checks, clock }: HealthParts): Promise<Pick<HealthReport, 'status' | 'dependencies'>> {
+  const dependencies = await Promise.all(checks.map((check) => probe(check, clock)));
+  const broken = checks.filter((_check, i) => dependencies[i]?.online !== 'yes');
+  const vital = broken.some((check) => check.vital);
+  return { status: vital ? 'unhealthy' : broken.length > 0 ? 'degraded' : 'healthy', dependencies };
+}
+
+/** One that does not answer may be well; one that answers with an error is not. */
+async function probe({ name, probe }: HealthCheck, clock: Clock): Promise<DependencyHealth> {
+  const late = (): Error => transient(`no answer within ${PROBE_MS} ms`, { unreachable: true });
+  using limit = deadline(clock, PROBE_MS, undefined, late);
+  try {
+    await unlessAborted(probe(limit.signal), limit.signal);
+    return { name, reachable: true, online: 'yes' };
+  } catch (error) {
+    const unreachable = error instanceof Failure && error.unreachable;
+    // Only our own words: a foreign error may hold an address with a password.
+    const message = error instanceof Failure ? messageOf(error) : 'the check failed';
+    return { name, reachable: !unreachable, online: unreachable ? 'unknown' : 'no', message };
+  }
+}
+
+/** `1d 2h 3m 4.567s` without the leading units that are zero. */
+export function formatUptime(ms: number): string {
+  const units = [
+    [Math.floor(ms / 86_400_000), 'd'],
+    [Math.floor(ms / 3_600_000) % 24, 'h'],
+    [Math.floor(ms / 60_000) % 60, 'm'],
+  ] as const;
+  const first = units.findIndex(([count]) => count > 0);
+  const whole = first < 0 ? [] : units.slice(first).map(([count, unit]) => `${count}${unit}`);
+  return [...whole, `${((ms % 60_000) / 1000).toFixed(3)}s`].join(' ');
+}

@@ -1,0 +1,106 @@
+// What of a request is recorded, and when. Changes, and what administrators read, are recorded before their answer goes out;
+// downloads, and whatever was refused, within a second after it.
+
+import { type AuditActor, type AuditRow, outcomeOf } from '../../../engine/model/audit.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import type { Caller } from '../auth/caller.ts';
+import type { Exchange } from '../server/exchange.ts';
+import { clientAddress } from '../server/peer-address.ts';
+import type { AuditTrail } from './audit-trail.ts';
+import { auditOf, type Route } from './route.ts';
+
+/** Of an id in a path; longer ones name nothing that there is. */
+const LONGEST_ID = 256;
+/** Of a route about a dataset, its path says so. */
+const OF_DATASET = /\/datasets\/:id(?:\/|$)/;
+
+export interface RequestAuditOptions {
+  readonly trail: Pick<AuditTrail, 'keep' | 'add' | 'refused'>;
+  /** The front end. */
+  readonly service: string;
+  readonly isProxy: (address: string) => boolean;
+  readonly clock: Clock;
+}
+
+/** Fields of a request's row that only its handler knows. */
+export interface Concerned {
+  /** A token that the configuration names, whose holder calls. */
+  readonly machine?: string;
+  readonly dataset?: string;
+  /** Beside the path parameters. */
+  readonly records?: Readonly<Record<string, string>>;
+}
+
+export class RequestAudit {
+  readonly #options: RequestAuditOptions;
+
+  constructor(options: RequestAuditOptions) {
+    this.#options = options;
+  }
+
+  /** The request is let in: its answer waits for its row, unless the answer is a refusal. */
+  admitted(exchange: Exchange, route: Route, caller: Caller): void {
+    exchange.admitted = true;
+    const kind = auditOf(route);
+    if (kind !== 'change' && caller.kind !== 'admin') return;
+    exchange.response.hold((status) => {
+      if (outcomeOf(status) === 'refused') return undefined;
+      exchange.recorded = true;
+      return this.#options.trail.keep(this.#row(exchange, route, status));
+    });
+  }
+
+  /** The answer is out, or will never be. */
+  ended(exchange: Exchange): void {
+    const { route, response, admitted, recorded, clientGone } = exchange;
+    if (!route || recorded) return;
+    const { trail } = this.#options;
+    const row = this.#row(exchange, route, response.headersSent ? response.statusCode : undefined);
+    const isOfInterest = auditOf(route) !== undefined || exchange.caller.kind === 'admin';
+    // Whoever was not let in, for whatever reason, can come again as often as they like.
+    if (row.kind === 'refusal' || (isOfInterest && !admitted)) trail.refused(row);
+    else if (isOfInterest) trail.add(clientGone ? { ...row, outcome: 'cut' } : row);
+  }
+
+  #row(exchange: Exchange, route: Route, status: number | undefined): AuditRow {
+    const { service, isProxy, clock } = this.#options;
+    const { id, request, caller, admitted, params, concerned } = exchange;
+    const ids = { ...params, ...concerned.records };
+    const records = Object.fromEntries(Object.entries(ids).map(([name, value]) => [name, shortened(value)]));
+    const dataset = concerned.dataset ?? (OF_DATASET.test(route.path) ? params.id : undefined);
+    // Of those who were not let in, 429 is for guesses of a secret.
+    const outcome = status === undefined ? 'cut' : !admitted && status === 429 ? 'refused' : outcomeOf(status);
+    return {
+      at: clock.now(),
+      kind: outcome === 'refused' ? 'refusal' : (auditOf(route) ?? 'admin-read'),
+      actor: actorOf(caller, concerned),
+      address: clientAddress(request, isProxy),
+      service,
+      method: request.method ?? '',
+      route: route.path,
+      ...(dataset === undefined ? {} : { dataset: shortened(dataset) }),
+      records,
+      outcome,
+      ...(status === undefined ? {} : { status }),
+      count: 1,
+      request: id,
+    };
+  }
+}
+
+function actorOf(caller: Caller, { machine }: Concerned): AuditActor {
+  switch (caller.kind) {
+    case 'anonymous':
+      return machine === undefined ? { kind: 'anonymous' } : { kind: 'machine', id: machine };
+    case 'admin':
+      return caller.operator ? actorOf(caller.operator, {}) : { kind: 'machine', id: 'Admin-Token' };
+    case 'user':
+    case 'guest':
+      return { kind: caller.role ?? caller.kind, id: caller.userId };
+    default:
+      return caller satisfies never;
+  }
+}
+
+const shortened = (id: string): string =>
+  (id.length <= LONGEST_ID ? id : `${id.slice(0, LONGEST_ID - 1)}…`).toWellFormed();

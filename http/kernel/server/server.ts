@@ -1,0 +1,217 @@
+// A front end's listener: one port, bounded in everything a client controls.
+//   start    listens                         quiet   new requests get 503 but for health, readiness and metrics
+//   stop     no new connections; waits for the answers under way, then cuts them off shortly before the deadline
+
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { Followers } from '../../../engine/runtime/followers.ts';
+import { Lifecycle, type LifecycleOptions } from '../../../engine/runtime/lifecycle.ts';
+import { HeldResponse } from '../answers/held-response.ts';
+import { JSON_TYPE } from '../answers/json-type.ts';
+import { SendRoom } from '../answers/send-room.ts';
+import { keepFor } from '../answers/whole-head.ts';
+import { ANSWERED } from '../pipeline/context.ts';
+import type { HttpMetrics } from '../pipeline/http-metrics.ts';
+import type { RequestPipeline } from '../pipeline/request-pipeline.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import { type Certificate, listenerTls } from './listener-tls.ts';
+
+export interface ServerLimits extends ConnectionLimits {
+  readonly maxHeaderSize: number;
+  readonly handshakeTimeoutMs: number;
+  readonly headerTimeoutMs: number;
+}
+
+export interface ServerOptions extends LifecycleOptions {
+  readonly host: string;
+  /** 0 = any that is free. */
+  readonly port: number;
+  readonly tls?: Certificate | undefined;
+  readonly limits: ServerLimits;
+  /** Whether the peer with this address is a proxy in front. */
+  readonly isProxy: (address: string) => boolean;
+  readonly metrics: Pick<HttpMetrics, 'cut'>;
+  readonly pipeline: RequestPipeline;
+}
+
+export class HttpServer extends Lifecycle {
+  readonly #options: ServerOptions;
+  readonly #server: Server<typeof IncomingMessage, typeof HeldResponse>;
+  /** Requests that are handled, and answers that are not yet sent. */
+  #underWay = 0;
+  #onFinished: () => void = () => {};
+  readonly #underWayUntil = new Followers(this.hurried);
+  readonly #connections: Connections;
+  readonly #sendRoom: SendRoom;
+
+  constructor(options: ServerOptions) {
+    super(options);
+    this.#options = options;
+    const { limits, tls, clock, isProxy, metrics } = options;
+    // The other half is for answers of other kinds.
+    this.#sendRoom = new SendRoom(limits.maxUnsentSize / 2);
+    this.#connections = new Connections(limits, {
+      clock,
+      isProxy,
+      onCut: (reason) => metrics.cut(reason),
+    });
+    const settings = {
+      ServerResponse: HeldResponse,
+      maxHeaderSize: limits.maxHeaderSize,
+      headersTimeout: limits.headerTimeoutMs,
+      // A slow upload is legal as long as it moves: the socket's own timeout bounds standing still.
+      requestTimeout: 0,
+      // What stands still or rests is found by looking, without a timer for each request.
+      keepAliveTimeout: 0,
+      connectionsCheckingInterval: Math.min(limits.headerTimeoutMs, 5_000),
+      // Most requests have no body, and should not pay for a stream: theirs has ended before it begins.
+      optimizeEmptyRequests: true,
+      // The pipeline refuses such a request with an error body.
+      requireHostHeader: false,
+    };
+    this.#server = tls
+      ? createTlsServer({ ...settings, ...listenerTls(tls, limits.handshakeTimeoutMs) })
+      : createServer(settings);
+    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
+    if (tls) this.#server.on('secureConnection', (socket: Socket) => this.#connections.secured(socket));
+    this.#server.on('timeout', (socket: Socket) => this.#connections.stoodStill(socket));
+    this.#server.on('clientError', (error, socket) => this.#refuse(error, socket));
+    this.#server.on('request', (request, response) => this.#arrived(request, response));
+    this.#server.on('checkExpectation', (request, response) => this.#arrived(request, response));
+    this.#server.on('checkContinue', (request, response) =>
+      this.#arrived(request, response, () => response.writeContinue()),
+    );
+    this.draining.addEventListener('abort', () => {
+      options.pipeline.draining = true;
+    });
+  }
+
+  /** The port that is listened on; 0 before the start. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  protected override async open(signal: AbortSignal): Promise<void> {
+    const { host, port } = this.#options;
+    this.#server.listen({ host, port });
+    try {
+      await once(this.#server, 'listening', { signal });
+    } catch (cause) {
+      this.#server.close();
+      if (signal.aborted) throw signal.reason;
+      throw transient(`${this.name}: cannot listen on ${host}:${port} (${(cause as NodeJS.ErrnoException).code})`, {
+        cause,
+      });
+    }
+    this.log.info({ host, port: this.port }, 'listening');
+  }
+
+  protected override async work(): Promise<void> {
+    const failed = once(this.#server, 'error').then(([error]) => {
+      throw error;
+    });
+    failed.catch(() => undefined);
+    await Promise.race([aborts(this.stopping), failed]);
+    this.#stopListening();
+    const finished = new Promise<void>((resolve) => {
+      this.#onFinished = resolve;
+    });
+    if (this.#underWay > 0) await Promise.race([finished, aborts(this.ended)]);
+    this.#closeAll();
+  }
+
+  override kill(): void {
+    super.kill();
+    this.#closeAll();
+  }
+
+  /**
+   * The server's own `close` also cuts connections whose answer was written but not yet sent, taking them for idle; so
+   * only the listener is closed, and the connections that really are idle.
+   */
+  #stopListening(): void {
+    NetServer.prototype.close.call(this.#server);
+    this.#connections.closeUnused();
+  }
+
+  #closeAll(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    this.#connections.closeAll();
+  }
+
+  #arrived(request: IncomingMessage, response: HeldResponse, mayContinue?: () => void): void {
+    this.#connections.arrived({ request, response }, () => this.#take(request, response, mayContinue));
+  }
+
+  /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
+  #take(request: IncomingMessage, response: HeldResponse, mayContinue?: () => void): void {
+    keepFor(response, this.#options.limits.keepAliveTimeoutMs);
+    response.room = this.#sendRoom;
+    this.#underWay += 2;
+    response.on('close', this.#onHalf);
+    const handled = this.#options.pipeline.handle(request, response, this.#underWayUntil, mayContinue);
+    if (handled === ANSWERED) this.#handled(request);
+    else void handled.then(() => this.#handled(request));
+  }
+
+  #handled({ socket }: IncomingMessage): void {
+    if (socket.writableLength > 0) this.#connections.answered(socket);
+    this.#onHalf();
+  }
+
+  /** A request was handled, or its answer sent. */
+  readonly #onHalf = (): void => {
+    if (--this.#underWay === 0) this.#onFinished();
+  };
+
+  /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
+  #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+    // Whoever has not finished the handshake of TLS cannot be told anything.
+    if (!socket.writable || !this.#connections.isFree(socket as Socket)) {
+      socket.destroy();
+      return;
+    }
+    const code = codeOf(error);
+    const body = JSON.stringify({
+      status: 'bad-request',
+      message: `${STATUS_CODES[code]}: the request cannot be read`,
+    });
+    const { standing } = this.#options.pipeline;
+    const head = [
+      `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
+      'connection: close',
+      `content-type: ${JSON_TYPE}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${randomUUID()}`,
+      ...standing.map(({ name, value }) => `${name}: ${value}`),
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    (socket as Socket).destroySoon();
+  }
+}
+
+function codeOf(error: NodeJS.ErrnoException): number {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 431;
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return 413;
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 408;
+    default:
+      return 400;
+  }
+}
+
+function aborts(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

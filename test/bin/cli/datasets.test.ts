@@ -1,0 +1,92 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { ApiError } from '../../../bin/cli/client/api-error.ts';
+import { EXIT } from '../../../bin/cli/command.ts';
+import { UsageError } from '../../../bin/cli/usage-error.ts';
+import { datasets } from '../../../bin/commands/datasets.ts';
+import { revisionOf } from '../../../engine/model/ids.ts';
+import { installerApp } from '../../http/installer/installer-app.ts';
+import { storedMetadata } from '../../http/installer/revisions.ts';
+import { type Added, imported } from '../../http/installer/stored-datasets.ts';
+import { cacheDatabase } from '../../support/cache-database.ts';
+import { newUser } from '../../support/dataset-samples.ts';
+import { fault, run } from '../../support/run-command.ts';
+
+const signal = new AbortController().signal;
+const db = await cacheDatabase(t);
+
+async function setup(t: Test) {
+  const app = await installerApp(t, db);
+  const owner = newUser();
+  const at = await imported(app, db, owner);
+  const file = join(t.testdir(), 'genes.txt');
+  await writeFile(file, 'PF3D7_0100100\n');
+  return { app, at, owner, file, access: ['--server', app.url, '--token', owner] };
+}
+const NOTE = ['--note', 'Better genes'];
+const stateOf = async (at: Added) =>
+  (await db.query<{ state: string }>('select state from dataset where dataset_id = $1', [at.dataset]))[0]?.state;
+
+t.test('revises with a note and changes, and says the new id', async (t) => {
+  const { app, at, owner, file, access } = await setup(t);
+  const details = join(dirname(file), 'changes.json');
+  await writeFile(details, JSON.stringify({ name: { value: 'Better genes' }, origin: 'overridden' }));
+  const args = ['revise', at.dataset, file, '--note', 'Better genes than before', '--details', details, ...access];
+  const revision = { owner, dataset: revisionOf(at.dataset, 1) };
+  t.strictSame(await run(datasets, args), { code: EXIT.ok, out: `${revision.dataset}\n`, err: '' });
+  const made = storedMetadata(app, revision);
+  t.match(made, { name: 'Better genes', origin: 'overridden' });
+  t.match(made.revisionHistory?.revisions[1], { revisionNote: 'Better genes than before' });
+  const { documents, properties } = await app.queries.files(revision.dataset, signal);
+  t.strictSame([documents, properties], [[], []]);
+  t.strictSame(await app.uploads.source(revision.dataset, signal), {
+    kind: 'files',
+    files: [{ name: 'genes.txt', size: 14 }],
+  });
+});
+
+t.test('deletes, and takes the deletion back', async (t) => {
+  const { at, access } = await setup(t);
+  t.strictSame(await run(datasets, ['delete', at.dataset, ...access]), {
+    code: EXIT.ok,
+    out: `${at.dataset} deleted\n`,
+    err: '',
+  });
+  t.equal(await stateOf(at), 'deleting');
+  t.equal((await run(datasets, ['undelete', at.dataset, '--json', ...access])).out, `{"datasetId":"${at.dataset}"}\n`);
+  t.equal(await stateOf(at), 'live');
+});
+
+t.test('offers a dataset to a user, and takes the offer back', async (t) => {
+  const { app, at, access } = await setup(t);
+  const friend = newUser();
+  const share = ['share', at.dataset, '--with', friend, ...access];
+  const shares = async () => (await app.queries.view(at.dataset, signal))?.shares;
+  t.equal((await run(datasets, share)).out, `${at.dataset} offered to ${friend}\n`);
+  t.strictSame(await shares(), [{ recipient: friend, granted: true, accepted: false }]);
+  t.equal((await run(datasets, [...share, '--revoke'])).out, `${at.dataset} no longer offered to ${friend}\n`);
+  t.strictSame(await shares(), [{ recipient: friend, granted: false, accepted: false }]);
+});
+
+t.test('says what is missing, and what the server does not accept', async (t) => {
+  const { at, file, access } = await setup(t);
+  const refused = async (...args: string[]) => fault(datasets, [...args, ...access]);
+  const usage: readonly (readonly [args: readonly string[], message: string])[] = [
+    [['revise', at.dataset, file], '--note TEXT is needed: what is new in this revision'],
+    [['revise', at.dataset, ...NOTE], 'a FILE or --url URL is needed'],
+    [['revise', at.dataset, `${file}.missing`, ...NOTE], `'${file}.missing' is no readable file`],
+    [['revise', ...NOTE], 'one dataset ID is needed'],
+    [['share', at.dataset], '--with USER is needed: the id of the other user'],
+    [['burn', at.dataset], "'burn' is no action; one of: list, show, download, revise, delete, undelete, share"],
+  ];
+  for (const [args, message] of usage) t.strictSame(await refused(...args), [UsageError, undefined, message]);
+  t.strictSame(await refused('revise', at.dataset, file, '--note', 'short'), [
+    ApiError,
+    422,
+    '422: the request holds values that are not accepted; see errors\n' +
+      '  revisionNote: has 5 characters; text of 10 to 4096 characters is required',
+  ]);
+  const gone = `${at.dataset}_9`;
+  t.strictSame(await refused('delete', gone), [ApiError, 404, `404: there is no dataset '${gone}'`]);
+});

@@ -1,0 +1,160 @@
+// The look at a database, on a real one.
+
+import pg from 'pg';
+import t, { type Test } from 'tap';
+import { type DatabaseUse, databaseCheck } from '../../../../bin/cli/doctor/database-check.ts';
+import { runChecks } from '../../../../bin/cli/doctor/run-checks.ts';
+import { cacheMigrations } from '../../../../engine/adapters/migrations/cache.ts';
+import { migrate } from '../../../../engine/adapters/migrations/migrations.ts';
+import { Postgres, type PostgresOptions } from '../../../../engine/adapters/postgres/postgres.ts';
+import { silentLogger } from '../../../../engine/runtime/log.ts';
+import { type Clock, systemClock } from '../../../../engine/runtime/time.ts';
+import { testDatabase } from '../../../support/database.ts';
+import { freePort } from '../../../support/ports.ts';
+
+const signal = new AbortController().signal;
+const migrations = await cacheMigrations();
+const numbers = migrations.map(({ number }) => number).join(', ');
+const CACHE: DatabaseUse = {
+  name: 'cache database',
+  schema: 'installer',
+  key: 'installer.cacheDb',
+  ours: { migrations, command: 'longshore migrate' },
+};
+const ROWS: DatabaseUse = { name: 'target SiteA data', schema: 'rows', key: 'installer.installTargets[0].dataDb' };
+
+async function setup(t: Test): Promise<{ readonly options: PostgresOptions; run(sql: string): Promise<void> }> {
+  const database = await testDatabase(t);
+  const options = { ...database, schema: 'installer', poolSize: 1, idleTimeoutMs: 1_000, applicationName: 'doctor' };
+  return {
+    options,
+    async run(sql) {
+      const client = new pg.Client(database);
+      await client.connect();
+      await client.query(sql).finally(() => client.end());
+    },
+  };
+}
+
+async function look(
+  options: PostgresOptions,
+  uses: readonly [DatabaseUse, ...DatabaseUse[]] = [CACHE],
+  clock: Clock = systemClock,
+) {
+  const check = databaseCheck(
+    { uses, where: 'somewhere', locate: async () => options, explainLocate: () => 'find it' },
+    clock,
+  );
+  const [diagnosis] = await runChecks([check], systemClock, signal);
+  if (!diagnosis) throw new Error('a check gives a diagnosis');
+  const { name, where, status, says, problems } = diagnosis;
+  return { name, where, status, says, problems };
+}
+
+t.test('a schema that is not up to date is told with the command for it, one that is with nothing', async (t) => {
+  const { options, run } = await setup(t);
+  const where = `127.0.0.1:${options.port}/${options.database}`;
+  const stale = {
+    severity: 'fault',
+    wrong: `cache database: schema installer is not up to date: migrations ${numbers} are missing`,
+    mend: 'longshore migrate',
+  };
+  t.match(await look(options), { name: 'cache database', where, status: 'failed', problems: [stale] });
+  await using db = new Postgres(options, silentLogger());
+  await migrate(db, 'installer', migrations, signal);
+  await run('create schema rows');
+  t.match(await look(options, [CACHE, ROWS]), {
+    name: 'cache database, target SiteA data',
+    where,
+    status: 'ok',
+    says: /^PostgreSQL \d+/,
+    problems: [],
+  });
+  await run("insert into installer.migration (number, name, checksum) values (99, 'later', 'x')");
+  await run("update installer.migration set checksum = 'other' where number = 2");
+  t.strictSame(
+    (await look(options)).problems.map(({ wrong }) => wrong),
+    [
+      'cache database: schema installer: migrations 2 were applied by another build of this program',
+      'cache database: schema installer is newer than this program: it has migrations 99',
+    ],
+  );
+});
+
+t.test('a database that is missing is told with the SQL that makes it, and nothing is made', async (t) => {
+  const { options } = await setup(t);
+  const missing = { ...options, database: `${options.database}_not` };
+  t.match(await look(missing), {
+    status: 'failed',
+    problems: [
+      {
+        wrong: new RegExp(`database "${missing.database}" does not exist`),
+        mend: `as a superuser: CREATE DATABASE "${missing.database}" OWNER "postgres"; or correct installer.cacheDb.name`,
+      },
+    ],
+  });
+});
+
+t.test('a role without the right password, without rights, and a schema of the site that is missing', async (t) => {
+  const { options, run } = await setup(t);
+  const role = options.database;
+  await run(`create role ${role} login password 'right-password'; create schema installer`);
+  t.teardown(() => run(`drop role ${role}`));
+  const wrong = { ...options, user: role, password: 'planted-password' };
+  const refused = await look(wrong);
+  t.match(refused.problems, [
+    {
+      wrong: /password authentication failed/,
+      mend: `correct installer.cacheDb.username and password, or as a superuser: ALTER ROLE "${role}" LOGIN PASSWORD '..';`,
+    },
+  ]);
+  t.notMatch(JSON.stringify(refused), /planted-password/);
+  t.strictSame((await look({ ...wrong, password: 'right-password' }, [CACHE, ROWS])).problems, [
+    {
+      severity: 'fault',
+      wrong: `cache database: schema installer may not be used by role ${role}`,
+      mend: `as its owner: GRANT ALL ON SCHEMA "installer" TO "${role}";`,
+    },
+    {
+      severity: 'fault',
+      wrong: 'target SiteA data: schema rows is missing',
+      mend: `as a superuser: CREATE SCHEMA "rows" AUTHORIZATION "${role}"; or correct installer.installTargets[0].dataDb.schema`,
+    },
+  ]);
+});
+
+t.test('nobody there, and a server that speaks no TLS', async (t) => {
+  const { options } = await setup(t);
+  const port = await freePort();
+  t.match((await look({ ...options, port })).problems, [
+    { wrong: /ECONNREFUSED/, mend: /^nothing listens there: start PostgreSQL, or correct installer\.cacheDb\.server/ },
+  ]);
+  t.match((await look({ ...options, tls: { rejectUnauthorized: true } })).problems, [
+    { wrong: /does not support SSL/, mend: /check installer\.cacheDb\.tls: a server without TLS refuses it/ },
+  ]);
+});
+
+t.test('clocks that differ by more than five seconds', async (t) => {
+  const { options } = await setup(t);
+  const off = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
+  const said = async (ms: number) =>
+    (await look(options, [CACHE], off(ms))).problems.map(({ wrong }) => wrong).filter((text) => text.includes('clock'));
+  t.strictSame(await said(-60_000), ['its clock is 60 s ahead of that of this machine']);
+  t.strictSame(await said(60_000), ['its clock is 60 s behind that of this machine']);
+  t.strictSame(await said(4_000), []);
+});
+
+t.test('a database that could not be located', async (t) => {
+  const check = databaseCheck(
+    {
+      uses: [ROWS],
+      where: 'cn=rows',
+      locate: () => Promise.reject(new Error('there is none')),
+      explainLocate: () => 'make the entry',
+    },
+    systemClock,
+  );
+  t.match(await runChecks([check], systemClock, signal), [
+    { where: 'cn=rows', status: 'failed', problems: [{ wrong: 'the check failed (Error)', mend: 'make the entry' }] },
+  ]);
+});

@@ -1,0 +1,79 @@
+import pino from 'pino';
+import t, { type Test } from 'tap';
+import { dependencyWatch } from '../../../bin/compose/watch-dependencies.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
+import type { HealthCheck } from '../../../http/kernel/pipeline/ops.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+
+const never = new AbortController().signal;
+
+/** One check whose fault can be set; without one it answers. */
+class Switched implements HealthCheck {
+  readonly name: string;
+  readonly vital: boolean;
+  fault: unknown;
+
+  constructor(name: string, vital: boolean) {
+    this.name = name;
+    this.vital = vital;
+  }
+
+  probe = async (): Promise<void> => {
+    if (this.fault !== undefined) throw this.fault;
+  };
+}
+
+async function setup(t: Test, checks: readonly HealthCheck[]) {
+  const clock = new VirtualClock();
+  const metrics = new Metrics();
+  const said: string[] = [];
+  const write = (line: string): void => {
+    const { level, msg, dependency, reason } = JSON.parse(line) as Record<string, unknown>;
+    said.push(`${level} ${dependency}: ${msg}${reason === undefined ? '' : ` (${reason})`}`);
+  };
+  const watch = dependencyWatch(checks, { clock, log: pino({ level: 'info' }, { write }), metrics }).create();
+  t.teardown(() => watch.kill());
+  await watch.start(never);
+  await clock.advance(0);
+  const up = async (): Promise<readonly string[]> =>
+    [...(await metrics.text()).matchAll(/^longshore_dependency_up\{dependency="(.*)"\} (\d)$/gm)].map(
+      ([, name, value]) => `${name} ${value}`,
+    );
+  return { clock, said, up };
+}
+
+t.test('shows who answers, and says who went away and who is back, each once', async (t) => {
+  const [database, site] = [new Switched('cache-db', true), new Switched('target SiteA', false)];
+  site.fault = transient('nobody listens');
+  const { clock, said, up } = await setup(t, [database, site]);
+  t.strictSame(await up(), ['cache-db 1', 'target SiteA 0']);
+  await clock.advance(60_000);
+  database.fault = transient('refused');
+  await clock.advance(60_000);
+  t.strictSame(await up(), ['cache-db 0', 'target SiteA 0']);
+  database.fault = undefined;
+  await clock.advance(60_000);
+  t.strictSame(await up(), ['cache-db 1', 'target SiteA 0']);
+  t.strictSame(said, [
+    '40 target SiteA: a dependency is away; the service runs degraded until it is back (nobody listens)',
+    '40 cache-db: a dependency is away; the service can do nothing until it is back (refused)',
+    '30 cache-db: a dependency is back',
+  ]);
+});
+
+t.test('one that hangs is away after ten seconds, and holds up no other', async (t) => {
+  const hanging: HealthCheck = { name: 'broker', vital: false, probe: () => new Promise(() => undefined) };
+  const { clock, said, up } = await setup(t, [hanging, new Switched('cache-db', true)]);
+  t.strictSame(await up(), ['cache-db 1']);
+  await clock.advance(10_000);
+  t.strictSame(await up(), ['cache-db 1', 'broker 0']);
+  t.match(said, [/no answer within 10 s/]);
+});
+
+t.test('the words of a foreign error, which may hold a password, are kept back', async (t) => {
+  const site = new Switched('target SiteA', false);
+  site.fault = new Error('postgres://user:secret@host');
+  const { said } = await setup(t, [site]);
+  t.match(said, [/\(the check failed\)$/]);
+});

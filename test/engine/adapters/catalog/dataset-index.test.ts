@@ -1,0 +1,132 @@
+import t, { type Test } from 'tap';
+import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
+import { PostgresDatasetIndex } from '../../../../engine/adapters/catalog/dataset-index-postgres.ts';
+import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
+import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
+import { type DatasetAddress, datasetPrefix } from '../../../../engine/model/object-key.ts';
+import { datasetIndexConformance } from '../../../conformance/dataset-index.ts';
+import { paged } from '../../../conformance/store-order.ts';
+import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
+import { FakeDatasetIndex } from '../../../fakes/fake-dataset-index.ts';
+import { FakeLeaseTable } from '../../../fakes/fake-lease-table.ts';
+import { FakeUploads } from '../../../fakes/fake-uploads.ts';
+import { cacheDatabase, grantLease } from '../../../support/cache-database.ts';
+import { fullMetadataOf, newAddress, PLASMO, TOXO } from '../../../support/dataset-samples.ts';
+import { plansOf, recordingSql } from '../../../support/statement-plans.ts';
+
+const signal = new AbortController().signal;
+const db = await cacheDatabase(t);
+const recording = recordingSql(db);
+const index = new PostgresDatasetIndex(recording);
+
+t.test('PostgreSQL', async (t) => {
+  datasetIndexConformance(t, async () => {
+    await db.query('delete from dataset');
+    return {
+      index,
+      catalog: new PostgresCatalog(db),
+      uploads: new PostgresUploads(db, { instance: 1, enqueueJobs: async () => undefined }),
+      grant: (name) => grantLease(db, name),
+    };
+  });
+});
+
+t.test('fake', async (t) => {
+  datasetIndexConformance(t, async () => {
+    const { grant, holds } = new FakeLeaseTable();
+    const catalog = new FakeCatalog(holds);
+    const uploads = new FakeUploads(catalog, { holds, enqueueJobs: async () => undefined });
+    return { index: new FakeDatasetIndex(catalog), catalog, uploads, grant };
+  });
+});
+
+t.test('the row version grows when pruning begins', async (t) => {
+  const { dataset } = await fill(t, 1, 'deleted').then(([at]) => at as DatasetAddress);
+  t.equal(await index.beginPruning(dataset, signal), true);
+  t.same(await db.query('select state, row_version from dataset where dataset_id = $1', [dataset]), [
+    { state: 'pruning', row_version: 2 },
+  ]);
+});
+
+t.test('datasets whose line is too long for the index stand in their places', async (t) => {
+  await db.query('delete from dataset');
+  const all = await fill(t, 300, 'live');
+  const long = all.filter((_, n) => n % 3 === 0).map(({ dataset }) => dataset);
+  const targets = Array.from({ length: 40 }, (_, n) => `Target-with-a-long-name-${n}`).sort();
+  await db.query('update dataset set install_targets = $2 where dataset_id = any ($1)', [long, targets]);
+  const seen = (await paged(index, 7)).flat();
+  t.ok(seen.every(({ dataset, installTargets: of }) => of.length === (long.includes(dataset) ? targets.length : 2)));
+  t.strictSame(seen.map(datasetPrefix), all.map(datasetPrefix).sort());
+});
+
+t.test('a line of any length can be written', async (t) => {
+  const [at] = await fill(t, 1, 'live');
+  for (let targets = 0; targets < 200; targets++)
+    await db.query('update dataset set install_targets = $2 where dataset_id = $1', [
+      at?.dataset,
+      Array.from({ length: targets }, (_, n) => `Target-${n}`),
+    ]);
+  const [found] = await index.page(undefined, 1, signal);
+  t.equal(found?.installTargets.length, 199);
+});
+
+t.test('of ten thousand datasets', async (t) => {
+  await db.query('delete from dataset');
+  const all = await fill(t, 10_000, 'live');
+  const retired = await fill(t, 100, 'superseded');
+  const expected = [...all, ...retired].map(datasetPrefix).sort();
+
+  t.test('each page is one statement, and together they are all of them', async (t) => {
+    recording.statements.length = 0;
+    const seen = (await paged(index, 1_000)).flat();
+    t.strictSame(seen.map(datasetPrefix), expected);
+    t.ok(seen.every(({ installTargets, sync }) => installTargets.length === 2 && Object.keys(sync).length === 3));
+    t.equal(recording.statements.length, 11);
+  });
+
+  t.test('a page is read from the index of the order, wherever it begins', async (t) => {
+    for (const plan of await plansOf(db, recording.statements)) {
+      t.match(plan, /Index Only Scan using dataset_store_order_line/, plan);
+      t.match(plan, /Index Scan using dataset_store_order_long/, plan);
+      t.notMatch(plan, /Seq Scan|-> +(Incremental )?Sort/, plan);
+    }
+  });
+
+  t.test('the retired are found by an index', async (t) => {
+    recording.statements.length = 0;
+    const found = await index.retired('superseded', undefined, 1_000, signal);
+    t.strictSame(
+      found.map(({ dataset }) => dataset),
+      retired.map(({ dataset }) => dataset).sort(),
+    );
+    for (const plan of await plansOf(db, recording.statements)) {
+      t.match(plan, /dataset_not_live/, plan);
+      t.notMatch(plan, /Seq Scan/, plan);
+    }
+  });
+});
+
+/** Datasets of 200 owners in no order, with targets and versions. */
+async function fill(t: Test, count: number, state: string): Promise<DatasetAddress[]> {
+  const owners = Array.from({ length: 200 }, () => newAddress().owner);
+  const all = Array.from({ length: count }, (_, n) => newAddress(owners[(n * 7919) % 200] as UserId));
+  const ids: DatasetId[] = all.map(({ dataset }) => dataset);
+  const metadata = fullMetadataOf(owners[0] as UserId, ids[0] as DatasetId);
+  await db.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
+       name, upload_status, import_status)
+     select x.id, x.owner, x.id, 0, $3, 't', '1', $4::jsonb, 'private', 'n', 'success', 'complete'
+     from unnest($1::text[], $2::numeric[]) x (id, owner)`,
+    [ids, all.map(({ owner }) => owner), state, JSON.stringify(metadata)],
+  );
+  for (const target of [PLASMO, TOXO])
+    await db.query('insert into dataset_target select unnest($1::text[]), $2', [ids, target]);
+  await db.query(
+    `update dataset set install_targets = $2, meta_etag = 'e', meta_modified_ms = 1, data_etag = 'e', data_modified_ms = 1,
+       shares_etag = 'e', shares_modified_ms = 1 where dataset_id = any ($1)`,
+    [ids, [PLASMO, TOXO].sort()],
+  );
+  await db.query('analyze');
+  t.teardown(() => db.query('delete from dataset where dataset_id = any ($1)', [ids]));
+  return all;
+}

@@ -1,0 +1,483 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import t, { type Test } from 'tap';
+import { type DirectoryStore, openDirectoryStore } from '../../../../engine/adapters/directory/directory-store.ts';
+import { openDirectoryReader } from '../../../../engine/adapters/directory/directory-store-reader.ts';
+import { walkObjects } from '../../../../engine/adapters/directory/directory-store-walk.ts';
+import type { ObjectChange } from '../../../../engine/model/event.ts';
+import { transient } from '../../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../../engine/runtime/log.ts';
+import { systemClock } from '../../../../engine/runtime/time.ts';
+import { objectStoreConformance } from '../../../conformance/object-store.ts';
+import { FakeChangeJournal } from '../../../fakes/fake-change-journal.ts';
+import { FakeObjectStore } from '../../../fakes/fake-object-store.ts';
+
+const signal = new AbortController().signal;
+/** The user of that name on Debian. */
+const NOBODY = 65534;
+const TOO_LONG = { kind: 'rejected', message: /7 bytes, not the 3/ };
+const AWAY = { kind: 'transient', message: 'database away' };
+/** Of the conformance suite. */
+const journals: FakeChangeJournal[] = [];
+
+objectStoreConformance('the directory', async (t) => {
+  const { store, journal } = await setup(t);
+  journals.push(journal);
+  return { store, changes: () => journal.delivered };
+});
+
+t.test('whatever was put, refused or aborted, nothing stays pending in the journal', async (t) => {
+  t.strictSame(
+    journals.flatMap((journal) => journal.pending),
+    [],
+  );
+});
+
+objectStoreConformance('the fake', async () => {
+  const store = new FakeObjectStore();
+  return { store, changes: () => store.changes };
+});
+
+const STEPS = ['note', 'noted', 'release', 'released'] as const;
+
+/** The store with an object, in which `change` came as far as the step when the process crashed; whether it happened. */
+async function crashed(t: Test, at: (typeof STEPS)[number], change: (store: DirectoryStore) => Promise<unknown>) {
+  const { store, journal, reopen } = await setup(t);
+  await store.put('1/a/x', Buffer.from('old'), {}, signal);
+  journal.delivered.length = 0;
+  await haltedAt(journal, at, () => change(store));
+  const found = await (await reopen()).head('1/a/x', signal);
+  t.strictSame(journal.pending, []);
+  return { size: found?.size, delivered: journal.delivered, happened: at === 'release' || at === 'released' };
+}
+
+t.test('a crash at any step of a put', async (t) => {
+  for (const at of STEPS)
+    t.test(`at '${at}' announces the new object if and only if it is there`, async (t) => {
+      const put = (store: DirectoryStore) => store.put('1/a/x', Buffer.from('newer'), {}, signal);
+      const { size, delivered, happened } = await crashed(t, at, put);
+      t.strictSame([size, delivered], happened ? [5, [{ kind: 'created', key: '1/a/x' }]] : [3, []]);
+    });
+});
+
+t.test('a crash at any step of a removal', async (t) => {
+  for (const at of STEPS)
+    t.test(`at '${at}' announces the removal if and only if it happened`, async (t) => {
+      const { size, delivered, happened } = await crashed(t, at, (store) => store.remove(['1/a/x'], signal));
+      t.strictSame([size, delivered], happened ? [undefined, [{ kind: 'removed', key: '1/a/x' }]] : [3, []]);
+    });
+});
+
+t.test('a crash between two removals announces the one that happened', async (t) => {
+  const { store, journal, path, reopen } = await setup(t);
+  for (const key of ['1/a/x', '1/a/y']) await store.put(key, Buffer.from(key), {}, signal);
+  journal.delivered.length = 0;
+  await haltedAt(journal, 'noted', () => store.remove(['1/a/x', '1/a/y'], signal));
+  await rm(join(path, 'objects/1/a/x'));
+  await reopen();
+  t.strictSame(journal.delivered, [{ kind: 'removed', key: '1/a/x' }]);
+});
+
+t.test('a put that was overtaken before it was settled is not announced twice', async (t) => {
+  const { store, journal, reopen } = await setup(t);
+  await haltedAt(journal, 'release', () => store.put('1/a/x', Buffer.from('first'), {}, signal));
+  journal.onStep = () => {};
+  await store.put('1/a/x', Buffer.from('second'), {}, signal);
+  await reopen();
+  t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/x' }]);
+});
+
+t.test('more orphans than one call gives are all settled', async (t) => {
+  const { journal, reopen } = await setup(t);
+  const change = { kind: 'removed', key: '1/a/none' } as const;
+  await journal.note(
+    Array.from({ length: 2500 }, () => ({ change, etag: undefined })),
+    signal,
+  );
+  await reopen();
+  t.equal(journal.delivered.length, 2500);
+});
+
+t.test('a journal that is away', async (t) => {
+  t.test('when noting: nothing is stored', async (t) => {
+    const { store, journal, path } = await setup(t);
+    journal.onStep = away('note');
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), AWAY);
+    t.equal(await store.head('1/a/x', signal), undefined);
+    t.strictSame(await readdir(join(path, 'staging')), []);
+  });
+
+  t.test('when releasing: the put fails, and the change is announced once the journal is back', async (t) => {
+    const { store, journal } = await setup(t);
+    journal.onStep = away('release');
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), AWAY);
+    t.equal((await store.head('1/a/x', signal))?.size, 1);
+    await t.rejects(store.settleOrphans(signal), AWAY);
+    journal.onStep = () => {};
+    await store.settleOrphans(signal);
+    t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/x' }]);
+    t.strictSame(journal.pending, []);
+  });
+
+  t.test('when dropping: the reason for dropping is what the caller sees', async (t) => {
+    const { store, journal } = await setup(t);
+    const stop = new AbortController();
+    journal.onStep = (step, done) => {
+      if (step === 'note' && done) stop.abort(new Error('enough'));
+      away('drop')(step);
+    };
+    await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, stop.signal), new Error('enough'));
+    journal.onStep = () => {};
+    await store.settleOrphans(signal);
+    t.strictSame([journal.delivered, journal.pending], [[], []]);
+  });
+});
+
+t.test('opening removes what a killed process was writing, and nothing else', async (t) => {
+  const { store, path, reopen } = await setup(t);
+  const child = spawnWriter(path);
+  t.teardown(() => child.kill('SIGKILL'));
+  await once(child.stdout ?? child, 'data');
+  const open = new Readable({ read: () => {} });
+  const put = store.put('1/a/live', open, {}, signal);
+  open.push(Buffer.from('live'));
+  t.equal((await readdir(join(path, 'staging'))).length, 2);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await reopen();
+  t.equal((await readdir(join(path, 'staging'))).length, 1);
+  open.push(null);
+  t.equal((await put).size, 4);
+});
+
+t.test('staged files of other machines are removed when a day old', async (t) => {
+  const { path, reopen } = await setup(t);
+  const now = systemClock.now() / 1000;
+  await writeFile(join(path, 'staging', 'ffffffffffff.1.1.young'), '');
+  await writeFile(join(path, 'staging', 'ffffffffffff.1.1.old'), '');
+  await utimes(join(path, 'staging', 'ffffffffffff.1.1.young'), now, now - 23 * 3600);
+  await utimes(join(path, 'staging', 'ffffffffffff.1.1.old'), now, now - 25 * 3600);
+  await reopen();
+  t.strictSame(await readdir(join(path, 'staging')), ['ffffffffffff.1.1.young']);
+});
+
+t.test('every put has an etag of its own, by which settling knows it', async (t) => {
+  const { store } = await setup(t);
+  const etags = new Set<string>();
+  for (let i = 0; i < 8; i++) {
+    etags.add((await store.put('1/a/x', Buffer.from('same'), {}, signal)).etag);
+    if (i % 3 === 2) await store.remove(['1/a/x'], signal);
+  }
+  t.equal(etags.size, 8);
+});
+
+t.test('a local file is moved in, and comes back when the put fails', async (t) => {
+  const { store, journal, path } = await setup(t);
+  const file = join(path, 'scratch-file');
+  await writeFile(file, 'content');
+  const { ino } = await stat(file);
+  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), TOO_LONG);
+  journal.onStep = away('note');
+  await t.rejects(store.put('1/a/x', { file }, {}, signal), AWAY);
+  journal.onStep = () => {};
+  await store.put('1/a/x', { file }, { size: 7 }, signal);
+  t.equal((await stat(join(path, 'objects/1/a/x'))).ino, ino);
+  await t.rejects(stat(file), { code: 'ENOENT' });
+  await symlink(join(path, 'objects/1/a/x'), file);
+  await t.rejects(store.put('1/a/y', { file }, {}, signal), { kind: 'defect', message: /not a plain file/ });
+});
+
+t.test('a local file of another file system is copied, and stays where it was', async (t) => {
+  const elsewhere = await otherFileSystem(t);
+  if (elsewhere === undefined) return t.comment('skipped: /dev/shm is no file system of its own here');
+  const { store, path } = await setup(t);
+  const file = join(elsewhere, 'scratch-file');
+  await writeFile(file, 'content');
+  await t.rejects(store.put('1/a/x', { file }, { size: 3 }, signal), TOO_LONG);
+  t.strictSame(await readdir(join(path, 'staging')), []);
+  await store.put('1/a/x', { file }, { size: 7 }, signal);
+  t.equal(await readFile(join(path, 'objects/1/a/x'), 'utf8'), 'content');
+  t.equal(await readFile(file, 'utf8'), 'content');
+});
+
+t.test('folders go with their last object', async (t) => {
+  const { store, path } = await setup(t);
+  for (const key of ['1/a/raw/x', '1/a/y']) await store.put(key, Buffer.from('x'), {}, signal);
+  await store.remove(['1/a/raw/x'], signal);
+  t.strictSame(await readdir(join(path, 'objects/1/a')), ['y']);
+  await store.remove(['1/a/y'], signal);
+  t.strictSame(await readdir(join(path, 'objects')), []);
+});
+
+t.test('keys that could leave the store are refused', async (t) => {
+  const { store } = await setup(t);
+  const keys = ['', '/a', 'a/', 'a//b', '.', 'a/./b', '../a', 'a/../b', 'a\0b', '\ud800', 'x'.repeat(1025)];
+  for (const key of keys) {
+    const refused = { kind: 'defect', message: /object key .* is not allowed/ };
+    const source = Readable.from([Buffer.from('x')]);
+    await t.rejects(store.put(key, source, {}, signal), refused, key);
+    t.ok(source.destroyed);
+    await t.rejects(store.get(key, undefined, signal), refused, key);
+    await t.rejects(store.head(key, signal), refused, key);
+    await t.rejects(store.remove([key], signal), refused, key);
+  }
+  await store.put('a\\..\\b', Buffer.from('x'), {}, signal);
+  t.strictSame(await keysOf(store), ['a\\..\\b']);
+});
+
+t.test('a key below another object is a defect that names it', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a', Buffer.from('x'), {}, signal);
+  await t.rejects(store.put('1/a/b', Buffer.from('x'), {}, signal), { kind: 'defect', message: /putting 1\/a\/b/ });
+  await store.put('1/c/d', Buffer.from('x'), {}, signal);
+  await t.rejects(store.put('1/c', Buffer.from('x'), {}, signal), { kind: 'defect', message: /putting 1\/c/ });
+  t.strictSame(await readdir(join(path, 'staging')), []);
+});
+
+t.test('links and special files in the store are no objects', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  await symlink(join(path, 'objects/1'), join(path, 'objects/2'));
+  t.strictSame(await keysOf(store), ['1/a/x']);
+});
+
+t.test('a reader without a journal reads the same store, even before it exists', async (t) => {
+  const { store, path } = await setup(t);
+  const reader = openDirectoryReader(path);
+  const put = await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  t.strictSame(await reader.head('1/a/x', signal), put);
+  t.strictSame(await Array.fromAsync(reader.list('', {}, signal)), [put]);
+  const early = openDirectoryReader(join(path, 'nowhere'));
+  t.equal(await early.get('1/a/x', undefined, signal), undefined);
+  await t.rejects(Array.fromAsync(early.list('', {}, signal)), { kind: 'transient', message: /nowhere/ });
+});
+
+t.test('the journal hears only of changes that are announced, and the others are made all the same', async (t) => {
+  const { store, journal, reopen } = await setup(t, ({ key }) => !key.includes('/raw/'));
+  for (const key of ['1/a/raw/x', '1/a/raw/y', '1/a/z']) await store.put(key, Buffer.from(key), {}, signal);
+  t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/z' }]);
+  await store.remove(['1/a/raw/x', '1/a/z'], signal);
+  t.strictSame(journal.delivered.slice(1), [{ kind: 'removed', key: '1/a/z' }]);
+  t.strictSame(await keysOf(store), ['1/a/raw/y']);
+
+  await reopen();
+  t.strictSame([journal.pending, journal.delivered.length], [[], 2]);
+});
+
+t.test('an object in a directory is read directly as its stream has it', async (t) => {
+  const { store } = await setup(t);
+  for (const size of [0, 1, 10_000, 200_000]) {
+    const content = Buffer.from(Array.from({ length: size }, (_, n) => n % 251));
+    await store.put('1/a/x', content, {}, signal);
+    for (const range of [undefined, { from: Math.min(3, size) }, { from: 0, to: Math.max(size - 2, 0) }]) {
+      const about = `${size}: ${JSON.stringify(range)}`;
+      const streamed = await store.get('1/a/x', range, signal);
+      const expected = Buffer.concat(await Array.fromAsync(streamed?.body ?? []));
+      const opened = await store.get('1/a/x', range, signal);
+      const { bytes = -1, fill } = opened?.direct ?? {};
+      t.equal(bytes, expected.length, about);
+      const target = Buffer.alloc(bytes);
+      const half = bytes >> 1;
+      await Promise.all([fill?.(target.subarray(half), half), fill?.(target.subarray(0, half), 0)]);
+      t.ok(target.equals(expected), about);
+      opened?.body.destroy();
+      await once(opened?.body as Readable, 'close');
+      await t.rejects(fill?.(Buffer.alloc(1), 0) as Promise<void>, { kind: 'transient', message: /1\/a\/x/ });
+    }
+  }
+});
+
+t.test('an object in a directory that ends before its size is read no further', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a/x', Buffer.alloc(100), {}, signal);
+  const opened = await store.get('1/a/x', undefined, signal);
+  await truncate(join(path, 'objects', '1/a/x'), 60);
+  await t.rejects(opened?.direct?.fill(Buffer.alloc(100), 0) as Promise<void>, {
+    kind: 'transient',
+    message: 'reading 1/a/x: it ended at byte 60',
+  });
+  opened?.body.destroy();
+});
+
+t.test('a directory that is away, or no directory, is no empty store', async (t) => {
+  const { store, path } = await setup(t);
+  await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  const objects = join(path, 'objects');
+  await rename(objects, join(path, 'aside'));
+  const listing = () => Array.fromAsync(store.list('', {}, signal));
+  await t.rejects(listing(), { kind: 'transient', message: /objects/ });
+  await writeFile(objects, '');
+  await t.rejects(listing(), { kind: 'transient', message: /objects is no directory/ });
+  await t.rejects(store.probe(signal), { kind: 'transient', message: /objects is no directory/ });
+  await rm(objects);
+  await rename(join(path, 'aside'), objects);
+  t.match(await listing(), [{ key: '1/a/x' }]);
+});
+
+t.test('a probe names the directory that is gone', async (t) => {
+  const { store, path } = await setup(t);
+  await rm(path, { recursive: true });
+  await t.rejects(store.probe(signal), { kind: 'transient', message: new RegExp(path) });
+  await mkdir(path);
+});
+
+t.test('a store that may not be written fails transient and says where', async (t) => {
+  const { store, path } = await setup(t);
+  await chmod(join(path, 'objects'), 0o500);
+  // Root may write everywhere: for the time of the test it is nobody.
+  if (process.getuid?.() === 0) {
+    process.seteuid?.(NOBODY);
+    t.teardown(() => process.seteuid?.(0));
+  }
+  await t.rejects(store.put('1/a/x', Buffer.from('x'), {}, signal), { kind: 'transient', message: /putting 1\/a\/x/ });
+});
+
+t.test('a put into a folder that cannot be synced fails, and is announced once settled', async (t) => {
+  const { store, journal, path } = await setup(t);
+  const folder = join(path, 'objects/1/a');
+  await mkdir(folder, { recursive: true });
+  // Files can be made in it, but it cannot be opened.
+  await chmod(folder, 0o333);
+  for (const open of [path, join(path, 'staging')]) await chmod(open, 0o777);
+  // Root may read every folder: for the time of the put it is nobody.
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  const put = await store.put('1/a/x', Buffer.from('x'), {}, signal).catch((error: unknown) => error);
+  if (isRoot) process.seteuid?.(0);
+  await chmod(folder, 0o777);
+  t.match(put, { kind: 'transient', message: /putting 1\/a\/x: EACCES/ });
+  t.strictSame(journal.delivered, []);
+  await store.settleOrphans(signal);
+  t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/x' }]);
+  t.strictSame(journal.pending, []);
+});
+
+t.test('a folder with more names than the window is listed whole, in order', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const keys: string[] = [];
+  for (let i = 0; i < 300; i++) {
+    const name = (i * 7919).toString(36);
+    if (i % 3 === 0) {
+      await mkdir(join(dir, name));
+      await writeFile(join(dir, name, 'f'), '');
+      keys.push(`${name}/f`);
+    } else {
+      await writeFile(join(dir, name), '');
+      keys.push(name);
+    }
+  }
+  keys.sort();
+  for (const window of [1, 7, 299, 300, 1000]) {
+    const found = await Array.fromAsync(walkObjects(dir, { prefix: '', batch: 5, window, smallBytes: 0 }, signal));
+    t.strictSame(found.flat(), keys, `window of ${window}`);
+    t.ok(found.every((batch) => batch.length <= 5));
+  }
+  const read = await Array.fromAsync(walkObjects(dir, { prefix: '', batch: 5 }, signal));
+  t.strictSame(read.flat(), keys, 'as a small folder');
+  const after = keys[100] ?? '';
+  const rest = await Array.fromAsync(
+    walkObjects(dir, { prefix: '', after, batch: 5, window: 10, smallBytes: 0 }, signal),
+  );
+  t.strictSame(rest.flat(), keys.slice(101));
+});
+
+/** An empty folder to which nothing can be renamed from where stores are; undefined when this machine has none. */
+async function otherFileSystem(t: Test): Promise<string | undefined> {
+  const shared = await stat('/dev/shm').catch(() => undefined);
+  if (!shared?.isDirectory() || shared.dev === (await stat(tmpdir())).dev) return undefined;
+  const path = await mkdtemp('/dev/shm/longshore-test-');
+  t.teardown(() => rm(path, { recursive: true }));
+  return path;
+}
+
+interface Setup {
+  readonly store: DirectoryStore;
+  readonly journal: FakeChangeJournal;
+  readonly path: string;
+  /** Opens the store as the next process would: what is pending belongs to a dead one. */
+  readonly reopen: () => Promise<DirectoryStore>;
+}
+
+async function setup(t: Test, announces?: (change: ObjectChange) => boolean): Promise<Setup> {
+  const path = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(path, { recursive: true, force: true }));
+  const journal = new FakeChangeJournal();
+  const open = (): Promise<DirectoryStore> =>
+    openDirectoryStore(
+      { path, journal, ...(announces ? { announces } : {}), clock: systemClock, log: silentLogger() },
+      signal,
+    );
+  const store = await open();
+  const reopen = (): Promise<DirectoryStore> => {
+    journal.crash();
+    return open();
+  };
+  return { store, journal, path, reopen };
+}
+
+/** Starts the change and returns when it has stopped for ever at the step. */
+async function haltedAt(
+  journal: FakeChangeJournal,
+  at: 'note' | 'noted' | 'release' | 'released',
+  change: () => Promise<unknown>,
+): Promise<void> {
+  const reached = Promise.withResolvers<void>();
+  journal.onStep = (step, done) => {
+    if (at !== (step === 'note' ? (done ? 'noted' : 'note') : done ? 'released' : 'release')) return;
+    reached.resolve();
+    return new Promise(() => {});
+  };
+  change().then(
+    () => reached.reject(new Error(`went past '${at}'`)),
+    (error: unknown) => reached.reject(error),
+  );
+  await reached.promise;
+}
+
+const keysOf = async (store: DirectoryStore): Promise<string[]> =>
+  Array.fromAsync(store.list('', {}, signal), ({ key }) => key);
+
+function away(broken: string): (step: string) => void {
+  return (step) => {
+    if (step === broken) throw transient('database away');
+  };
+}
+
+/** A process that says so when it is in the middle of a put. */
+function spawnWriter(path: string): ChildProcess {
+  const root = join(import.meta.dirname, '..', '..', '..', '..');
+  const script = `
+    const { openDirectoryStore } = await import(${JSON.stringify(join(root, 'engine/adapters/directory/directory-store.ts'))});
+    const { FakeChangeJournal } = await import(${JSON.stringify(join(root, 'test/fakes/fake-change-journal.ts'))});
+    const { silentLogger } = await import(${JSON.stringify(join(root, 'engine/runtime/log.ts'))});
+    const { systemClock } = await import(${JSON.stringify(join(root, 'engine/runtime/time.ts'))});
+    const { Readable } = await import('node:stream');
+    const signal = new AbortController().signal;
+    const options = { path: ${JSON.stringify(path)}, journal: new FakeChangeJournal(), clock: systemClock, log: silentLogger() };
+    const store = await openDirectoryStore(options, signal);
+    async function* halfAnObject() {
+      yield Buffer.from('half');
+      process.stdout.write('writing');
+      await new Promise(() => setInterval(() => {}, 60_000));
+    }
+    await store.put('1/a/dead', Readable.from(halfAnObject()), {}, signal);`;
+  return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+}

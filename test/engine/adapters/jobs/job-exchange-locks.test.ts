@@ -1,0 +1,287 @@
+// What swap_jobs finds of rows that somebody else writes at the same moment: it waits, and then it must see them as they
+// have become.
+
+import t, { type Test } from 'tap';
+import { enqueueJobs, PostgresJobs } from '../../../../engine/adapters/jobs/jobs-postgres.ts';
+import { LEASE_CHANNEL } from '../../../../engine/adapters/postgres/leases-postgres.ts';
+import type { Postgres, Sql } from '../../../../engine/adapters/postgres/postgres.ts';
+import type { PostgresInstance } from '../../../../engine/adapters/postgres/postgres-instance.ts';
+import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
+import type { ClaimedJob, JobRequest } from '../../../../engine/ports/jobs.ts';
+import { systemClock } from '../../../../engine/runtime/time.ts';
+import { VirtualClock } from '../../../fakes/virtual-clock.ts';
+import { cacheDatabase, emptyCache, engineProcess } from '../../../support/engine-process.ts';
+
+const signal = new AbortController().signal;
+const at = await cacheDatabase(t);
+const CLAIM = { lane: 'import', crowdedTypes: [], blockedTypes: [] } as const;
+const request = (eventId: number): JobRequest => ({
+  ...{ lane: 'import', dataset: 'd' as DatasetId, owner: '1' as UserId, eventId, source: 'object-store' },
+});
+
+async function setup(t: Test) {
+  await emptyCache(at);
+  const { db, instance } = await engineProcess(t, at);
+  const jobs = new PostgresJobs(db, instance, systemClock);
+  await jobs.enqueue([request(1)], signal);
+  const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+  const complete = () =>
+    jobs.exchange([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
+  return { db, instance, jobs, complete };
+}
+
+/** Until so many statements wait for locks of others. */
+async function somebodyWaits(db: Postgres, count = 1): Promise<void> {
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  while ((await db.query(waiting)).length < count);
+}
+
+/** Watches a lane; resolved when it listens, with what resolves when it is woken after that. */
+async function watched(jobs: PostgresJobs, instance: PostgresInstance, lane: 'install') {
+  const woken = Promise.withResolvers<void>();
+  let listens = false;
+  jobs.watch(lane, () => {
+    if (listens) woken.resolve();
+  });
+  await new Promise<void>((resolve) => void instance.listen(LEASE_CHANNEL, () => resolve()));
+  listens = true;
+  return { woken: woken.promise };
+}
+
+const rows = async (db: Postgres) => ({
+  jobs: await db.query('select state, again, event_id, holder from job'),
+  leases: await db.query('select holder from lease'),
+});
+
+/** What `exchange` gives when it begins while somebody's change is written and not committed. */
+async function meanwhile<Result>(
+  db: Postgres,
+  change: (sql: Sql) => Promise<unknown>,
+  exchange: () => Promise<Result>,
+): Promise<Result> {
+  let exchanged: Promise<Result> | undefined;
+  await db.transaction(async (sql) => {
+    await change(sql);
+    exchanged = exchange();
+    await somebodyWaits(db);
+  }, signal);
+  return (await exchanged) as Result;
+}
+
+t.test('a job whose lease is being renewed is completed, and its lease is free', async (t) => {
+  const { db, complete } = await setup(t);
+  const renew = "update lease set expires_at = now() + interval '30 seconds'";
+  await meanwhile(db, (sql) => sql.query(renew), complete);
+  t.same(await rows(db), { jobs: [], leases: [{ holder: null }] });
+});
+
+t.test('a job that an event is coming for is completed, and comes again', async (t) => {
+  const { db, jobs, complete } = await setup(t);
+  await meanwhile(db, (sql) => enqueueJobs(sql, [request(2)]), complete);
+  t.same(await rows(db), {
+    jobs: [{ state: 'queued', again: false, event_id: 2, holder: null }],
+    leases: [{ holder: null }],
+  });
+  t.match(await jobs.exchange([], { ...CLAIM, limit: 1 }, signal), [{ dataset: 'd', eventId: 2 }]);
+});
+
+t.test('a lost lease keeps its job from being completed', async (t) => {
+  const { db, complete } = await setup(t);
+  await meanwhile(db, (sql) => sql.query('update lease set token = token + 1'), complete);
+  t.match(await rows(db), { jobs: [{ state: 'running', event_id: 1 }], leases: [{ holder: Number }] });
+});
+
+t.test('a lease that somebody else takes while a claim is under way is theirs, and its job waits', async (t) => {
+  const { db, jobs, complete } = await setup(t);
+  await complete();
+  await jobs.enqueue([request(2)], signal);
+  const other = (await engineProcess(t, at)).instance.id;
+  const taken = "update lease set holder = $1, token = token + 1, expires_at = now() + interval '30 seconds'";
+  const claim = () => jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+  t.strictSame(await meanwhile(db, (sql) => sql.query(taken, [other]), claim), []);
+  t.match(await rows(db), { jobs: [{ state: 'queued', holder: null }], leases: [{ holder: other }] });
+});
+
+t.test(
+  'a lease that changes while a claim is under way, and is free, is taken with its job or not at all',
+  async (t) => {
+    const { db, jobs, complete } = await setup(t);
+    await complete();
+    await jobs.enqueue([request(2)], signal);
+    const claim = () => jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+    const first = await meanwhile(db, (sql) => sql.query('update lease set token = token + 1'), claim);
+    const held = await rows(db);
+    t.equal(held.leases.filter(({ holder }) => holder !== null).length, first.length);
+    const [job] = first.length > 0 ? first : await claim();
+    t.match(job, { dataset: 'd', eventId: 2 });
+  },
+);
+
+t.test('of the jobs that two processes claim at once each has its lease with the same', async (t) => {
+  const { db, jobs, complete } = await setup(t);
+  await complete();
+  const { instance, db: otherDb } = await engineProcess(t, at);
+  const others = new PostgresJobs(otherDb, instance, systemClock);
+  const datasets = Array.from({ length: 60 }, (_, n) => `d${n}` as DatasetId);
+  for (let round = 0; round < 5; round++) {
+    for (const lane of ['import', 'install'] as const)
+      await jobs.enqueue(
+        datasets.map((dataset) => ({ ...request(round + 3), dataset, lane })),
+        signal,
+      );
+    const claims = await Promise.all([
+      jobs.exchange([], { ...CLAIM, limit: 40 }, signal),
+      others.exchange([], { ...CLAIM, lane: 'install', limit: 40 }, signal),
+      others.exchange([], { ...CLAIM, limit: 40 }, signal),
+    ]);
+    const claimed = claims.flat().map(({ dataset }) => dataset);
+    t.equal(new Set(claimed).size, claimed.length, 'no dataset is worked on twice');
+    const held = await db.query<{ name: DatasetId }>('select name from lease where holder is not null');
+    t.strictSame(held.map(({ name }) => name).sort(), [...claimed].sort());
+    await db.query('delete from job');
+    await db.query('update lease set holder = null, expires_at = now()');
+  }
+});
+
+t.test(
+  'processes that complete and claim the same datasets in several lanes at once never wait in a ring',
+  async (t) => {
+    await emptyCache(at);
+    const lanes = ['import', 'install', 'sharing'] as const;
+    const datasets = Array.from({ length: 1_000 }, (_, n) => `d${n}` as DatasetId);
+    const { db, instance } = await engineProcess(t, at);
+    const { db: otherDb, instance: other } = await engineProcess(t, at);
+    const processes = [new PostgresJobs(db, instance, systemClock), new PostgresJobs(otherDb, other, systemClock)];
+    const deadlocks = async () => {
+      for (const one of [db, otherDb])
+        await Promise.all([1, 2, 3, 4].map(() => one.query('select pg_stat_force_next_flush(), pg_sleep(0.01)')));
+      return (await db.query('select deadlocks from pg_stat_database where datname = current_database()'))[0]
+        ?.deadlocks;
+    };
+    const before = await deadlocks();
+    for (let round = 0; round < 3; round++) {
+      for (const lane of lanes)
+        await processes[0]?.enqueue(
+          datasets.map((dataset) => ({ ...request(round + 1), dataset, lane })),
+          signal,
+        );
+      const drain = async (jobs: PostgresJobs, lane: (typeof lanes)[number]) => {
+        let claimed: readonly ClaimedJob[] = [];
+        do {
+          const done = claimed.map((job) => ({ job, outcome: { kind: 'done' } as const }));
+          claimed = await jobs.exchange(done, { ...CLAIM, lane, limit: 60 }, signal);
+        } while (claimed.length > 0);
+      };
+      await Promise.all(processes.flatMap((jobs) => lanes.flatMap((lane) => [drain(jobs, lane), drain(jobs, lane)])));
+      await db.query('delete from job');
+    }
+    t.equal(await deadlocks(), before);
+  },
+);
+
+t.test('completions that a deadlock undid are written all the same', async (t) => {
+  const { db, jobs } = await setup(t);
+  const others = ['e', 'f'].map((dataset) => ({ ...request(2), dataset: dataset as DatasetId }));
+  await jobs.enqueue(others, signal);
+  const claimed = await jobs.exchange([], { ...CLAIM, limit: 2 }, signal);
+  const [first] = await db.query<{ id: number; token: number }>("select id, token from job where dataset_id = 'd'");
+  const d = { ...claimed[0], ...first, dataset: 'd', lease: { name: 'd', token: first?.token } } as ClaimedJob;
+  const done = [...claimed, d].map((job) => ({ job, outcome: { kind: 'done' } as const }));
+  const renew = "update lease set expires_at = now() + interval '30 seconds' where name = $1";
+  let completed: Promise<unknown> | undefined;
+  let renewed: Promise<unknown> | undefined;
+  // The exchange has the lease of d and waits for that of e; who has that of f waits for d; then e is free, and the
+  // exchange waits for f: it closes the ring. It alone looks for one, so it is undone, or nobody ever goes on.
+  await db.transaction(async (sql) => {
+    await sql.query("set local deadlock_timeout = '1h'");
+    await sql.query(renew, ['f']);
+    await db.transaction(async (e) => {
+      await e.query(renew, ['e']);
+      completed = jobs.exchange(done, { ...CLAIM, limit: 0 }, signal);
+      await somebodyWaits(db);
+      renewed = sql.query(renew, ['d']);
+      await somebodyWaits(db, 2);
+    }, signal);
+    await renewed;
+  }, signal);
+  await completed;
+  t.same(await rows(db), { jobs: [], leases: [{ holder: null }, { holder: null }, { holder: null }] });
+});
+
+t.test('processes are told of few of the leases that a busy one releases, and of the last one too', async (t) => {
+  await emptyCache(at);
+  const { db, instance } = await engineProcess(t, at);
+  const { db: otherDb, instance: other } = await engineProcess(t, at);
+  const clock = new VirtualClock();
+  const jobs = new PostgresJobs(db, instance, clock);
+  const others = new PostgresJobs(otherDb, other, clock);
+  const notices: (string | undefined)[] = [];
+  let heard = Promise.withResolvers<void>();
+  other.listen(LEASE_CHANNEL, (payload) => {
+    notices.push(payload);
+    heard.resolve();
+  });
+  const untilHeard = async (payload: string, times: number): Promise<void> => {
+    while (notices.filter((one) => one === payload).length < times) {
+      heard = Promise.withResolvers();
+      await heard.promise;
+    }
+  };
+  const datasets = Array.from({ length: 40 }, (_, n) => `d${n}` as DatasetId);
+  for (const [eventId, lane] of [
+    [1, 'import'],
+    [2, 'install'],
+  ] as const)
+    await jobs.enqueue(
+      datasets.map((dataset) => ({ ...request(eventId), dataset, lane })),
+      signal,
+    );
+  const { woken } = await watched(others, other, 'install');
+  t.strictSame(await others.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), [], 'imports go first');
+  for (const _ of datasets) {
+    const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+    await jobs.exchange([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
+  }
+  await woken;
+  // What was notified before is heard before.
+  await otherDb.query('select pg_notify($1, $2)', [LEASE_CHANNEL, 'so far']);
+  await untilHeard('so far', 1);
+  const own = String(instance.id);
+  t.equal(notices.filter((one) => one === own).length, 10, 'ten at once');
+  await clock.advance(100);
+  await untilHeard(own, 11);
+  await otherDb.query('select pg_notify($1, $2)', [LEASE_CHANNEL, 'now']);
+  await untilHeard('now', 1);
+  t.equal(notices.filter((one) => one === own).length, 11, 'and one for thirty');
+});
+
+t.test('a lane is told at once of a lease that its own process released', async (t) => {
+  const { jobs, instance, complete } = await setup(t);
+  await jobs.enqueue([{ ...request(2), lane: 'install' }], signal);
+  const { woken } = await watched(jobs, instance, 'install');
+  t.strictSame(await jobs.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), []);
+  await complete();
+  await woken;
+  t.match(await jobs.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), [{ dataset: 'd' }]);
+});
+
+t.test('a process of the release before claims and completes by the function that it knows', async (t) => {
+  const { db, jobs } = await setup(t);
+  const other = await engineProcess(t, at);
+  await jobs.enqueue([{ ...request(2), dataset: 'e' as DatasetId }], signal);
+  const swap = (...done: readonly { readonly id: number; readonly dataset_id: string; readonly token: number }[]) =>
+    other.db.query<{ id: number; dataset_id: string; token: number }>(
+      `select * from swap_jobs($1, $2, $3, $4, null, null, null, null, null, 'import', 10, '{}', '{}', '{}', null, null)`,
+      [other.instance.id, ...(['id', 'dataset_id', 'token'] as const).map((key) => done.map((one) => one[key]))],
+    );
+  const [job, last] = await swap();
+  t.match(
+    [job, last],
+    [
+      { dataset_id: 'e', token: Number },
+      { id: null, blocked: false },
+    ],
+  );
+  if (job) t.match(await swap(job), [{ id: null }]);
+  t.match(await rows(db), { jobs: [{ event_id: 1 }], leases: [{ holder: Number }, { holder: null }] });
+});

@@ -1,0 +1,68 @@
+import t from 'tap';
+import { Postgres } from '../../../../engine/adapters/postgres/postgres.ts';
+import { silentLogger } from '../../../../engine/runtime/log.ts';
+import { testDatabase } from '../../../support/database.ts';
+import { postgresProxy } from '../../../support/postgres-proxy.ts';
+
+const never = new AbortController().signal;
+const LOST = { kind: 'transient', unreachable: true, message: /^database t_/ };
+
+async function setup(t: Parameters<typeof testDatabase>[0]) {
+  const at = await testDatabase(t);
+  const proxy = await postgresProxy(t, at);
+  const options = { ...at, schema: 'public', poolSize: 1, idleTimeoutMs: 10_000, applicationName: 'test' };
+  const db = new Postgres({ ...options, port: proxy.port }, silentLogger());
+  t.teardown(() => db[Symbol.asyncDispose]());
+  await db.query('create table kept (n int primary key)');
+  return { db, proxy };
+}
+
+const STATEMENTS = ['begin', 'insert into kept values ($1)', 'select count(*) from kept', 'commit'];
+
+t.test('a connection lost at any statement fails that transaction alone, and the next one gets another', async (t) => {
+  const { db, proxy } = await setup(t);
+  let n = 0;
+  const add = (): Promise<number> =>
+    db.transaction(async (sql) => {
+      await sql.query('insert into kept values ($1)', [++n]);
+      await sql.query('select count(*) from kept');
+      return n;
+    }, never);
+  proxy.watch();
+  await add();
+  t.strictSame(proxy.statements, STATEMENTS);
+  const kept = [n];
+  for (let at = 1; at <= STATEMENTS.length; at++)
+    for (const when of ['before', 'after'] as const) {
+      proxy.cut({ at, when, ends: 'connection' });
+      await t.rejects(add(), LOST, `${when} ${STATEMENTS[at - 1]}`);
+      // The server had committed; only the answer was lost.
+      if (at === STATEMENTS.length && when === 'after') kept.push(n);
+      kept.push(await add());
+    }
+  const rows = await db.query<{ n: number }>('select n from kept order by n');
+  t.strictSame(
+    rows.map((row) => row.n),
+    kept,
+  );
+});
+
+t.test('a connection lost during a query or a stream fails that alone', async (t) => {
+  const { db, proxy } = await setup(t);
+  await db.query('insert into kept select generate_series(1, 10)');
+  proxy.cut({ at: 1, when: 'after', ends: 'connection' });
+  await t.rejects(db.query('select n from kept'), LOST);
+  const read = async (): Promise<number[]> => {
+    const rows = [];
+    for await (const { n } of db.stream<{ n: number }>('select n from kept order by n', [], 4, never)) rows.push(n);
+    return rows;
+  };
+  proxy.watch();
+  t.equal((await read()).length, 10);
+  for (let at = 1; at < proxy.statements.length; at++) {
+    proxy.cut({ at, when: 'before', ends: 'connection' });
+    await t.rejects(read(), LOST, String(at));
+  }
+  proxy.watch();
+  t.equal((await read()).length, 10);
+});

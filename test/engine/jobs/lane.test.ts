@@ -1,0 +1,388 @@
+import t, { type Test } from 'tap';
+import type { Lane } from '../../../engine/jobs/lane.ts';
+import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
+import { type FakeSource, type Job, type Outcome, laneWorld as setup } from './lane-world.ts';
+
+const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof setup>>) => Promise<void>): void => {
+  t.test(what, async (t) => check(t, await setup(t)));
+};
+
+fact('claims what fits, works on workerCount at a time, in order', async (t, { lane, source, runs, finish, add }) => {
+  await add(1, 2, 3, 4, 5, 6, 7, 8);
+  t.strictSame([...runs.keys()], [1, 2]);
+  t.strictSame(lane.sizes, { depth: 4, capacity: 4, inFlight: 2, workers: 2, unwritten: 0 });
+  t.strictSame(source.queue, [{ id: 7 }, { id: 8 }]);
+  await finish(1);
+  t.strictSame([...runs.keys()], [1, 2, 3]);
+});
+
+fact('writes an outcome at once when nothing else is to do', async (t, { source, finish, add }) => {
+  await add(1);
+  await finish(1);
+  t.strictSame(source.written, ['1 done']);
+});
+
+fact('what finishes during an exchange goes with the next, never two at once', async (t, { source, finish, add }) => {
+  await add(1, 2, 3, 4);
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  const before = source.exchanges.length;
+  await finish(1);
+  await finish(2, 3);
+  await finish(4);
+  source.hold = undefined;
+  hold.resolve();
+  await finish();
+  t.strictSame(
+    source.exchanges.slice(before).map(({ done }) => done),
+    [['1 done'], ['2 done', '3 done', '4 done']],
+  );
+  t.equal(source.mostBusy, 1);
+});
+
+/** Job 2 is claimed by an exchange during which job 1 ends, so that another is due at once; `during` is called by that one. */
+async function claimBeforeAnExchange(t: Test, during: (lane: Lane<Job, Outcome>, source: FakeSource) => void) {
+  const happened: string[] = [];
+  const world = await setup(t);
+  const { source, lane, runs, finish, add } = world;
+  await add(1);
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  await add(2);
+  await finish(1);
+  source.hold = undefined;
+  const { exchange } = source;
+  source.exchange = (...given) => {
+    happened.push(`${runs.has(2) ? 'begun' : 'not begun'}, sent: ${given[0].map(({ job }) => job.id)}`);
+    source.exchange = exchange;
+    during(lane, source);
+    return source.exchange(...given);
+  };
+  hold.resolve();
+  await finish();
+  return { ...world, happened };
+}
+
+t.test(
+  'what an exchange brought begins when the next one has been sent, not when that one has come back',
+  async (t) => {
+    const { source, runs, happened } = await claimBeforeAnExchange(t, (_lane, source) => {
+      source.hold = new Promise(() => {});
+    });
+    t.strictSame(happened, ['not begun, sent: 1']);
+    t.strictSame([...runs.keys()], [1, 2]);
+    t.equal(source.busy, 1, 'still under way');
+  },
+);
+
+t.test('a job claimed before an exchange that fails at once begins all the same', async (t) => {
+  const { runs, happened } = await claimBeforeAnExchange(t, () => {
+    throw transient('no connection');
+  });
+  t.strictSame(happened, ['not begun, sent: 1']);
+  t.strictSame([...runs.keys()], [1, 2]);
+});
+
+t.test('abortJob keeps a job from running that has a place and has not begun', async (t) => {
+  const { clock, source, lane, runs } = await claimBeforeAnExchange(t, (lane) => {
+    t.equal(lane.abortJob(2, aborted('the lease was lost')), true);
+  });
+  await clock.settle();
+  t.strictSame([...runs.keys()], [1]);
+  t.strictSame(source.written, ['1 done', '2 failed the lease was lost']);
+  t.equal(lane.sizes.inFlight, 0);
+});
+
+t.test('while the mailbox is more than half full, outcomes wait for each other up to flushMs', async (t) => {
+  const { clock, source, finish, add } = await setup(t, { queueSize: 10, flushMs: 20 });
+  await add(...Array.from({ length: 12 }, (_, i) => i + 1));
+  await finish(1, 2);
+  await finish(3);
+  t.strictSame(source.written, []);
+  await clock.advance(20);
+  t.strictSame(source.written, ['1 done', '2 done', '3 done']);
+});
+
+t.test('claims again when the mailbox is less than half full', async (t) => {
+  const { source, finish, add } = await setup(t, { flushMs: 60_000 });
+  await add(1, 2, 3, 4, 5, 6, 7, 8, 9);
+  const before = source.exchanges.length;
+  await finish(1, 2);
+  t.equal(source.exchanges.length, before, 'half full is enough');
+  await finish(3);
+  t.strictSame(source.exchanges.slice(before), [{ done: ['1 done', '2 done', '3 done'], limit: 3 }]);
+});
+
+fact('a wake claims at once, without one the slow poll does', async (t, { clock, source, runs, add }) => {
+  await add(1);
+  source.queue.push({ id: 2 });
+  await clock.advance(4999);
+  t.strictSame([...runs.keys()], [1]);
+  await clock.advance(1);
+  t.strictSame([...runs.keys()], [1, 2]);
+});
+
+fact('a wake during an exchange is not forgotten', async (t, { clock, source, runs }) => {
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  source.wake();
+  await clock.settle();
+  source.exchange = async (_done, limit) => source.queue.splice(0, limit);
+  source.add(1);
+  hold.resolve();
+  await clock.settle();
+  t.strictSame([...runs.keys()], [1]);
+});
+
+fact('an idle lane asks only at its polls', async (t, { clock, source }) => {
+  await clock.advance(20_000);
+  t.strictSame(source.exchanges, Array(5).fill({ done: [], limit: 6 }));
+});
+
+t.test('a failing exchange is tried again with growing delays and loses no outcome', async (t) => {
+  const { clock, source, finish, add } = await setup(t);
+  await add(1, 2);
+  source.failure = transient('the database is away');
+  await finish(1);
+  await finish(2);
+  await clock.advance(60_000);
+  const tried = source.exchanges.length;
+  t.ok(tried > 5 && tried < 40, `${tried} exchanges in a minute`);
+  t.strictSame(source.written, []);
+  source.failure = undefined;
+  await clock.advance(10_000);
+  t.strictSame(source.written, ['1 done', '2 done']);
+});
+
+t.test('without an exchange no more is worked on than was claimed', async (t) => {
+  const { clock, source, lane, runs, finish, add } = await setup(t);
+  await add(1, 2, 3, 4, 5, 6, 7, 8);
+  source.failure = transient('the database is away');
+  for (const id of [1, 2, 3, 4, 5, 6]) await finish(id);
+  await clock.advance(60_000);
+  t.strictSame([...runs.keys()], [1, 2, 3, 4, 5, 6]);
+  t.equal(lane.sizes.unwritten, 6);
+});
+
+fact('settle decides the outcome of a run that throws', async (t, { clock, source, runs, add }) => {
+  await add(1);
+  runs.get(1)?.reject(new Error('bad archive'));
+  await clock.settle();
+  t.strictSame(source.written, ['1 failed bad archive']);
+});
+
+t.test('a settle that throws breaks the lane', async (t) => {
+  const settle = (): Outcome => {
+    throw new Error('no idea');
+  };
+  const { lane, runs, add } = await setup(t, { settle });
+  await add(1);
+  runs.get(1)?.reject(new Error('bad archive'));
+  await t.rejects(lane.broken, { message: 'no idea' });
+});
+
+fact('abortJob reaches a running job, and settle hears the reason', async (t, { clock, source, lane, runs, add }) => {
+  await add(1);
+  t.equal(lane.abortJob(1, aborted('the lease was lost')), true);
+  t.equal(runs.get(1)?.signal.aborted, true);
+  runs.get(1)?.reject(transient('socket closed'));
+  await clock.settle();
+  t.strictSame(source.written, ['1 failed the lease was lost']);
+  t.equal(lane.abortJob(1, aborted('again')), false);
+});
+
+fact('abortJob keeps a waiting job from beginning', async (t, { source, lane, runs, finish, add }) => {
+  await add(1, 2, 3);
+  t.equal(lane.abortJob(3, aborted('the lease was lost')), true);
+  await finish(1);
+  t.strictSame([...runs.keys()], [1, 2]);
+  t.strictSame(source.written, ['1 done', '3 failed the lease was lost']);
+});
+
+t.test('a job claimed again while it runs begins when that run has ended', async (t) => {
+  const { clock, source, lane, runs, finish, add } = await setup(t);
+  await add(1);
+  const first = runs.get(1);
+  lane.abortJob(1, aborted('the lease was lost'));
+  await add(1);
+  t.equal(runs.get(1), first, 'not begun');
+  t.equal(lane.held().length, 2);
+  first?.reject(new Error('stopped'));
+  await clock.settle();
+  t.not(runs.get(1), first);
+  await finish(1);
+  t.strictSame(source.written, ['1 failed the lease was lost', '1 done']);
+});
+
+fact('held names every job without a written outcome', async (t, { source, lane, finish, add }) => {
+  await add(1, 2, 3, 4);
+  source.hold = new Promise(() => {});
+  await finish(1);
+  await finish(2);
+  t.strictSame(
+    lane
+      .held()
+      .map(({ id }) => id)
+      .sort(),
+    [1, 2, 3, 4],
+  );
+});
+
+fact('quiet claims no more but works off what it has', async (t, { clock, source, lane, finish, add }) => {
+  await add(1, 2, 3, 4);
+  lane.quiet();
+  await add(5);
+  await clock.advance(30_000);
+  for (const id of [1, 2, 3, 4]) await finish(id);
+  t.strictSame(source.written, ['1 done', '2 done', '3 done', '4 done']);
+  t.strictSame(source.queue, [{ id: 5 }]);
+  t.equal(source.watched, false);
+});
+
+fact('stop gives back what has not begun and waits for what runs', async (t, { clock, source, lane, finish, add }) => {
+  await add(1, 2, 3, 4);
+  let stopped = false;
+  const stopping = lane.stop(30_000).then(() => {
+    stopped = true;
+  });
+  await clock.settle();
+  t.strictSame(source.written, ['3 abandoned', '4 abandoned']);
+  await finish(1);
+  t.equal(stopped, false);
+  await finish(2);
+  await stopping;
+  t.strictSame(source.written, ['3 abandoned', '4 abandoned', '1 done', '2 done']);
+  t.equal(clock.now(), 0, 'no later than need be');
+});
+
+t.test('shortly before the deadline what runs is aborted, and the outcome still written', async (t) => {
+  const { clock, source, lane, add, heed } = await setup(t);
+  await add(1);
+  heed(1);
+  const stopping = lane.stop(30_000);
+  await clock.advance(27_999);
+  t.strictSame(source.written, []);
+  await clock.advance(1);
+  await stopping;
+  t.strictSame(source.written, ['1 failed shutdown']);
+});
+
+t.test('a job that does not heed its abort holds nobody up beyond the deadline', async (t) => {
+  const { clock, source, lane, add } = await setup(t);
+  await add(1);
+  const stopping = lane.stop(30_000);
+  await clock.advance(30_000);
+  await stopping;
+  t.strictSame(source.written, []);
+});
+
+fact('jobs claimed by an exchange under way at the stop are given back', async (t, { clock, source, lane, runs }) => {
+  const hold = Promise.withResolvers<void>();
+  source.hold = hold.promise;
+  source.add(1, 2);
+  await clock.settle();
+  const stopping = lane.stop(30_000);
+  source.hold = undefined;
+  hold.resolve();
+  await stopping;
+  t.strictSame([...runs.keys()], []);
+  t.strictSame(source.written, ['1 abandoned', '2 abandoned']);
+});
+
+t.test('a source that comes back before the deadline still gets the outcomes', async (t) => {
+  const { clock, source, lane, finish, add } = await setup(t);
+  await add(1);
+  source.failure = transient('the database is away');
+  await finish(1);
+  await clock.advance(60_000);
+  const stopping = lane.stop(clock.now() + 30_000);
+  await clock.advance(10_000);
+  source.failure = undefined;
+  await clock.advance(200);
+  await stopping;
+  t.strictSame(source.written, ['1 done']);
+});
+
+fact('kill aborts what runs and writes nothing more', async (t, { clock, source, lane, runs, finish, add }) => {
+  await add(1, 2, 3);
+  lane.kill();
+  await clock.settle();
+  t.strictSame([runs.get(1)?.signal.aborted, runs.get(2)?.signal.aborted], [true, true]);
+  await finish(1, 2);
+  await clock.advance(60_000);
+  t.strictSame(source.written, []);
+  t.strictSame([...runs.keys()], [1, 2]);
+});
+
+t.test('more jobs than were asked for are given back', async (t) => {
+  const { clock, source } = await setup(t, { queueSize: 1, workerCount: 1 });
+  source.exchange = async (done) => {
+    source.written.push(...done.map(({ job, outcome }) => `${job.id} ${outcome.kind}`));
+    return source.queue.splice(0);
+  };
+  source.add(1, 2, 3);
+  await clock.advance(25);
+  t.strictSame(source.written, ['3 abandoned']);
+});
+
+t.test('tells its sizes, times and outcomes', async (t) => {
+  const { clock, metrics, runs, finish, add } = await setup(t, { waitedMs: () => 3000 });
+  await add(1, 2, 3);
+  await clock.advance(2000);
+  await finish(1);
+  runs.get(2)?.reject(defect('bug'));
+  await clock.settle();
+  const text = await metrics.text();
+  for (const line of [
+    'longshore_lane_depth{lane="import"} 0',
+    'longshore_lane_capacity{lane="import"} 4',
+    'longshore_lane_in_flight{lane="import"} 1',
+    'longshore_lane_workers{lane="import"} 2',
+    'longshore_lane_unwritten{lane="import"} 0',
+    'longshore_lane_claimed_total{lane="import"} 3',
+    'longshore_lane_jobs_total{lane="import",outcome="done"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="failed"} 1',
+    'longshore_lane_wait_seconds_sum{lane="import"} 11',
+    'longshore_lane_run_seconds_sum{lane="import"} 4',
+  ]) {
+    t.match(text, line);
+  }
+});
+
+t.test('counts what comes again by its cause and what is given up by its failure, from zero', async (t) => {
+  const { clock, metrics, add, runs } = await setup(t, {
+    workerCount: 4,
+    settle: () => ({ kind: 'dead', failure: 'defect' }),
+  });
+  const told = async (): Promise<string[]> =>
+    (await metrics.text()).match(/^longshore_lane_(retries|dead)_total.*$/gm) ?? [];
+  const expected = (failed: number, waiting: number, defects: number): string[] => [
+    `longshore_lane_retries_total{lane="import",cause="failed"} ${failed}`,
+    `longshore_lane_retries_total{lane="import",cause="waiting"} ${waiting}`,
+    'longshore_lane_dead_total{lane="import",failure="rejected"} 0',
+    'longshore_lane_dead_total{lane="import",failure="transient"} 0',
+    `longshore_lane_dead_total{lane="import",failure="defect"} ${defects}`,
+  ];
+  t.strictSame(await told(), expected(0, 0, 0));
+  await add(1, 2, 3, 4);
+  runs.get(1)?.resolve({ kind: 'retry', countTry: true });
+  runs.get(2)?.resolve({ kind: 'retry', countTry: false });
+  runs.get(3)?.resolve({ kind: 'done' });
+  runs.get(4)?.reject(defect('bug'));
+  await clock.settle();
+  t.strictSame(await told(), expected(1, 1, 1));
+});
+
+t.test('the time of a job that did not begin is not counted', async (t) => {
+  const { clock, metrics, lane, finish, add } = await setup(t, { workerCount: 1 });
+  await add(1, 2);
+  const stopped = lane.stop(clock.now() + 1000);
+  await clock.settle();
+  await finish(1);
+  await stopped;
+  t.strictSame((await metrics.text()).match(/^longshore_lane_(jobs_total|run_seconds_count).*$/gm), [
+    'longshore_lane_run_seconds_count{lane="import"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="abandoned"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="done"} 1',
+  ]);
+});

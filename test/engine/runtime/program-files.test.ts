@@ -1,0 +1,17 @@
+// What the program is started with.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { programArgv, RUNTIME_OPTIONS } from '../../../engine/runtime/program-files.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const started = ['node', ...RUNTIME_OPTIONS, 'bin/longshore.ts'].join(' ');
+
+t.test('however it is started from source, the runtime has the same options', async (t) => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Readonly<Record<string, string>> };
+  for (const name of ['start', 'demo', 'longshore']) t.match(`${scripts[name]} `, `${started} `, name);
+  t.equal(textOf('bin/longshore.ts').split('\n')[0], `#!/usr/bin/env -S node ${RUNTIME_OPTIONS.join(' ')}`);
+  t.strictSame(programArgv(), [process.execPath, ...RUNTIME_OPTIONS, join(ROOT, 'bin/longshore.ts')]);
+});

@@ -1,0 +1,87 @@
+import t from 'tap';
+import { aborted, defect, rejected, transient } from '../../../engine/runtime/failure.ts';
+import { afterFailure, Backoff, backoffMs, retrying, triesFor } from '../../../engine/runtime/retry.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+
+const policy = { tries: 3, baseMs: 1000, maxMs: 10_000 };
+const low = (): number => 0;
+const high = (): number => 0.999_999;
+
+t.test('delays grow from the base to the maximum, with full jitter above the base', async (t) => {
+  t.strictSame(
+    [1, 2, 3, 4, 50].map((failures) => [backoffMs(policy, failures, low), backoffMs(policy, failures, high)]),
+    [
+      [1000, 2000],
+      [1000, 4000],
+      [1000, 8000],
+      [1000, 10_000],
+      [1000, 10_000],
+    ],
+  );
+});
+
+t.test('only transient failures are tried again, until the tries are used up', async (t) => {
+  const again = { kind: 'again', delayMs: 1000, countTry: true };
+  t.strictSame(afterFailure(policy, 0, transient('busy'), low), again);
+  t.strictSame(afterFailure(policy, 1, transient('busy'), low), again);
+  t.strictSame(afterFailure(policy, 2, transient('busy'), low), { kind: 'give-up' });
+  for (const error of [rejected('bad'), aborted('stop'), defect('bug'), new Error('bug'), 'text']) {
+    t.strictSame(afterFailure(policy, 0, error, low), { kind: 'give-up' });
+  }
+});
+
+t.test('an unreachable dependency uses up no try', async (t) => {
+  const refused = transient('refused', { unreachable: true });
+  t.strictSame(afterFailure(policy, 2, refused, low), { kind: 'again', delayMs: 1000, countTry: false });
+});
+
+t.test('a failure that is worth fewer tries gets no more', async (t) => {
+  const late = transient('late', { maxTries: 2 });
+  t.strictSame(afterFailure(policy, 0, late, low), { kind: 'again', delayMs: 1000, countTry: true });
+  t.strictSame(afterFailure(policy, 1, late, low), { kind: 'give-up' });
+  t.strictSame([triesFor(policy, late), triesFor({ tries: 1 }, late), triesFor(policy, 'text')], [2, 1, 3]);
+});
+
+t.test('a success starts the delays over', async (t) => {
+  const backoff = new Backoff(policy, high);
+  t.strictSame([backoff.failed(), backoff.failed(), backoff.failures], [2000, 4000, 2]);
+  backoff.succeeded();
+  t.strictSame([backoff.failures, backoff.failed()], [0, 2000]);
+});
+
+t.test('retrying counts tries, waits out the unreachable and throws the last error', async (t) => {
+  const clock = new VirtualClock(0);
+  const errors = [
+    transient('refused', { unreachable: true }),
+    transient('busy'),
+    transient('refused', { unreachable: true }),
+    transient('still busy'),
+    transient('busy to the end'),
+  ];
+  const at: number[] = [];
+  const trying = retrying(
+    policy,
+    clock,
+    async () => {
+      at.push(clock.now());
+      throw errors[at.length - 1];
+    },
+    new AbortController().signal,
+    high,
+  );
+  const failed = t.rejects(trying, { message: 'busy to the end' });
+  await clock.advance(60_000);
+  await failed;
+  t.strictSame(at, [0, 2000, 6000, 14_000, 24_000]);
+});
+
+t.test('retrying ends with its signal', async (t) => {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const trying = retrying(policy, clock, () => Promise.reject(transient('busy')), stop.signal, low);
+  const failed = t.rejects(trying, { message: 'shutdown' });
+  await clock.settle();
+  stop.abort(aborted('shutdown'));
+  await failed;
+  t.equal(clock.pending, 0);
+});

@@ -1,0 +1,61 @@
+import { Readable } from 'node:stream';
+import t from 'tap';
+import { fetch } from 'undici';
+import { mediaType, parseJsonText, readBytes, readJson } from '../../../../http/kernel/bodies/body.ts';
+import { httpApp, route } from '../../http-app.ts';
+
+const parse = (text: string): unknown => parseJsonText(Buffer.from(text), 'the body');
+
+t.test('JSON is read with its big user ids, the last of duplicate keys counts', async (t) => {
+  t.same(parse('{"owner":9007199254740993,"a":1,"a":[2]}'), { owner: '9007199254740993', a: [2] });
+  t.equal(parse(' "text" '), 'text');
+  t.same(parse(`"[[[[${'['.repeat(100)}\\"{"`), `[[[[${'['.repeat(100)}"{`);
+});
+
+t.test('what is not JSON of UTF-8 is 400 and names what was read', async (t) => {
+  for (const text of ['', '{', '{a:1}', 'NaN', '[1,]', '"\n"', '{}{}'])
+    t.throws(() => parse(text), { code: 400, message: /^the body is not JSON/ }, JSON.stringify(text));
+  for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0x22, 0xe2, 0x82, 0x22]])
+    t.throws(() => parseJsonText(Buffer.from(bytes), 'part x'), { code: 400, message: 'part x is not UTF-8' });
+});
+
+t.test('nesting is bounded before anything walks it', async (t) => {
+  const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+  t.ok(parse(nested(64)));
+  for (const levels of [65, 500_000])
+    t.throws(() => parse(nested(levels)), { code: 400, message: /deeper than 64 levels/ });
+  t.throws(() => parse('{"a":'.repeat(100_000)), { code: 400, message: /deeper than 64/ });
+});
+
+t.test('__proto__ is no key, however it is spelled', async (t) => {
+  for (const text of ['{"__proto__":{}}', '{"a":[{"\\u005f_proto__":1}]}'])
+    t.throws(() => parse(text), { code: 400, message: /'__proto__'/ }, text);
+  t.same(parse('{"a":"__proto__ \\u0041"}'), { a: '__proto__ A' });
+  t.same(parse('{"constructor":{"prototype":1}}'), { constructor: { prototype: 1 } });
+});
+
+t.test('bytes are read up to the bound, and not one more', async (t) => {
+  const body = (size: number): Readable => Readable.from([Buffer.alloc(3), Buffer.alloc(size - 3)]);
+  t.equal((await readBytes(body(10), 10)).length, 10);
+  await t.rejects(readBytes(body(11), 10), { code: 400, message: 'the body is larger than 10 bytes' });
+});
+
+t.test('media types are compared without case and parameters', async (t) => {
+  t.equal(mediaType('Application/JSON; charset=utf-8'), 'application/json');
+  t.equal(mediaType(undefined), '');
+});
+
+t.test('only JSON is taken for JSON', async (t) => {
+  const app = await httpApp(t, [
+    route('/json', 'open', async (context) => context.json(200, await readJson(context.request, 100)), {
+      method: 'POST',
+    }),
+  ]);
+  const status = async (type: string | undefined): Promise<number> => {
+    const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
+    return (await fetch(`${app.url}/json`, { method: 'POST', headers, body: Buffer.from('{}') })).status;
+  };
+  for (const good of ['application/json', 'application/json;charset=UTF-8', 'application/json-patch+json'])
+    t.equal(await status(good), 200, good);
+  for (const bad of ['text/plain', 'application/jsonp', undefined]) t.equal(await status(bad), 415, String(bad));
+});

@@ -1,0 +1,147 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import t from 'tap';
+import { fetch } from 'undici';
+import { apiDocs } from '../../../../http/kernel/openapi/api-docs.ts';
+import { type ApiInfo, openApi } from '../../../../http/kernel/openapi/openapi.ts';
+import type { Route } from '../../../../http/kernel/pipeline/route.ts';
+import { cacheDatabase } from '../../../support/cache-database.ts';
+import { handlerApp } from '../../handler/handler-app.ts';
+import { httpApp, route } from '../../http-app.ts';
+import { installerApp } from '../../installer/installer-app.ts';
+import { serveHost } from '../../plugin-host/host-server.ts';
+import { SERVICES } from '../../services.ts';
+import { unsoundSchemas } from '../../sound-schemas.ts';
+
+const INFO = { title: 'Longshore <test>', version: '1.2.3', basePath: '' };
+const THING: Route = {
+  ...route('/things/:id/parts', 'user-or-admin', async () => undefined),
+  operationId: 'listParts',
+  summary: 'Lists parts & more',
+  params: { id: { description: 'The thing', schema: { type: 'string', pattern: '^[a-z]+$' } } },
+  query: { limit: { description: 'At most so many', schema: { type: 'integer', minimum: 1 } } },
+  headers: { 'User-ID': { description: 'For whom', schema: { type: 'integer' } } },
+  body: { description: 'A word', content: { 'application/json': { type: 'string' } } },
+  responses: { 200: { description: 'Parts', schema: { type: 'array' } }, 404: { description: 'No such thing' } },
+};
+
+t.test('a route is described by what it says of itself', async (t) => {
+  const { paths, info, servers } = openApi([THING], { ...INFO, basePath: '/vdi' });
+  t.strictSame(info, { title: 'Longshore <test>', version: '1.2.3' });
+  t.strictSame(servers, [{ url: '/vdi' }]);
+  const operation = paths['/things/{id}/parts']?.get;
+  t.match(operation, {
+    operationId: 'listParts',
+    description: 'Users, operators and administrators may call.',
+    security: [{ bearer: [] }, { authKey: [] }, { adminToken: [] }],
+    requestBody: { description: 'A word', content: { 'application/json': { schema: { type: 'string' } } } },
+    responses: {
+      200: { description: 'Parts', content: { 'application/json': { schema: { type: 'array' } } } },
+      404: { description: 'No such thing' },
+    },
+  });
+  t.strictSame(
+    operation?.parameters?.map(({ name, in: place, required }) => [name, place, required]),
+    [
+      ['id', 'path', true],
+      ['limit', 'query', false],
+      ['User-ID', 'header', false],
+      ['Api-Version', 'header', false],
+    ],
+  );
+});
+
+t.test('the version of requests that name none is the one that is assumed', async (t) => {
+  const assumed = (info: ApiInfo): object | undefined =>
+    openApi([THING], info).paths['/things/{id}/parts']?.get?.parameters?.find(({ name }) => name === 'Api-Version')
+      ?.schema;
+  t.match(assumed(INFO), { default: '1.8.0' });
+  t.match(assumed({ ...INFO, assumedApiVersion: '1.7.0' }), { default: '1.7.0' });
+});
+
+for (const [name, app] of Object.entries(SERVICES))
+  t.test(`the document of every route of the ${name} is valid OpenAPI 3.1, and none is missing`, async (t) => {
+    const { routes } = await app(t);
+    const document = openApi(routes, INFO);
+    const { valid, errors } = await new Validator().validate(
+      structuredClone(document) as unknown as Record<string, unknown>,
+    );
+    t.ok(valid, JSON.stringify(errors));
+    t.strictSame(unsoundSchemas(routes), []);
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+    );
+    t.strictSame(described.sort(), routes.map(({ method, path }) => `${method} ${path}`).sort());
+    const ids = routes.map((each) => each.operationId);
+    t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
+    for (const { operationId, responses } of routes)
+      for (const [code, { schema }] of Object.entries(responses))
+        t.ok(Number(code) < 400 || schema, `${operationId} ${code} describes the body of the error`);
+  });
+
+t.test('every operation that takes an upload describes its parts', async (t) => {
+  const app = await installerApp(t, await cacheDatabase(t));
+  const { paths } = openApi(app.routes, INFO);
+  for (const [path, method] of [
+    ['/datasets', 'post'],
+    ['/datasets/{id}', 'put'],
+    ['/admin/rpc/datasets/proxy-upload', 'post'],
+  ] as const) {
+    const body = paths[path]?.[method]?.requestBody as Body | undefined;
+    const properties = body?.content['multipart/form-data'].schema.properties ?? {};
+    t.strictSame(Object.keys(properties), ['details', 'dataFile', 'url', 'docFile', 'dataPropertiesFile'], path);
+    const own = method === 'put' ? 'revisionNote' : path === '/datasets' ? 'visibility' : 'createdOn';
+    t.ok(properties.details && own in properties.details.properties, `${path}: ${own}`);
+  }
+});
+
+t.test('every call of the plugin protocol, and of the handler service, describes what it takes', async (t) => {
+  const members = (routes: readonly Route[]): Record<string, readonly string[]> =>
+    Object.fromEntries(
+      routes.flatMap(({ operationId, body }) =>
+        Object.entries(body?.content ?? {}).map(([type, schema]) => [
+          `${operationId} ${type}`,
+          Object.keys((schema as { readonly properties?: object }).properties ?? {}),
+        ]),
+      ),
+    );
+  t.strictSame(members((await serveHost(t)).routes), {
+    'importDataset multipart/form-data': ['details', 'payload'],
+    'installData multipart/form-data': ['details', 'meta', 'manifest', 'payload'],
+    'installMeta multipart/form-data': ['details', 'dataProperties'],
+    'installFiles multipart/form-data': ['details'],
+    'uninstallDataset application/json': ['event-id', 'vdi-id', 'install-target', 'type'],
+    'uninstallFiles application/json': ['event-id', 'vdi-id', 'install-target', 'type'],
+  });
+  t.strictSame(members((await handlerApp(t)).routes), {
+    'putJob application/json': ['projects', 'owner', 'name', 'description', 'summary', 'origin', 'handlerParams'],
+    'postJob application/binary': [],
+    'postJob application/octet-stream': [],
+    'postJob application/zip': [],
+    'postJob application/gzip': [],
+    'postJob multipart/form-data': ['file'],
+  });
+});
+
+interface Body {
+  readonly content: {
+    readonly 'multipart/form-data': {
+      readonly schema: { readonly properties: Readonly<Record<string, { readonly properties: object }>> };
+    };
+  };
+}
+
+t.test('the page and the document are served to anybody, and the page loads nothing', async (t) => {
+  const app = await httpApp(t, [THING, ...apiDocs([THING], INFO)]);
+  const page = await fetch(`${app.url}/api`);
+  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.match(
+    page.headers.get('content-security-policy'),
+    /default-src 'none'.*object-src 'none'; base-uri 'none'.*frame-ancestors 'none'/,
+  );
+  const html = await page.text();
+  t.match(html, 'Longshore &lt;test&gt; 1.2.3');
+  t.match(html, 'Lists parts &amp; more');
+  t.notMatch(html, /<script|src=|url\(/i);
+  const document = (await (await fetch(`${app.url}/api/openapi.json`)).json()) as { paths: object };
+  t.strictSame(Object.keys(document.paths), ['/things/{id}/parts', '/api', '/api/openapi.json']);
+});

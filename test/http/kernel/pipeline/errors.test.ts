@@ -1,0 +1,46 @@
+import t from 'tap';
+import { aborted, defect, kindOf, rejected, transient } from '../../../../engine/runtime/failure.ts';
+import {
+  ERROR_CODES,
+  type ErrorWord,
+  HttpError,
+  toHttpError,
+  tooLarge,
+  unavailable,
+} from '../../../../http/kernel/pipeline/errors.ts';
+
+t.test('an answer of up to 499 is the fault of the caller, 503 may pass, every other one is ours', async (t) => {
+  const words = Object.keys(ERROR_CODES) as ErrorWord[];
+  const ours = words.filter((word) => kindOf(new HttpError(word, 'text')) !== 'rejected');
+  t.strictSame(ours, ['server-error']);
+  t.equal(kindOf(new HttpError('server-error', 'text')), 'defect');
+  t.equal(kindOf(tooLarge('text')), 'rejected');
+  t.equal(kindOf(unavailable('text', 5)), 'transient');
+});
+
+t.test(
+  'what may pass is 503, what the caller can mend 400, and of anything else no word leaves the process',
+  async (t) => {
+    const told = (error: unknown) => {
+      const { code, word, message, headers } = toHttpError(error);
+      return { code, word, message, headers };
+    };
+    const internal = { code: 500, word: 'server-error', message: 'internal error', headers: {} };
+    t.strictSame(told(rejected('no such part')), {
+      code: 400,
+      word: 'bad-request',
+      message: 'no such part',
+      headers: {},
+    });
+    t.strictSame(told(transient('database secret at 10.0.0.1 is away')), {
+      code: 503,
+      word: 'server-error',
+      message: 'a part of the service cannot be reached just now; try again',
+      headers: { 'retry-after': '5' },
+    });
+    for (const error of [defect('secret'), aborted('secret'), new Error('secret'), 'secret', undefined])
+      t.strictSame(told(error), internal);
+    const own = tooLarge('text');
+    t.equal(toHttpError(own), own);
+  },
+);

@@ -1,0 +1,101 @@
+import t from 'tap';
+import { fetch } from 'undici';
+import { transient } from '../../../../engine/runtime/failure.ts';
+import { type HealthCheck, sharedHealth } from '../../../../http/kernel/pipeline/ops.ts';
+import { VirtualClock } from '../../../fakes/virtual-clock.ts';
+import { httpApp, route } from '../../http-app.ts';
+
+const INFO = { threads: 3, uptime: /^[0-9.]+s$/, uptimeMillis: Number };
+const up = (name: string, vital = false): HealthCheck => ({ name, vital, probe: async () => undefined });
+const down = (name: string, vital: boolean, error: unknown): HealthCheck => ({
+  name,
+  vital,
+  probe: async () => {
+    throw error;
+  },
+});
+
+t.test('health tells what is away, in our own words only', async (t) => {
+  const app = await httpApp(t, [], {
+    checks: [
+      up('store', true),
+      down('broker', false, transient('the broker does not answer')),
+      down('directory', false, new Error('ldap://user:secret@directory.example')),
+    ],
+  });
+  const response = await fetch(`${app.url}/health`);
+  t.equal(response.status, 200);
+  t.match(await response.json(), {
+    status: 'degraded',
+    version: '1',
+    dependencies: [
+      { name: 'store', reachable: true, online: 'yes' },
+      { name: 'broker', reachable: true, online: 'no', message: 'the broker does not answer' },
+      { name: 'directory', reachable: true, online: 'no', message: 'the check failed' },
+    ],
+    info: INFO,
+  });
+});
+
+t.test('without something vital it is unhealthy, with everything healthy', async (t) => {
+  const clock = new VirtualClock();
+  const status = async (...checks: HealthCheck[]) =>
+    (await sharedHealth({ threads: () => 3, checks, clock, version: '1' })()).status;
+  t.equal(await status(up('store', true)), 'healthy');
+  t.equal(await status(up('broker'), down('store', true, transient('away'))), 'unhealthy');
+  t.equal(await status(), 'healthy');
+});
+
+t.test('a check that hangs costs two seconds, and all who ask meanwhile share it', async (t) => {
+  const clock = new VirtualClock();
+  let probes = 0;
+  const hanging: HealthCheck = {
+    name: 'store',
+    vital: true,
+    probe: () => {
+      probes++;
+      return new Promise(() => undefined);
+    },
+  };
+  const health = sharedHealth({ threads: () => 3, checks: [hanging, up('broker')], clock, version: '1' });
+  const answers = Promise.all([health(), health(), health()]);
+  await clock.advance(2_000);
+  const expected = {
+    status: 'unhealthy',
+    version: '1',
+    dependencies: [
+      { name: 'store', reachable: false, online: 'unknown', message: 'no answer within 2000 ms' },
+      { name: 'broker', reachable: true, online: 'yes' },
+    ],
+    info: { threads: 3, uptime: '2.000s', uptimeMillis: 2_000 },
+  };
+  t.same(await answers, [expected, expected, expected]);
+  t.equal(probes, 1);
+  const again = health();
+  await clock.advance(2_000);
+  await again;
+  t.equal(probes, 2);
+});
+
+t.test('a front end may have a health of its own', async (t) => {
+  const own = route('/health', 'open', async (context) => context.json(200, { status: 'mine' }));
+  const app = await httpApp(t, [own]);
+  app.server.quiet();
+  t.same(await (await fetch(`${app.url}/health`)).json(), { status: 'mine' });
+  t.same(app.pipeline.routes.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'GET /health',
+    'GET /metrics',
+    'GET /ready',
+  ]);
+});
+
+t.test('metrics count requests by the pattern of their route, whatever was asked for', async (t) => {
+  const app = await httpApp(t, [route('/item/:id', 'open', async (context) => context.json(200, 1))]);
+  for (const path of ['/item/1', '/item/2', '/nowhere', '/elsewhere?access_token=secret']) await fetch(app.url + path);
+  const text = await (await fetch(`${app.url}/metrics`)).text();
+  t.match(text, /longshore_http_requests_total\{front_end="test",route="\/item\/:id",method="GET",status="200"\} 2/);
+  t.match(text, /longshore_http_requests_total\{front_end="test",route="none",method="GET",status="404"\} 2/);
+  t.match(text, /longshore_http_requests_in_flight\{front_end="test"\} 1/);
+  t.match(text, /longshore_http_request_duration_seconds_count\{front_end="test",route="\/item\/:id",method="GET"\} 2/);
+  t.notMatch(text, /nowhere|secret/);
+});
