@@ -16,8 +16,8 @@ const radosgw = await startRadosgw(t);
 const script = `
   import { readFileSync } from 'node:fs';
   import { Readable } from 'node:stream';
-  import { S3Store } from '${root}/engine/adapters/s3-store.ts';
-  import { silentLogger } from '${root}/engine/log.ts';
+  import { S3Store } from '${root}/engine/adapters/s3/s3-store.ts';
+  import { silentLogger } from '${root}/engine/runtime/log.ts';
 
   const options = JSON.parse(readFileSync(0, 'utf8'));
   const store = new S3Store(options, { log: silentLogger() });
