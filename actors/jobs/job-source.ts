@@ -17,9 +17,6 @@ export interface BlockedTypes {
   watch(wake: () => void): () => void;
 }
 
-/** Lanes that wait for servers which users name: a file that is fetched may drip for hours. */
-const DRAWN_OUT: ReadonlySet<LaneName> = new Set(['upload']);
-
 export interface JobSourceOptions {
   readonly lane: LaneName;
   readonly jobs: Jobs;
@@ -54,11 +51,8 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const held = claimant()
       .held()
       .filter((job) => !this.#ended.has(job));
-    const { workers, capacity } = sizes;
     const share = fairShare({
-      spare: DRAWN_OUT.has(lane),
-      workers,
-      capacity,
+      workers: sizes.workers,
       room,
       held: held.map(({ owner }) => owner),
       left: done.map(({ job }) => job.owner),

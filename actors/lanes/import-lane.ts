@@ -96,7 +96,7 @@ export class ImportLane implements JobHandler {
         payload: objectFile(payload, 'import-ready.zip'),
         scratchDir,
       },
-      { signal, alone: job.alone },
+      { signal, alone: job.alone, owner: job.owner },
     );
     switch (reply.kind) {
       case 'success':

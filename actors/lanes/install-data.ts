@@ -46,7 +46,7 @@ export async function installData(
   const holder = holderOf(place.neighbours, work.version);
   if (holder) return installFiles(work, place, holder, ports, signal);
   const { metadata, job } = work;
-  const options = { signal, alone: job.alone };
+  const options = { signal, alone: job.alone, owner: job.owner };
   const cleared = leftovers(place.neighbours, work.attempts);
   for (const neighbour of cleared) await withdraw(work, neighbour, ports.catalog, signal);
   for (const target of [...cleared.map((one) => one.target), ...(place.begun ? [place.target] : [])]) {
@@ -75,7 +75,7 @@ async function installFiles(
   signal: AbortSignal,
 ): Promise<InstallReply> {
   const { metadata, job } = work;
-  const options = { signal, alone: job.alone };
+  const options = { signal, alone: job.alone, owner: job.owner };
   const call = callOf(work, target);
   if (begun) {
     const gone = await tasks.run('uninstall-files', { ...call, type: metadata.type }, options);

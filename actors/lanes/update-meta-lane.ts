@@ -188,7 +188,7 @@ export class UpdateMetaLane implements JobHandler {
             metadata: record.metadata,
             properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
           },
-          { signal, alone: job.alone },
+          { signal, alone: job.alone, owner: job.owner },
         ),
       conclude: (status) => this.#writeRows(work, target, status === 'complete', signal),
     };

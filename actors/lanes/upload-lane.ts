@@ -154,7 +154,7 @@ export class UploadLane implements JobHandler {
     const { file, name, size } = await tasks.run(
       'fetch-upload',
       { at, url, scratchDir, limits: { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } },
-      { signal, alone: job.alone },
+      { signal, alone: job.alone, owner: job.owner },
     );
     // The room may have gone to another upload meanwhile.
     if (!(await uploads.grow(job.dataset, size, quotaBytes, signal)))
@@ -194,7 +194,7 @@ export class UploadLane implements JobHandler {
         },
         allowedFileExtensions: type?.allowedFileExtensions ?? [],
       },
-      { signal, alone: job.alone },
+      { signal, alone: job.alone, owner: job.owner },
     );
     await writeManifest(store, at, { rawUploads: packed.files, installReady: [] }, signal);
     await store.put(objectKey(at, 'import-ready.zip'), { file: packed.zipFile }, {}, signal);

@@ -5,14 +5,14 @@
 import { Places } from '../../engine/runtime/places.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 
-/** The same tasks; those that call one of the plugins run at most `scripts` at a time, in the order in which they come. */
+/** The same tasks. At most `scripts` of those that call one of the plugins run at a time; owners take turns. */
 export function withinHost(tasks: TaskRunner, plugins: readonly string[], scripts: number): TaskRunner {
   const hosted = new Set(plugins);
   const places = new Places(scripts);
   return {
     async run(name, input, options) {
       if (!('plugin' in input) || !hosted.has(input.plugin)) return tasks.run(name, input, options);
-      const leave = await places.take(options.signal);
+      const leave = await places.take(options.signal, options.owner);
       try {
         return await tasks.run(name, input, options);
       } finally {

@@ -29,12 +29,12 @@ export class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
     signal: AbortSignal,
   ): Promise<readonly ReportClaim[]> {
     const { queue, clock, claimant } = this.#options;
-    const { workers, capacity } = claimant().sizes;
+    const { workers } = claimant().sizes;
     const ended = new Set(done.map(({ job }) => job));
     const held = claimant()
       .held()
       .flatMap((job) => (ended.has(job) ? [] : [job.tenant]));
-    const { limit, withheld } = fairShare<Tenant>({ workers, capacity, room, held });
+    const { limit, withheld } = fairShare<Tenant>({ workers, room, held });
     // Before the call: a job that ends during it makes the next claim due.
     if (room > 0) this.#heldBack = withheld.length > 0;
     const completions = done.map(({ job, outcome }) => ({ claim: job, outcome }));

@@ -1,6 +1,7 @@
 // The tasks that lanes give to worker threads: names, inputs and outputs. Everything here crosses a thread boundary,
 // so it is plain data.
 
+import type { UserId } from '../../engine/model/ids.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
 import type { FetchUploadInput, FetchUploadOutput } from './fetch-upload.ts';
 import type { ImportDatasetInput, ImportDatasetOutput } from './import-dataset.ts';
@@ -25,12 +26,20 @@ export type LaneTasks = {
   readonly uninstall: { readonly input: UninstallInput; readonly output: UninstallOutput };
 };
 
+export interface TaskRunOptions {
+  readonly signal: AbortSignal;
+  /** In a thread that runs nothing else. */
+  readonly alone: boolean;
+  /** Whose dataset it is: where tasks wait for each other, owners take turns. */
+  readonly owner: UserId;
+}
+
 /** How a lane runs a task in a thread. An abort ends the task, softly first. */
 export interface TaskRunner {
   run<Name extends keyof LaneTasks>(
     name: Name,
     input: LaneTasks[Name]['input'],
-    options: { readonly signal: AbortSignal; readonly alone: boolean },
+    options: TaskRunOptions,
   ): Promise<LaneTasks[Name]['output']>;
 }
 

@@ -2,6 +2,7 @@
 // random secrets. It is the operator's afterwards and never overwritten.
 
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { stringify } from 'yaml';
 import type { DataDir } from './data-dir.ts';
 
@@ -27,6 +28,9 @@ export const EMBEDDED = {
     { id: 'BetaDB', controlSchema: 'betadb_control', dataSchema: 'betadb_data' },
   ],
 } as const;
+
+/** Scripts, database and service share one machine: with more scripts than this, each one only gets slower. */
+const scriptsAtOnce = (): number => Math.min(10, 2 * availableParallelism());
 
 const secret = (): string => randomBytes(24).toString('base64url');
 
@@ -101,7 +105,11 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
       ),
       installTargets: EMBEDDED.targets.map(target),
     },
-    pluginHost: { token: secret(), inProcess: plugins.map((plugin) => plugin.name) },
+    pluginHost: {
+      token: secret(),
+      inProcess: plugins.map((plugin) => plugin.name),
+      limits: { scripts: scriptsAtOnce() },
+    },
     handler: {
       serviceName: 'sample-handler',
       port: portBase + 1,

@@ -1,21 +1,17 @@
 // Fair share between tenants. A tenant is whoever can fill a queue: a user, or all guests of one address. One rule for all
 // queues:
-//   hold   a tenant holds at most all workers and less than half of the queue in memory; its other jobs stay unclaimed
-//   claim  while few jobs wait in memory, a tenant that has half of the workers gets more only when no others wait
-//   spare  in a lane whose jobs a client can prolong, a tenant holds at most all workers but one, and nothing in memory
+//   hold   a tenant holds at most all workers but one, and nothing in memory; its other jobs stay unclaimed
+//   claim  a tenant that has half of the workers gets more only when no others wait
 //   begin  of the jobs in memory, the next to start is the first of the tenant whose turn it is (turns.ts)
-// So while one tenant fills a lane, another tenant's job always finds room and is the next to start.
+// So while one tenant fills a lane, the job of another tenant starts at once. In a lane with a single worker it is the next to
+// start. Jobs may take as long as a server that a user named, so waiting for one of them to end is not good enough.
 
 export interface SharedPlaces<Tenant extends string> {
   readonly workers: number;
-  /** Jobs that may wait in memory. */
-  readonly capacity: number;
   /** Jobs that the lane could take now. */
   readonly room: number;
   /** Tenants of the jobs that hold a place, one entry per job. */
   readonly held: readonly Tenant[];
-  /** Keeps one worker free for other tenants: for jobs whose duration a client controls. */
-  readonly spare?: boolean;
   /** Tenants of the jobs that have just given up their place. */
   readonly left?: readonly Tenant[];
 }
@@ -30,9 +26,8 @@ export interface FairShare<Tenant extends string> {
 }
 
 export function fairShare<Tenant extends string>(places: SharedPlaces<Tenant>): FairShare<Tenant> {
-  const { workers, capacity, room, held } = places;
-  // Less than half of the mailbox: a lane claims while its mailbox is less than half full.
-  const share = places.spare ? Math.max(1, workers - 1) : workers + Math.max(0, Math.ceil(capacity / 2) - 1);
+  const { workers, room, held } = places;
+  const share = Math.max(1, workers - 1);
   const counts = new Map<Tenant, number>();
   for (const tenant of held) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
   const withheld = [...counts].flatMap(([tenant, count]) => (count >= share ? [tenant] : []));

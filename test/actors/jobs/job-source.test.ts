@@ -61,7 +61,7 @@ t.test('jobs are held back until one has ended, and one that has ended counts no
   await claim(5);
   t.equal(source.heldBack(), false);
   t.same(await claim(4), []);
-  t.same(claims[2], { lane: 'import', limit: 2, crowdedTypes: [], blockedTypes: ['genes:1.0'] });
+  t.same(claims[2], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: ['genes:1.0'] });
   t.equal(source.heldBack(), true);
   const ended = held.slice(0, 2);
   await claim(0, ended);

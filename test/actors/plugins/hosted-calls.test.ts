@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { withinHost } from '../../../actors/plugins/hosted-calls.ts';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
-import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { PLASMO } from '../../support/dataset-samples.ts';
 
 const never = new AbortController().signal;
@@ -18,11 +18,11 @@ function setup(scripts: number) {
     },
   } as unknown as TaskRunner;
   const tasks = withinHost(inner, ['genes'], scripts);
-  const call = (plugin: string, signal = never) =>
+  const call = (plugin: string, signal = never, owner = '1') =>
     tasks.run(
       'uninstall',
       { plugin, eventId: 1, dataset: 'ds1' as DatasetId, target: PLASMO, type: { name: plugin, version: '1' } },
-      { signal, alone: false },
+      { signal, alone: false, owner: owner as UserId },
     );
   return { running, call };
 }
@@ -39,6 +39,26 @@ t.test('no more calls are on their way than the own host takes, and they begin i
   }
   t.equal(most, 2);
   t.equal(running.length, 50);
+});
+
+t.test('owners take turns: a call is not behind the hundred that another owner has waiting', async (t) => {
+  const { running, call } = setup(1);
+  const flood = Array.from({ length: 100 }, () => call('genes', never, 'many'));
+  let done = false;
+  void call('genes', never, 'one').then(() => {
+    done = true;
+  });
+  for (let ended = 0; ended < 2; ended++) {
+    await setImmediate();
+    running[ended]?.end();
+    await setImmediate();
+  }
+  t.ok(done, 'it was the second to run');
+  for (let ended = 2; ended <= 100; ended++) {
+    await setImmediate();
+    running[ended]?.end();
+  }
+  await Promise.all(flood);
 });
 
 t.test('plugins of other hosts are called at once', async (t) => {

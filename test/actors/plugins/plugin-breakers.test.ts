@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { jobLane } from '../../../actors/jobs/job-lane.ts';
 import { queueMetrics } from '../../../actors/jobs/queue-metrics.ts';
 import { PluginBreakers } from '../../../actors/plugins/plugin-breakers.ts';
-import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { defect, type Failure, transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
@@ -44,7 +44,7 @@ function setup(t: Test) {
     const plugin = pluginOf(dataset);
     const type = { name: plugin, version: '1.0' };
     const input = { plugin, eventId: 1, dataset: dataset as DatasetId, target: PLASMO, type };
-    return tasks.run('uninstall', input, { signal, alone: false });
+    return tasks.run('uninstall', input, { signal, alone: false, owner: '1' as UserId });
   };
   const lane = (name: 'import' | 'install', workerCount = 1) => {
     const started = jobLane({

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { measurePluginCalls } from '../../../actors/plugins/plugin-metrics.ts';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
-import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
@@ -30,7 +30,7 @@ function setup() {
   const tasks = measurePluginCalls(inner, { clock, metrics });
   const uninstall = (end: () => unknown, signal = never): Promise<unknown> => {
     ends.push(end);
-    return tasks.run('uninstall', UNINSTALL, { signal, alone: false });
+    return tasks.run('uninstall', UNINSTALL, { signal, alone: false, owner: '1' as UserId });
   };
   const told = async (name: string): Promise<string[]> =>
     (await metrics.text()).match(new RegExp(`^longshore_${name}{.*$`, 'gm')) ?? [];
@@ -74,6 +74,6 @@ t.test('a task that calls no plugin is passed on and not counted', async (t) => 
   const packed = { zipFile: 'import-ready.zip', files: [], rawBytes: 0 };
   ends.push(() => packed);
   const input = {} as Parameters<typeof tasks.run<'pack-upload'>>[1];
-  t.equal(await tasks.run('pack-upload', input, { signal: never, alone: false }), packed);
+  t.equal(await tasks.run('pack-upload', input, { signal: never, alone: false, owner: '1' as UserId }), packed);
   t.strictSame(await told('plugin_calls_total'), []);
 });

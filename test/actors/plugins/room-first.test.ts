@@ -1,9 +1,10 @@
 import t from 'tap';
 import { roomFirst } from '../../../actors/plugins/room-first.ts';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
 import { aborted, rejected, transient } from '../../../engine/runtime/failure.ts';
 
-const options = { signal: new AbortController().signal, alone: false };
+const options = { signal: new AbortController().signal, alone: false, owner: '1' as UserId };
 const LACK = 'the disk of the object store has 5 bytes free, and nothing is written to it below 10';
 const waits = { kind: 'transient', unreachable: true, message: LACK };
 /** The task may have done part of its work: an install is undone before it is tried again. */

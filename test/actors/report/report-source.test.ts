@@ -38,22 +38,23 @@ for (const [queueSize, workerCount] of [
         await clock.settle();
       };
       for (let n = 1; n <= 100; n++) await ask(n, 1);
-      t.equal(begun.length, workerCount, 'one alone has all places');
+      const most = Math.max(1, workerCount - 1);
+      t.equal(begun.length, most, 'one alone has all places but one');
       await ask(101, 2);
-      ends.shift()?.();
+      if (most === workerCount) ends.shift()?.();
       await clock.settle();
-      t.equal(begun[workerCount], idOf(101));
+      t.equal(begun[most], idOf(101));
       await ask(102, 3);
       for (let i = 0; i < 2; i++) {
         ends.shift()?.();
         await clock.settle();
       }
       t.ok(begun.includes(idOf(102)), 'with two others the next but one');
-      // Everybody's jobs end, and no place is empty while any waits.
+      // Everybody's jobs end, and nobody's share is left unused while any of theirs waits.
       while (begun.length < 102) {
         ends.shift()?.();
         await clock.settle();
-        t.equal(ends.length, workerCount);
+        t.ok(ends.length >= most);
       }
     },
   );

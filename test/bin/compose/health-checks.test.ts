@@ -6,6 +6,7 @@ import t from 'tap';
 import { PluginBreakers } from '../../../actors/plugins/plugin-breakers.ts';
 import type { LaneTasks, TaskRunner } from '../../../actors/tasks/task-map.ts';
 import { partsCheck, pluginChecks } from '../../../bin/compose/watched-dependencies.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
@@ -46,7 +47,8 @@ t.test('a plugin that calls have met with no answer is not asked again, and says
   const run = () => Promise.reject(transient('refused', { unreachable: true, unanswered: true }));
   const guarded = breakers.guard({ run } as TaskRunner);
   const call = { plugin: 'genes' } as LaneTasks['uninstall']['input'];
-  for (let n = 0; n < 5; n++) await guarded.run('uninstall', call, { signal: never, alone: false }).catch(() => {});
+  for (let n = 0; n < 5; n++)
+    await guarded.run('uninstall', call, { signal: never, alone: false, owner: '1' as UserId }).catch(() => {});
   const plugins = ['genes', 'reads'].map((key) => ({ key, baseUrl: '', token: undefined, scriptMs: SCRIPT_MS }));
   const [genes, reads] = pluginChecks(plugins, breakers);
   const again = 'plugin genes does not answer; tried again in 30 s';

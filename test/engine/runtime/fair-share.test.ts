@@ -5,44 +5,33 @@ import { laneWorld } from '../jobs/lane-world.ts';
 const held = (counts: Readonly<Record<string, number>>): string[] =>
   Object.entries(counts).flatMap(([tenant, count]) => Array<string>(count).fill(tenant));
 
-t.test('a tenant holds at most all workers and less than half of what may wait in memory', (t) => {
-  const places = { workers: 4, capacity: 10, room: 14 };
-  t.strictSame(fairShare({ ...places, held: [] }), { limit: 8, withheld: [], crowded: [] });
-  t.strictSame(fairShare({ ...places, held: held({ ada: 7 }) }), { limit: 1, withheld: [], crowded: ['ada'] });
-  t.strictSame(fairShare({ ...places, held: held({ ada: 8 }) }), { limit: 8, withheld: ['ada'], crowded: ['ada'] });
-  t.strictSame(fairShare({ ...places, held: held({ ada: 9, bob: 3 }) }), {
-    limit: 5,
+t.test('a tenant holds at most all workers but one', (t) => {
+  const places = { workers: 4, room: 14 };
+  t.strictSame(fairShare({ ...places, held: [] }), { limit: 3, withheld: [], crowded: [] });
+  t.strictSame(fairShare({ ...places, held: held({ ada: 2 }) }), { limit: 1, withheld: [], crowded: ['ada'] });
+  t.strictSame(fairShare({ ...places, held: held({ ada: 3 }) }), { limit: 3, withheld: ['ada'], crowded: ['ada'] });
+  t.strictSame(fairShare({ ...places, held: held({ ada: 3, bob: 2 }) }), {
+    limit: 1,
     withheld: ['ada'],
     crowded: ['bob', 'ada'],
   });
   t.end();
 });
 
-t.test('a tenant alone uses all workers, and one that comes always finds a place', (t) => {
-  for (let workers = 1; workers <= 20; workers++)
-    for (const capacity of [1, 2, 3, 10, 100]) {
-      const all = fairShare({ workers, capacity, room: workers + capacity, held: [] }).limit;
-      t.ok(all >= workers, 'all workers');
-      t.ok((all - workers) * 2 < capacity, 'the lane goes on claiming');
-      const full = fairShare({ workers, capacity, room: workers + capacity - all, held: held({ ada: all }) });
-      t.strictSame(full.withheld, ['ada']);
-      t.ok(full.limit > 0, 'room for another');
-    }
-  t.end();
-});
-
-t.test('where one worker is spared, it stays free for another', (t) => {
-  const spared = (workers: number, now: string[]) =>
-    fairShare({ workers, capacity: 10, room: workers + 10 - now.length, held: now, spare: true });
-  t.match(spared(4, []), { limit: 3, withheld: [] });
-  t.match(spared(4, held({ ada: 3 })), { limit: 3, withheld: ['ada'] });
-  t.match(spared(1, []), { limit: 1 });
+t.test('a tenant that comes always finds a worker, or is the next where there is a single one', (t) => {
+  for (let workers = 1; workers <= 20; workers++) {
+    const all = fairShare({ workers, room: workers + 10, held: [] }).limit;
+    t.equal(all, Math.max(1, workers - 1));
+    const full = fairShare({ workers, room: workers + 10 - all, held: held({ ada: all }) });
+    t.strictSame(full.withheld, ['ada']);
+    t.ok(full.limit > 0, 'room for another');
+  }
   t.end();
 });
 
 t.test('who has, or just had, half of the workers comes after others', (t) => {
   const crowded = (workers: number, now: string[], left: string[]) =>
-    fairShare({ workers, capacity: 9, room: 9, held: now, left }).crowded;
+    fairShare({ workers, room: 9, held: now, left }).crowded;
   t.strictSame(crowded(1, [], ['ada']), ['ada']);
   t.strictSame(crowded(4, ['ada'], ['ada']), ['ada']);
   t.strictSame(crowded(4, ['ada'], ['bob']), []);
@@ -51,10 +40,10 @@ t.test('who has, or just had, half of the workers comes after others', (t) => {
 });
 
 t.test('never claims more than there is room for', (t) => {
-  t.strictSame(fairShare({ workers: 4, capacity: 10, room: 0, held: [] }), { limit: 0, withheld: [], crowded: [] });
-  t.strictSame(fairShare({ workers: 1, capacity: 9, room: 2, held: held({ ada: 1 }) }), {
-    limit: 2,
-    withheld: [],
+  t.strictSame(fairShare({ workers: 4, room: 0, held: [] }), { limit: 0, withheld: [], crowded: [] });
+  t.strictSame(fairShare({ workers: 1, room: 2, held: held({ ada: 1 }) }), {
+    limit: 1,
+    withheld: ['ada'],
     crowded: ['ada'],
   });
   t.end();
