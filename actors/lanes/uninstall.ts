@@ -92,7 +92,11 @@ async function callPlugin(
     const call = { plugin, eventId, dataset, traceparent, target: target.id, type: state.type };
     // Asked for only now: from here on this target does not count for its neighbours.
     const kept = areRowsKept(await neighboursOf(target, ports.targets, dataset, signal));
-    const reply = await ports.tasks.run(kept ? 'uninstall-files' : 'uninstall', call, { signal, alone: job.alone, owner: job.owner });
+    const reply = await ports.tasks.run(kept ? 'uninstall-files' : 'uninstall', call, {
+      signal,
+      alone: job.alone,
+      owner: job.owner,
+    });
     if (reply.kind === 'server-error') throw pluginServerError(plugin, reply.message);
     if (reply.kind === 'script-error')
       throw rejected(`uninstall from ${target.id}, plugin ${plugin}: ${reply.message}`);
