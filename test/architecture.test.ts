@@ -51,6 +51,10 @@ function importsOf(file: string): readonly string[] {
   return [...found].map(([, path]) => relative(root, join(root, dirname(file), path ?? '')));
 }
 
+/** Imports of services by the kernel that all of them share. */
+const notOfKernel = (file: string): readonly string[] =>
+  importsOf(file).filter((imported) => /^http\/(?!kernel\/)/.test(imported));
+
 t.test('every import points in the allowed direction', async (t) => {
   const wrong = sources.flatMap((file) => {
     const place = placeOf(file);
@@ -65,6 +69,16 @@ t.test('every import points in the allowed direction', async (t) => {
   });
   t.same(wrong, []);
   t.ok(sources.length > 50, 'the tree was found');
+});
+
+t.test('services of http do not import each other', async (t) => {
+  const serviceOf = (file: string): string | undefined => /^http\/([^/]+)\//.exec(file)?.[1];
+  const wrong = sources.flatMap((file) => {
+    const service = serviceOf(file);
+    if (service === undefined || service === 'kernel') return service === undefined ? [] : notOfKernel(file);
+    return importsOf(file).filter((imported) => ![undefined, service, 'kernel'].includes(serviceOf(imported)));
+  });
+  t.same(wrong, []);
 });
 
 t.test('only bin reads the environment of the process', async (t) => {

@@ -2,6 +2,14 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { commandEnvironment } from '../../actors/handler/commands.ts';
+import { expireJobs } from '../../actors/handler/expiry.ts';
+import { HandlerLane } from '../../actors/handler/handler-lane.ts';
+import { sweepJobFolders } from '../../actors/handler/job-folder.ts';
+import { jobMetrics } from '../../actors/handler/job-metrics.ts';
+import { JobRuns } from '../../actors/handler/job-run.ts';
+import type { Packages } from '../../actors/handler/packages.ts';
+import { Statistics } from '../../actors/handler/statistics.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresHandlerJobs } from '../../engine/adapters/jobs/handler-jobs-postgres.ts';
 import { PostgresHandlerStatistics } from '../../engine/adapters/jobs/handler-statistics-postgres.ts';
@@ -11,17 +19,9 @@ import type { ChildSpec } from '../../engine/runtime/child.ts';
 import { defect, messageOf } from '../../engine/runtime/failure.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
-import { commandEnvironment } from '../../http/handler/commands.ts';
-import { expireJobs } from '../../http/handler/expiry.ts';
-import { HandlerLane } from '../../http/handler/handler-lane.ts';
 import { HandlerService } from '../../http/handler/handler-service.ts';
 import { handlerChecks } from '../../http/handler/health.ts';
-import { sweepJobFolders } from '../../http/handler/job-folder.ts';
-import { jobMetrics } from '../../http/handler/job-metrics.ts';
-import { JobRun } from '../../http/handler/job-run.ts';
-import type { Packages } from '../../http/handler/packages.ts';
 import { handlerRoutes } from '../../http/handler/routes.ts';
-import { Statistics } from '../../http/handler/statistics.ts';
 import { sharedHealth } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd, noUsers, threadsHere } from './front-end.ts';
@@ -87,8 +87,9 @@ export async function handler(
   );
   const environment = commandEnvironment(parts.env, settings.passEnvironment);
   const observed = jobMetrics(metrics);
-  const run = new JobRun(
+  const runs = new JobRuns(
     {
+      workDir,
       commands: settings.commands,
       environment,
       maxUnpackedBytes,
@@ -105,8 +106,8 @@ export async function handler(
     { jobs, store, runner, packages, metrics: observed, statistics, clock, log },
   );
   const service = new HandlerService(
-    { workDir, awaitingMs: AWAITING_MS, maxKeptBytes: settings.maxResultsPerOwner },
-    { jobs, lane: currentLane, run, metrics: observed, statistics, clock, log },
+    { awaitingMs: AWAITING_MS, maxKeptBytes: settings.maxResultsPerOwner },
+    { jobs, lane: currentLane, runs, metrics: observed, statistics, clock, log },
   );
   const checks = handlerChecks({
     workDir,

@@ -1,6 +1,8 @@
 // Entry of the worker threads. A thread opens its own reader of the object store and its own plugin clients, once;
 // only plain data comes in and goes out.
 
+import { packagesHere } from '../../actors/handler/packages.ts';
+import { archivesHere } from '../../actors/plugin-host/archives.ts';
 import { fetchUpload } from '../../actors/tasks/fetch-upload.ts';
 import { importDataset } from '../../actors/tasks/import-dataset.ts';
 import {
@@ -16,8 +18,6 @@ import { PluginHttp } from '../../engine/adapters/plugins/plugin-http.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { copyPieces, writeRecords } from '../../engine/archive/zip-pieces.ts';
 import { serveTasks } from '../../engine/threads/thread.ts';
-import { packagesHere } from '../../http/handler/packages.ts';
-import { archivesHere } from '../../http/plugin-host/archives.ts';
 import { openStoreReader } from './store-reader.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
 

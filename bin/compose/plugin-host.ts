@@ -2,6 +2,11 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Archives } from '../../actors/plugin-host/archives.ts';
+import type { CallGateLimits } from '../../actors/plugin-host/call-gate.ts';
+import type { HostedPlugin, HostedTarget } from '../../actors/plugin-host/hosted-plugins.ts';
+import { type InstalledModes, PRIVATE } from '../../actors/plugin-host/installed-modes.ts';
+import { PluginHost } from '../../actors/plugin-host/plugin-host.ts';
 import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../../config/configuration.ts';
 import { dataSchemaOf } from '../../config/data-schemas.ts';
 import type { PluginHostConfiguration } from '../../config/schema/plugin-host.ts';
@@ -10,11 +15,6 @@ import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-
 import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
-import type { Archives } from '../../http/plugin-host/archives.ts';
-import type { CallGateLimits } from '../../http/plugin-host/call-gate.ts';
-import type { HostedPlugin, HostedTarget } from '../../http/plugin-host/hosted-plugins.ts';
-import { type InstalledModes, PRIVATE } from '../../http/plugin-host/installed-modes.ts';
-import { PluginHost } from '../../http/plugin-host/plugin-host.ts';
 import { type BuildManifest, pluginRoutes } from '../../http/plugin-host/routes.ts';
 import { VERSION } from '../cli/version.ts';
 import { targetConnection } from './databases.ts';

@@ -1,12 +1,12 @@
 // What crosses the thread boundary: how a thread opens its resources, and every task it knows.
 
+import type { PackOrder, UnpackOrder } from '../../actors/handler/packages.ts';
+import type { Unpacked } from '../../actors/plugin-host/archives.ts';
 import type { LaneTasks } from '../../actors/tasks/task-map.ts';
 import type { PluginHttpOptions } from '../../engine/adapters/plugins/plugin-http.ts';
 import type { RemoteHttpOptions } from '../../engine/adapters/remote/remote-http.ts';
 import type { ArchiveLimits, PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
 import type { CopyOrder, RecordsOrder } from '../../engine/archive/zip-pieces.ts';
-import type { PackOrder, UnpackOrder } from '../../http/handler/packages.ts';
-import type { Unpacked } from '../../http/plugin-host/archives.ts';
 import type { StoreData } from './store-reader.ts';
 
 export interface ThreadData {

@@ -1,6 +1,8 @@
 // The worker pool as a child of the tree, and the ways it is used: lanes' tasks, archives of the plugin host and
 // of the handler service.
 
+import type { Packages } from '../../actors/handler/packages.ts';
+import type { Archives } from '../../actors/plugin-host/archives.ts';
 import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { type PieceThreads, worthPieces, zipInPieces } from '../../engine/archive/zip-in-pieces.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
@@ -10,8 +12,6 @@ import type { Metrics } from '../../engine/runtime/metrics.ts';
 import { programThread } from '../../engine/runtime/program-files.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { WorkerPool } from '../../engine/threads/worker-pool.ts';
-import type { Packages } from '../../http/handler/packages.ts';
-import type { Archives } from '../../http/plugin-host/archives.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
 
 export interface Threads {

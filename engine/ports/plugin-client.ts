@@ -55,13 +55,7 @@ export type UninstallReply = { readonly kind: 'success' } | PluginFailure;
 export const PLUGIN_FAULT_TRIES = 3;
 
 /**
- * Response header of a 503: a script ran before the call failed for lack of a resource, so part of its work may be in the
- * target. A 503 without it comes from a host, or a proxy, that started nothing.
- */
-export const SCRIPT_RAN = 'x-script-ran';
-
-/**
- * Refused, reset, 502, 503 and timeouts are `transient` failures (refused, and a 503 without {@link SCRIPT_RAN}:
+ * Refused, reset, 502, 503 and timeouts are `transient` failures (refused, and a 503 without `SCRIPT_RAN`:
  * `unreachable`; timeouts: limited to {@link PLUGIN_FAULT_TRIES}); an answer outside the protocol is a `defect`.
  */
 export interface PluginClient {

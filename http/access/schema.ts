@@ -4,8 +4,8 @@
 import type { TObject, TProperties } from 'typebox';
 import { APPROVAL_STATUSES, REQUEST_STATUSES } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
-import { UserIdOutput } from '../installer/schema/people.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../kernel/openapi/user-id.ts';
 
 const CLOSED = { additionalProperties: false } as const;
 /** Characters of one text. */

@@ -6,18 +6,22 @@ import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/m
 import type { UserId } from '../../engine/model/ids.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
+import type {
+  HandlerCounter,
+  HandlerPlace,
+  HandlerPlaces,
+  HandlerRun,
+  HandlerRuns,
+  JobEnd,
+  ReceivedPackage,
+} from '../../engine/ports/handler-runs.ts';
 import { Failure, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { publicMessage } from '../../engine/runtime/public-message.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { badRequest, conflict, notFound, tooMany, unavailable } from '../kernel/pipeline/errors.ts';
-import type { HandlerLane, Place } from './handler-lane.ts';
-import { JobFolder } from './job-folder.ts';
-import type { JobMetrics } from './job-metrics.ts';
-import type { JobEnd, JobRun } from './job-run.ts';
-import type { Statistics } from './statistics.ts';
-import { checkUploadHead, type Received, receiveUpload } from './upload-body.ts';
+import { checkUploadHead, receiveUpload } from './upload-body.ts';
 
 /** How long somebody should wait who was refused for want of a place. */
 const RETRY_SECONDS = 10;
@@ -30,13 +34,11 @@ interface Started extends HandlerJob {
 
 interface Upload {
   readonly job: Started;
-  readonly folder: JobFolder;
-  readonly received: Received;
+  readonly run: HandlerRun;
+  readonly received: ReceivedPackage;
 }
 
 export interface HandlerServiceOptions {
-  /** Holds the folders of the jobs. */
-  readonly workDir: string;
   /** That a job may wait for its upload. */
   readonly awaitingMs: number;
   /** Results of one owner; while there are as many, the owner's uploads are refused. */
@@ -45,10 +47,10 @@ export interface HandlerServiceOptions {
 
 export interface HandlerServiceParts {
   readonly jobs: HandlerJobs;
-  readonly lane: () => Pick<HandlerLane, 'reserve' | 'capacity' | 'taken' | 'heldBy'>;
-  readonly run: Pick<JobRun, 'run' | 'release'>;
-  readonly metrics: JobMetrics;
-  readonly statistics: Statistics;
+  readonly lane: () => HandlerPlaces;
+  readonly runs: HandlerRuns;
+  readonly metrics: { uploaded(bytes: number): void };
+  readonly statistics: Pick<HandlerCounter, 'uploaded'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -128,36 +130,36 @@ export class HandlerService {
 
   /** The upload in the job's folder; when it cannot be had, the job waits for another. */
   async #receive(job: Started, request: IncomingMessage, signal: AbortSignal): Promise<Upload> {
-    const { jobs, run, metrics, statistics, log } = this.#parts;
+    const { jobs, runs, metrics, statistics, log } = this.#parts;
     // Not under the client's signal: nobody else can say that the job waits again.
-    const release = (error: unknown): Promise<void> => run.release(job, refusalOf(error, signal), NEVER);
+    const release = (error: unknown): Promise<void> => runs.release(job, refusalOf(error, signal), NEVER);
     const begun = await jobs.move(job.id, { to: 'uploading', started: job.started }, signal).catch(async (error) => {
       // It may have been written all the same.
       await release(error);
       throw error;
     });
     if (!begun) throw atTheSameTime(job);
-    let folder: JobFolder | undefined;
+    let run: HandlerRun | undefined;
     try {
-      folder = await JobFolder.make(this.#options.workDir, job.id);
-      const received = await receiveUpload(request, folder.upload, signal);
+      run = await runs.begin(job);
+      const received = await receiveUpload(request, run.upload, signal);
       metrics.uploaded(received.bytes);
       statistics.uploaded(received.bytes);
-      return { job, folder, received };
+      return { job, run, received };
     } catch (error) {
       log.info({ job: job.id, err: messageOf(error) }, 'upload refused');
-      await folder?.[Symbol.asyncDispose]();
+      await run?.[Symbol.asyncDispose]();
       await release(error);
       throw error;
     }
   }
 
-  async #hand({ job, folder, received }: Upload, place: Place): Promise<JobEnd> {
+  async #hand({ job, run, received }: Upload, place: HandlerPlace): Promise<JobEnd> {
     try {
       // The place is free when the disk is.
       return await place.run(async (signal) => {
-        await using _gone = folder;
-        return await this.#parts.run.run(job, received, folder, signal);
+        await using _gone = run;
+        return await run.run(received, signal);
       });
     } catch (error) {
       this.#parts.log.error({ job: job.id, err: error }, 'the end of the job could not be written');
@@ -168,7 +170,7 @@ export class HandlerService {
   }
 }
 
-function noPlace(lane: Pick<HandlerLane, 'capacity' | 'taken' | 'heldBy'>, owner: UserId): Error {
+function noPlace(lane: HandlerPlaces, owner: UserId): Error {
   const held = lane.heldBy(owner);
   const free = lane.capacity - lane.taken;
   if (held === 0 || free === 0)

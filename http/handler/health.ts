@@ -2,13 +2,13 @@
 
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
+import type { HandlerPlaces } from '../../engine/ports/handler-runs.ts';
 import type { HandlerCounts } from '../../engine/ports/handler-statistics.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { HttpError } from '../kernel/pipeline/errors.ts';
 import { findProgram } from '../kernel/pipeline/find-program.ts';
 import type { HealthCheck, HealthReport } from '../kernel/pipeline/ops.ts';
 import { durationText } from './duration-text.ts';
-import type { HandlerLane } from './handler-lane.ts';
 import { MAX_UPLOAD_BYTES } from './upload-body.ts';
 
 export interface HealthParts {
@@ -17,7 +17,7 @@ export interface HealthParts {
   /** PATH of the commands. */
   readonly path: string;
   readonly maxUnpackedBytes: number;
-  readonly lane: () => Pick<HandlerLane, 'taken' | 'capacity'>;
+  readonly lane: () => Pick<HandlerPlaces, 'taken' | 'capacity'>;
   readonly database: (signal: AbortSignal) => Promise<void>;
   readonly store: (signal: AbortSignal) => Promise<void>;
 }

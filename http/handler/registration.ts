@@ -2,12 +2,12 @@
 
 import type { IncomingMessage } from 'node:http';
 import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../../engine/model/handler-job.ts';
+import { optionLike } from '../../engine/model/handler-template.ts';
 import { hiddenCharacter, hiddenWords } from '../../engine/model/hidden-characters.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import { mediaType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';
 import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
-import { optionLike } from './template.ts';
 
 export const MAX_METADATA_BYTES = 1024 * 1024;
 const MIN_NAME = 3;

@@ -2,6 +2,7 @@
 
 import { create as contentDisposition } from 'content-disposition';
 import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job.ts';
+import type { HandlerCounter } from '../../engine/ports/handler-runs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { sendObject } from '../kernel/answers/download.ts';
@@ -25,7 +26,6 @@ import {
 import type { HandlerService } from './handler-service.ts';
 import { healthDocument } from './health.ts';
 import { invalidJob, readRegistration } from './registration.ts';
-import type { Statistics } from './statistics.ts';
 import { badFormat, FORM, UPLOAD_TYPES } from './upload-body.ts';
 
 export interface HandlerRoutesParts {
@@ -37,7 +37,7 @@ export interface HandlerRoutesParts {
   readonly projects: ReadonlySet<string>;
   readonly store: Pick<ObjectStore, 'get' | 'head'>;
   readonly health: () => Promise<HealthReport>;
-  readonly statistics: Statistics;
+  readonly statistics: HandlerCounter;
 }
 
 const problem = (description: string, schema: object = PROBLEM_SCHEMA): RouteResponse => ({ description, schema });
@@ -163,7 +163,7 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
 }
 
 /** Whatever the answer was, an error included. */
-const counted = (route: Route, statistics: Statistics): Route => ({
+const counted = (route: Route, statistics: HandlerCounter): Route => ({
   ...route,
   handler: (context) => {
     const { response } = context;

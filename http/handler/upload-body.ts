@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ArchiveKind, detectArchive, MAGIC_BYTES } from '../../engine/archive/archive-kind.ts';
+import type { PackageKind, ReceivedPackage } from '../../engine/ports/handler-runs.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { mediaType } from '../kernel/bodies/body.ts';
 import { bodyStream } from '../kernel/bodies/body-stream.ts';
@@ -25,13 +26,6 @@ export const UPLOAD_TYPES = [
   FORM,
 ] as const;
 
-export type PackageKind = 'zip' | 'tar.gz';
-
-export interface Received {
-  readonly bytes: number;
-  readonly kind: PackageKind;
-}
-
 /** 400 for every fault that shows before the body (docs/contract/handler.md#what-is-answered-400). */
 export function checkUploadHead(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'];
@@ -48,9 +42,13 @@ export function checkUploadHead(headers: IncomingHttpHeaders): void {
 }
 
 /** Writes the package to a new file. 400 for what is no package, is larger than allowed, or is cut off. */
-export async function receiveUpload(request: IncomingMessage, file: string, signal: AbortSignal): Promise<Received> {
+export async function receiveUpload(
+  request: IncomingMessage,
+  file: string,
+  signal: AbortSignal,
+): Promise<ReceivedPackage> {
   if (mediaType(request.headers['content-type']) !== FORM) return save(bodyStream(request), file, signal);
-  let received: Received | undefined;
+  let received: ReceivedPackage | undefined;
   const onPart = async (part: MultipartPart): Promise<void> => {
     if (part.name !== 'file') throw badRequest(`part '${part.name}' is not known: the archive is sent as part 'file'`);
     if (received) throw badRequest("part 'file' comes twice");
@@ -61,7 +59,7 @@ export async function receiveUpload(request: IncomingMessage, file: string, sign
   return received;
 }
 
-async function save(body: Readable, file: string, signal: AbortSignal): Promise<Received> {
+async function save(body: Readable, file: string, signal: AbortSignal): Promise<ReceivedPackage> {
   let bytes = 0;
   let kind: PackageKind | undefined;
   let start = Buffer.alloc(0);

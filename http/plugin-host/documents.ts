@@ -1,8 +1,8 @@
 // What the calls of the plugin protocol take and answer, for the documentation at /api.
 
 import { DATASET_ID_TEXT } from '../../engine/model/ids.ts';
+import { MAX_JOB_ID } from '../../engine/model/plugin-protocol.ts';
 import type { RouteBody, RouteResponse } from '../kernel/pipeline/route.ts';
-import { MAX_JOB_ID } from './wire-documents.ts';
 
 const text = { type: 'string' } as const;
 const messages = { type: 'array', items: text } as const;

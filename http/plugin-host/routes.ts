@@ -2,14 +2,14 @@
 
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { type HostReply, PLUGIN_STATUS, SCRIPT_RAN } from '../../engine/model/plugin-protocol.ts';
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
-import { SCRIPT_RAN } from '../../engine/ports/plugin-client.ts';
+import { Busy } from '../../engine/runtime/busy.ts';
 import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { HttpError, unavailable } from '../kernel/pipeline/errors.ts';
 import type { Route, RouteBody } from '../kernel/pipeline/route.ts';
-import { Busy } from './call-gate.ts';
 import {
   BUILD,
   COMMON,
@@ -22,10 +22,8 @@ import {
   UNINSTALL_BODY,
   VALIDATION,
 } from './documents.ts';
-import { type HostReply, STATUS, serverError } from './host-reply.ts';
-import type { PluginHost } from './plugin-host.ts';
+import type { CallWorkspace, HostedCalls } from './hosted-calls.ts';
 import { DOCUMENT_BYTES, readParts } from './request-parts.ts';
-import type { Workspace } from './workspace.ts';
 
 export interface BuildManifest {
   readonly gitTag: string;
@@ -49,9 +47,9 @@ export interface PluginRoutesOptions {
 
 const RETRY_SECONDS = 30;
 
-type Call = (context: RequestContext, workspace: Workspace, signal: AbortSignal) => Promise<HostReply>;
+type Call = (context: RequestContext, workspace: CallWorkspace, signal: AbortSignal) => Promise<HostReply>;
 
-export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): readonly Route[] {
+export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): readonly Route[] {
   const { maxPayloadBytes, build } = options;
   const post = (
     path: string,
@@ -158,7 +156,7 @@ export function pluginRoutes(host: PluginHost, options: PluginRoutesOptions): re
 
 async function serve(
   context: RequestContext,
-  host: PluginHost,
+  host: HostedCalls,
   { room }: PluginRoutesOptions,
   call: Call,
 ): Promise<void> {
@@ -177,7 +175,7 @@ async function serve(
 
 /** What fails while a disk is full is the disk's fault, whatever a script says of its data: the caller tries again. */
 async function lackBehind(reply: HostReply, room: DiskRoom | undefined): Promise<string | undefined> {
-  return reply.kind === 'json' && reply.status !== STATUS.ok ? room?.lack() : undefined;
+  return reply.kind === 'json' && reply.status !== PLUGIN_STATUS.ok ? room?.lack() : undefined;
 }
 
 /** The caller must not take this 503 for a call that did nothing. */
@@ -191,7 +189,7 @@ function failed(context: RequestContext, error: unknown): HostReply {
   if (error instanceof HttpError || error instanceof Busy || context.signal.aborted) throw error;
   if (error instanceof Failure && kindOf(error) === 'rejected') throw error;
   context.log.error({ err: error }, 'plugin call failed');
-  return serverError(messageOf(error));
+  return { kind: 'json', status: PLUGIN_STATUS.serverError, body: { message: messageOf(error) } };
 }
 
 async function send(context: RequestContext, reply: Exclude<HostReply, { kind: 'later' }>): Promise<void> {

@@ -1,12 +1,12 @@
 // The archive work of the product as its services have it done: in the threads of its pool.
 
+import type { Packages } from '../../actors/handler/packages.ts';
+import type { Archives } from '../../actors/plugin-host/archives.ts';
 import { workerThreads } from '../../bin/compose/worker-threads.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import type { Packages } from '../../http/handler/packages.ts';
-import type { Archives } from '../../http/plugin-host/archives.ts';
 
 export interface ArchiveThreads extends AsyncDisposable {
   readonly archives: Archives;

@@ -128,7 +128,7 @@ export const BOUNDS: readonly PromiseRow[] = [
       'By default 16 handler jobs wait and 4 run; the next upload gets 503 with Retry-After before we read its body.',
     heldBy: [
       {
-        file: 'test/http/handler/places.test.ts',
+        file: 'test/actors/handler/places.test.ts',
         test: '16 wait and 4 run: 20 are taken, never more than 4 run, the 21st is 503 before its body',
       },
     ],
@@ -152,7 +152,7 @@ export const BOUNDS: readonly PromiseRow[] = [
         test: 'a host without room says when to come back, before it reads the body',
       },
       {
-        file: 'test/http/plugin-host/call-gate.test.ts',
+        file: 'test/actors/plugin-host/call-gate.test.ts',
         test: 'nobody waits longer than allowed, and who gives up leaves no trace',
       },
     ],

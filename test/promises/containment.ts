@@ -72,11 +72,11 @@ export const CONTAINMENT: readonly PromiseRow[] = [
         test: 'of … places with … waiting in memory, the next is for whoever has none, however many jobs wait',
       },
       {
-        file: 'test/http/handler/places.test.ts',
+        file: 'test/actors/handler/places.test.ts',
         test: 'whatever an owner has waiting, the job of another is the next to run',
       },
       {
-        file: 'test/http/handler/places.test.ts',
+        file: 'test/actors/handler/places.test.ts',
         test: 'uploads that drip hold a share of the places, and others are served',
       },
       {
@@ -119,11 +119,11 @@ export const CONTAINMENT: readonly PromiseRow[] = [
     promise: 'A staged installation appears whole, and one that fails leaves the old files in place.',
     heldBy: [
       {
-        file: 'test/http/plugin-host/plugin-host.test.ts',
+        file: 'test/actors/plugin-host/plugin-host.test.ts',
         test: 'an installation that fails leaves the old one as it is',
       },
       {
-        file: 'test/http/plugin-host/install-folder.test.ts',
+        file: 'test/actors/plugin-host/install-folder.test.ts',
         test: 'a swap that is cut off at any step is finished by the next start, be it cut off too',
       },
     ],

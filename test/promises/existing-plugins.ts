@@ -19,11 +19,11 @@ export const EXISTING_PLUGINS: readonly PromiseRow[] = [
     promise: 'Whatever a failed or killed install left in its folder is there for its uninstall.',
     heldBy: [
       {
-        file: 'test/http/plugin-host/in-place-install.test.ts',
+        file: 'test/actors/plugin-host/in-place-install.test.ts',
         test: 'what a failed install left stays, and its uninstall finds it',
       },
       {
-        file: 'test/http/plugin-host/in-place-install.test.ts',
+        file: 'test/actors/plugin-host/in-place-install.test.ts',
         test: 'a host that is killed at any step of an install or an uninstall can uninstall afterwards',
       },
       {
@@ -69,7 +69,7 @@ export const EXISTING_PLUGINS: readonly PromiseRow[] = [
     promise: "What an import script left and may not leave is told with what the plugin's author has to change.",
     heldBy: [
       {
-        file: 'test/http/plugin-host/plugin-host.test.ts',
+        file: 'test/actors/plugin-host/plugin-host.test.ts',
         test: 'an import that ends badly says how, and what the author of the plugin has to change',
       },
     ],

@@ -34,7 +34,7 @@ export const FILES: readonly PromiseRow[] = [
         'every other end of a command is 500 with the id of the request, and says which command',
       ),
       at(
-        'http/plugin-host/plugin-host.test.ts',
+        'actors/plugin-host/plugin-host.test.ts',
         'an import that ends badly says how, and what the author of the plugin has to change',
       ),
     ],

@@ -10,7 +10,7 @@ export const INPUT: readonly PromiseRow[] = [
       { file: 'test/http/installer/documents.test.ts', test: 'a name is a label and never a path' },
       { file: 'test/http/handler/put-job.test.ts', test: 'any text of 1 to 128 characters is an id, never a path' },
       {
-        file: 'test/http/plugin-host/plugin-host.test.ts',
+        file: 'test/actors/plugin-host/plugin-host.test.ts',
         test: 'a request is checked before any of it becomes a path',
       },
       {

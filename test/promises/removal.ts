@@ -8,15 +8,15 @@ export const REMOVAL: readonly PromiseRow[] = [
     promise: 'What a failed or killed install left stays for the uninstall script, and nothing is left after it.',
     heldBy: [
       {
-        file: 'test/http/plugin-host/in-place-install.test.ts',
+        file: 'test/actors/plugin-host/in-place-install.test.ts',
         test: 'what a failed install left stays, and its uninstall finds it',
       },
       {
-        file: 'test/http/plugin-host/in-place-install.test.ts',
+        file: 'test/actors/plugin-host/in-place-install.test.ts',
         test: 'a host that is killed at any step of an install or an uninstall can uninstall afterwards',
       },
       {
-        file: 'test/http/plugin-host/in-place-install.test.ts',
+        file: 'test/actors/plugin-host/in-place-install.test.ts',
         test: 'three kills in a row end in a clean uninstall, wherever they come',
       },
     ],

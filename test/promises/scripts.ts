@@ -34,7 +34,10 @@ export const SCRIPTS: readonly PromiseRow[] = [
         file: 'test/conformance/script-runner.ts',
         test: 'gives the environment of the call and nothing else, and the workspace as folder',
       },
-      { file: 'test/http/plugin-host/plugin-host.test.ts', test: 'an import script finds its variables and no others' },
+      {
+        file: 'test/actors/plugin-host/plugin-host.test.ts',
+        test: 'an import script finds its variables and no others',
+      },
       {
         file: 'test/actors/report/report-run.test.ts',
         test: 'the formatter gets the result, its options and an environment of its own',
@@ -70,7 +73,7 @@ export const SCRIPTS: readonly PromiseRow[] = [
     promise: 'No value that a user gives becomes an option of a command.',
     heldBy: [
       {
-        file: 'test/http/handler/template.test.ts',
+        file: 'test/engine/model/handler-template.test.ts',
         test: 'no value begins an argument with a dash, and the fault names the key and the value',
       },
       {

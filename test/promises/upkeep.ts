@@ -55,7 +55,7 @@ export const UPKEEP: readonly PromiseRow[] = [
     promise: 'Results of handler jobs and files of reports are removed when their time is over, and not before.',
     heldBy: [
       {
-        file: 'test/http/handler/status.test.ts',
+        file: 'test/actors/handler/status.test.ts',
         test: 'uploads that never came, results and records go when their time is over',
       },
       {

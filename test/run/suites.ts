@@ -19,6 +19,8 @@ const MEMORY = 'test/e2e/memory';
 /** What needs a real PostgreSQL, processes, sockets or foreign programs, or takes longer for another reason. */
 const INTEGRATION = [
   'actors/daemons/',
+  'actors/handler/',
+  'actors/plugin-host/',
   'actors/quota-life',
   'actors/shared-data-postgres',
   'bin/',
@@ -29,7 +31,7 @@ const INTEGRATION = [
   'engine/runtime/joined-signal',
   'engine/threads/worker-pool',
   'http/access/',
-  'http/audited-routes',
+  'http/kernel/pipeline/audited-routes',
   'http/handler/',
   'http/installer/',
   'http/list-bytes',

@@ -3,6 +3,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { archivesHere } from '../../actors/plugin-host/archives.ts';
 import { Formatter, type FormatterOptions } from '../../actors/report/formatter.ts';
 import { ReportFolders } from '../../actors/report/report-folder.ts';
 import { runReport } from '../../actors/report/report-lane.ts';
@@ -22,7 +23,6 @@ import { tenantOfUser } from '../../engine/model/tenant.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { archivesHere } from '../../http/plugin-host/archives.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';
 import { unzip } from '../support/unzip.ts';
 import { blastDirectory, fasta, makeDatabase, mutated, randomNumbers, randomResidues, search } from './blast.ts';

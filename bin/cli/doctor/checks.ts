@@ -2,11 +2,11 @@
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { commandEnvironment } from '../../../actors/handler/commands.ts';
 import { FORMATTER } from '../../../actors/report/formatter.ts';
 import type { Configuration } from '../../../config/configuration.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
-import { commandEnvironment } from '../../../http/handler/commands.ts';
 import { MAX_UPLOAD_BYTES } from '../../../http/handler/upload-body.ts';
 import { smtpOptions } from '../../compose/access-mail.ts';
 import { rabbitOptions } from '../../compose/change-queue.ts';

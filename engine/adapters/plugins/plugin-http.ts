@@ -6,15 +6,15 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { SCRIPT_RAN } from '../../../engine/model/plugin-protocol.ts';
 import { passedOn } from '../../model/traceparent.ts';
-import {
-  type ImportReply,
-  type InstallReply,
-  type PluginCall,
-  type PluginClient,
-  type PluginFailure,
-  SCRIPT_RAN,
-  type UninstallReply,
+import type {
+  ImportReply,
+  InstallReply,
+  PluginCall,
+  PluginClient,
+  PluginFailure,
+  UninstallReply,
 } from '../../ports/plugin-client.ts';
 import { aborted, defect, Failure, messageOf } from '../../runtime/failure.ts';
 import { compact, fields, ids, propertiesPart, uninstallBody } from './plugin-http-fields.ts';

@@ -4,6 +4,7 @@
 
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import { describeValue } from '../../kernel/input/describe.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
@@ -12,7 +13,6 @@ import type { CheckedDetails } from '../checks/details-check.ts';
 import { Accepted } from '../schema/accepted.ts';
 import { Datetime } from '../schema/dataset-terms.ts';
 import { CreateDetails } from '../schema/details.ts';
-import { UserIdOutput } from '../schema/people.ts';
 import { uploadBody } from '../schema/upload-body.ts';
 import type { CreateOrder, Creation } from '../uploads/create.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';

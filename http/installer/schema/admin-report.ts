@@ -2,6 +2,7 @@
 
 import type { Static } from 'typebox';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import {
   DatasetTypeOutput,
   Datetime,
@@ -10,7 +11,6 @@ import {
   VdiId,
   VisibilityOutput,
 } from './dataset-terms.ts';
-import { UserIdOutput } from './people.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Offset = Type.Integer({ minimum: 0, description: '0 without a limit' });

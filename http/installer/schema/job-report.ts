@@ -4,8 +4,8 @@ import type { Static } from 'typebox';
 import { LANES } from '../../../engine/model/event.ts';
 import { JOB_STATES } from '../../../engine/ports/job-admin.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import { Datetime, VdiId } from './dataset-terms.ts';
-import { UserIdOutput } from './people.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const JobId = Type.Integer({ minimum: 1, format: 'int64' });

@@ -1,10 +1,8 @@
-// People in responses. A user id is a JSON integer on the wire and decimal text in the program (model/json.ts).
+// People in responses.
 
 import type { Static } from 'typebox';
-import type { UserId } from '../../../engine/model/ids.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
-
-export const UserIdOutput = Type.Unsafe<UserId>({ type: 'integer', format: 'int64', minimum: 1 });
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 
 export const Owner = Type.Object({
   userId: UserIdOutput,

@@ -5,9 +5,9 @@ import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import { Faults } from '../../kernel/input/faults.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import { DatasetIdInput, VdiId } from './dataset-terms.ts';
 import { CLOSED } from './details.ts';
-import { UserIdOutput } from './people.ts';
 
 /** As it is documented. */
 export const PurgeBody = Type.Object({ userId: UserIdOutput, datasetId: VdiId }, CLOSED);

@@ -2,8 +2,8 @@
 
 import { STORED_VISIBILITIES, UPLOAD_STATUSES } from '../../../engine/model/status.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import { InstallTargetIds } from './dataset-terms.ts';
-import { UserIdOutput } from './people.ts';
 
 /** What every document has; beside it stands whatever the owner said. */
 export const StoredMetadata = Type.Object(

@@ -7,22 +7,22 @@ import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { fetch, type Response } from 'undici';
+import { commandEnvironment, type HandlerCommand } from '../../../actors/handler/commands.ts';
+import { HandlerLane } from '../../../actors/handler/handler-lane.ts';
+import { sweepJobFolders } from '../../../actors/handler/job-folder.ts';
+import { jobMetrics } from '../../../actors/handler/job-metrics.ts';
+import { type JobRunOptions, JobRuns } from '../../../actors/handler/job-run.ts';
+import { type Packages, packagesHere } from '../../../actors/handler/packages.ts';
+import { Statistics } from '../../../actors/handler/statistics.ts';
 import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import type { HandlerState } from '../../../engine/model/handler-job.ts';
 import { type Logger, silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
-import { commandEnvironment, type HandlerCommand } from '../../../http/handler/commands.ts';
-import { HandlerLane } from '../../../http/handler/handler-lane.ts';
 import { HandlerService } from '../../../http/handler/handler-service.ts';
 import { handlerChecks } from '../../../http/handler/health.ts';
-import { sweepJobFolders } from '../../../http/handler/job-folder.ts';
-import { jobMetrics } from '../../../http/handler/job-metrics.ts';
-import { JobRun, type JobRunOptions } from '../../../http/handler/job-run.ts';
-import { type Packages, packagesHere } from '../../../http/handler/packages.ts';
 import { handlerRoutes } from '../../../http/handler/routes.ts';
-import { Statistics } from '../../../http/handler/statistics.ts';
 import { apiDocs } from '../../../http/kernel/openapi/api-docs.ts';
 import { sharedHealth } from '../../../http/kernel/pipeline/ops.ts';
 import { FakeHandlerJobs, FakeHandlerStatistics, HandlerTable } from '../../fakes/fake-handler-jobs.ts';
@@ -86,8 +86,9 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
   const commands = options.commands ?? [COPY];
   const environment = commandEnvironment(options.env ?? { PATH: '/usr/bin:/bin' }, options.passEnvironment ?? []);
   const observed = jobMetrics(metrics);
-  const run = new JobRun(
+  const runs = new JobRuns(
     {
+      workDir,
       commands,
       environment,
       maxUnpackedBytes: 10_000_000,
@@ -110,8 +111,8 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
     },
   );
   const service = new HandlerService(
-    { workDir, awaitingMs: 24 * HOUR, maxKeptBytes: options.maxKeptBytes ?? Number.MAX_SAFE_INTEGER },
-    { jobs, lane: () => lane, run, metrics: observed, statistics, clock, log },
+    { awaitingMs: 24 * HOUR, maxKeptBytes: options.maxKeptBytes ?? Number.MAX_SAFE_INTEGER },
+    { jobs, lane: () => lane, runs, metrics: observed, statistics, clock, log },
   );
   const checks = handlerChecks({
     workDir,
@@ -160,7 +161,7 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
     kept,
     store,
     statistics,
-    run,
+    runs,
     service,
     jobUrl: url,
     put,

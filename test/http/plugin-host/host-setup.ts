@@ -4,6 +4,9 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { archivesHere } from '../../../actors/plugin-host/archives.ts';
+import type { HostedPlugin, HostedTarget } from '../../../actors/plugin-host/hosted-plugins.ts';
+import { PluginHost, type PluginHostOptions, type PluginHostParts } from '../../../actors/plugin-host/plugin-host.ts';
 import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
 import { MAX_ENTRIES } from '../../../engine/archive/archive-entry.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
@@ -12,9 +15,6 @@ import { stringifyJson } from '../../../engine/model/json.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
-import { archivesHere } from '../../../http/plugin-host/archives.ts';
-import type { HostedPlugin, HostedTarget } from '../../../http/plugin-host/hosted-plugins.ts';
-import { PluginHost, type PluginHostOptions, type PluginHostParts } from '../../../http/plugin-host/plugin-host.ts';
 import { pluginMetadata } from '../../conformance/plugin-client.ts';
 
 const SCRIPTS = join(import.meta.dirname, '..', '..', 'fixtures', 'scripts', 'plugin');

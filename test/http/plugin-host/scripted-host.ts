@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { Agent, FormData, fetch } from 'undici';
+import type { HostedPlugin } from '../../../actors/plugin-host/hosted-plugins.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import { SCRIPT_RAN } from '../../../engine/ports/plugin-client.ts';
-import type { HostedPlugin } from '../../../http/plugin-host/hosted-plugins.ts';
+import { SCRIPT_RAN } from '../../../engine/model/plugin-protocol.ts';
 import { serveHost } from './host-server.ts';
 import { details, metadataJson, putZip, TYPE } from './host-setup.ts';
 

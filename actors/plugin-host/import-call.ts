@@ -1,0 +1,136 @@
+// One import: unpack, run the script, pack what it wrote (plugin wire protocol, import).
+//   {workspace}/import.zip -> input/ (+ vdi-meta.json) --script--> output/ -> data.zip -> output.zip
+
+import { rm, writeFile } from 'node:fs/promises';
+import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
+import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
+import { fileNameKey, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
+import { quoteBytes } from '../../engine/model/foreign-name.ts';
+import type { HostReply } from '../../engine/model/plugin-protocol.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
+import { removeTree } from '../../engine/runtime/remove-tree.ts';
+import type { Archives } from './archives.ts';
+import { invalid, scriptFailure } from './host-reply.ts';
+import type { HostedPlugin } from './hosted-plugins.ts';
+import { type Scripts, scriptError } from './script-call.ts';
+import type { ScriptEnvironment } from './script-environment.ts';
+import { splitMessages } from './script-messages.ts';
+import { type MetadataDocument, manifestDocument, validationDocument } from './wire-documents.ts';
+import { type FoundFile, type FoundFiles, findFiles, type Workspace } from './workspace.ts';
+
+const METADATA = 'vdi-meta.json';
+/** Of files that were left out. */
+const MOST_NAMED = 6;
+const DATA_LEVEL = 6;
+/** What is packed already is only stored. */
+const STORED = 0;
+
+export interface ImportCall {
+  readonly plugin: HostedPlugin;
+  readonly meta: MetadataDocument;
+  /** Holds `import.zip`. */
+  readonly workspace: Workspace;
+  readonly env: ScriptEnvironment;
+  readonly limits: ArchiveLimits;
+  readonly log: Logger;
+}
+
+export async function runImport(
+  call: ImportCall,
+  scripts: Scripts,
+  archives: Archives,
+  signal: AbortSignal,
+): Promise<HostReply> {
+  const { workspace, plugin } = call;
+  const input = await workspace.folder('input');
+  const output = await workspace.folder('output');
+  const { files: rawUploads, notes } = await archives.unpack(workspace.path('import.zip'), input, call.limits, signal);
+  await rm(workspace.path('import.zip'));
+  if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
+  if (rawUploads.some((file) => file.name.startsWith(`${METADATA}/`)))
+    return invalid([`the upload has a folder named ${METADATA}, where the metadata go`]);
+  await writeFile(workspace.path('input', METADATA), call.meta.text);
+
+  const args = [input, output];
+  const outcome = await scripts.run({ kind: 'import', ...call, args, cwd: workspace.dir }, signal);
+  if (outcome.kind === 'refused') return invalid(outcome.lines);
+  if (outcome.kind !== 'ok') return scriptFailure(outcome);
+  const written = await findFiles(output);
+  const left = written.files.filter(({ name }) => isDesktopJunk(name)).map(({ name }) => name);
+  const found = { ...written, files: written.files.filter(({ name }) => !isDesktopJunk(name)) };
+  const fault = outputFault(found);
+  if (fault !== undefined) return scriptFailure(scriptError(plugin.scripts.dataCleaning, 0, fault));
+  await removeTree(input);
+  const leftOut = leftOutNote(left.slice(0, MOST_NAMED), left.length - MOST_NAMED);
+  // Uploads of ours cannot hold it; those of other services may.
+  const own = rawUploads.some(({ name }) => name === METADATA)
+    ? [`left out: the upload's own ${METADATA}, a reserved name, where the metadata go`]
+    : [];
+  const lines = [...notes, ...own, ...(leftOut === undefined ? [] : [leftOut]), ...outcome.lines];
+  return packReply(call, archives, { rawUploads, files: found.files, lines }, signal);
+}
+
+/** Why the script's output cannot become a dataset's files, and what the plugin's author has to change. */
+function outputFault({ files, others, misnamed }: FoundFiles): string | undefined {
+  const [other] = others;
+  if (other?.isLink)
+    return `the import script wrote ${quoteEntry(other.name)}, a symbolic link: write a copy of what it points to (cp -L)`;
+  if (other !== undefined)
+    return `the import script wrote ${quoteEntry(other.name)}, which is neither file nor folder: leave only those in the output folder`;
+  const [wrong] = misnamed;
+  if (wrong !== undefined)
+    return `the import script wrote ${quoteBytes(wrong)}, a name that is not UTF-8: give it one that is`;
+  if (files.length === 0)
+    return 'the import script wrote no output files: at least one has to be in the folder that is its second argument';
+  const keys = new Map<string, string>();
+  for (const { name } of files) {
+    if (name === METADATA)
+      return `the import script wrote '${METADATA}': leave it out when the input folder is copied; install-data is given it anyway`;
+    if (name.startsWith(RESERVED_PREFIX))
+      return `the import script wrote ${quoteEntry(name)}; names beginning with '${RESERVED_PREFIX}' are reserved: choose another`;
+    if (name.includes('\\'))
+      return `the import script wrote ${quoteEntry(name)}, whose backslash would be read as a folder: choose another name`;
+    const check = checkEntryPath(name);
+    if ('fault' in check) return `an output file of the import script ${check.fault}: ${quoteEntry(name)}`;
+    const twin = keys.get(fileNameKey(name));
+    if (twin !== undefined)
+      return `the import script wrote ${quoteEntry(twin)} and ${quoteEntry(name)}, which differ in case only: rename one, for many disks cannot hold both`;
+    keys.set(fileNameKey(name), name);
+  }
+  return undefined;
+}
+
+async function packReply(
+  { workspace }: ImportCall,
+  archives: Archives,
+  result: {
+    readonly rawUploads: readonly { readonly name: string; readonly size: number }[];
+    readonly files: readonly FoundFile[];
+    readonly lines: readonly string[];
+  },
+  signal: AbortSignal,
+): Promise<HostReply> {
+  const installReady = result.files.map(({ name, size }) => ({ name, size }));
+  const data = { path: 'data.zip', file: workspace.path('data.zip') };
+  const packed = result.files.map(({ name, file, size }) => ({ path: name, file, size }));
+  const { bytes: size } = await archives.zip(data.file, packed, { level: DATA_LEVEL }, signal);
+  await removeTree(workspace.path('output'));
+  const manifest = manifestDocument(result.rawUploads, installReady);
+  const parts = [
+    await document(workspace, 'vdi-manifest.json', manifest),
+    await document(workspace, 'warnings.json', validationDocument(true, splitMessages(result.lines))),
+    { ...data, size },
+  ];
+  const file = workspace.path('output.zip');
+  const { bytes } = await archives.zip(file, parts, { level: STORED }, signal);
+  // The caller may take its time: the disk holds the data once meanwhile.
+  await rm(data.file);
+  return { kind: 'zip', file, bytes };
+}
+
+async function document(workspace: Workspace, name: string, content: object) {
+  const text = JSON.stringify(content);
+  await writeFile(workspace.path(name), text);
+  return { path: name, file: workspace.path(name), size: Buffer.byteLength(text) };
+}
