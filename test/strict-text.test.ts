@@ -50,7 +50,6 @@ const NO_LOSS: Readonly<Record<string, string>> = {
     'headers, whose bytes are Latin-1 to the parser, on their way to the strict decoder',
   'http/plugin-host/install-sweep.ts': 'the name of a plugin, written by us',
   'http/plugin-host/workspace.ts': 'names as Latin-1 on their way to the strict decoder',
-  'actors/reconciler/in-step.ts': 'hashed, never shown',
   'bin/compose/access-catalogue-file.ts': 'a file of the operator, who reads what is imported',
   'bin/commands/up.ts': 'a port and a password that we wrote',
   'bin/cli/client/upload-inputs.ts': 'a file of whoever runs the command, sent to a service that checks it',
