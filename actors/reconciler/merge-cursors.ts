@@ -3,7 +3,7 @@
 
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { StoreOrdered } from '../../engine/ports/dataset-index.ts';
-import type { ObjectPage } from '../../engine/ports/object-store.ts';
+import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { defect } from '../../engine/runtime/failure.ts';
 import { DatasetGrouping, type StoredDataset } from '../dataset/stored-dataset.ts';
 
@@ -87,7 +87,7 @@ export async function* pagesOf<Row extends DatasetAddress>(
  * @param onStray hears of keys that are below no dataset and belong to no other service
  */
 export async function* storedPages(
-  listing: AsyncIterable<ObjectPage>,
+  listing: AsyncIterable<readonly ObjectInfo[]>,
   onStray?: (key: string) => void,
 ): AsyncGenerator<readonly StoredDataset[], void, undefined> {
   const grouping = new DatasetGrouping(onStray);

@@ -9,14 +9,14 @@ import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { IndexedDataset, InstalledDataset, StoreOrdered, TargetIndex } from '../../engine/ports/dataset-index.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
-import type { ObjectPage } from '../../engine/ports/object-store.ts';
+import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';
 import type { StoredDataset } from '../dataset/stored-dataset.ts';
 import { comesBefore, MergeCursor, PAGE, pageOf, pagesOf, storedPages } from './merge-cursors.ts';
 
 export interface MergeSources {
   /** The listing, not begun yet; is closed however the merge ends. */
-  readonly stored: AsyncIterable<ObjectPage>;
+  readonly stored: AsyncIterable<readonly ObjectInfo[]>;
   readonly cache: StoreOrdered<IndexedDataset>;
   readonly targets: ReadonlyMap<TargetId, TargetIndex>;
   /** Hears of keys that are below no dataset and belong to no other service. */

@@ -11,7 +11,7 @@ import type {
   StoreOrdered,
   TargetIndex,
 } from '../../../engine/ports/dataset-index.ts';
-import type { ObjectInfo, ObjectPage } from '../../../engine/ports/object-store.ts';
+import type { ObjectInfo } from '../../../engine/ports/object-store.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { addressOf, controlOf, indexedOf, indexOf, storedOf } from '../../support/merged-datasets.ts';
@@ -35,7 +35,7 @@ const targetOf = (datasets: readonly DatasetAddress[]): TargetIndex =>
 
 /** One line per dataset: who knows it. */
 async function merged(
-  stored: AsyncIterable<ObjectPage>,
+  stored: AsyncIterable<readonly ObjectInfo[]>,
   cache: StoreOrdered<IndexedDataset>,
   targets: ReadonlyMap<TargetId, TargetIndex> = new Map(),
   onLeftOut: (target: TargetId, error: unknown) => void = refuse,
