@@ -21,9 +21,8 @@ const LOSSY = [
 /** By file. */
 const NO_LOSS: Readonly<Record<string, string>> = {
   'engine/runtime/program-files.ts': 'files of the program itself',
-  'engine/archive/tar-header.ts': 'written: ASCII fields of a header',
-  'engine/archive/tar-record.ts': 'numbers, keys and the magic of a record; names stay bytes',
-  'engine/archive/tar-entries.ts': 'digits of a pax header',
+  'engine/archive/tar-writer.ts': 'written: ASCII fields of a header',
+  'engine/archive/tar-entries.ts': 'numbers, keys and the magic of a record; names stay bytes',
   'engine/adapters/blast/blast-database.ts': 'alias files of BLAST: names of databases, looked for and reported',
   'engine/adapters/scripts/child-process-output.ts':
     'what scripts say to people; U+FFFD shows that something could not be shown',

@@ -1,7 +1,7 @@
 // The archive work of the product as its services have it done: in the threads of its pool.
 
 import { workerThreads } from '../../bin/compose/worker-threads.ts';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { systemClock } from '../../engine/runtime/time.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
-import { MAX_ENTRIES } from '../../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../../engine/archive/archive-limits.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
 import { targetId } from '../../../engine/model/ids.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
