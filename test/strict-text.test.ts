@@ -21,9 +21,8 @@ const LOSSY = [
 /** By file. */
 const NO_LOSS: Readonly<Record<string, string>> = {
   'engine/runtime/program-files.ts': 'files of the program itself',
-  'engine/archive/tar-header.ts': 'written: ASCII fields of a header',
-  'engine/archive/tar-record.ts': 'numbers, keys and the magic of a record; names stay bytes',
-  'engine/archive/tar-entries.ts': 'digits of a pax header',
+  'engine/archive/tar-writer.ts': 'written: ASCII fields of a header',
+  'engine/archive/tar-entries.ts': 'numbers, keys and the magic of a record; names stay bytes',
   'engine/adapters/blast/blast-database.ts': 'alias files of BLAST: names of databases, looked for and reported',
   'engine/adapters/scripts/child-process-output.ts':
     'what scripts say to people; U+FFFD shows that something could not be shown',
@@ -41,7 +40,6 @@ const NO_LOSS: Readonly<Record<string, string>> = {
   'engine/adapters/remote/remote-file-name.ts':
     'a header, whose bytes are Latin-1 to Node, on its way to the strict decoder',
   'engine/adapters/s3/s3-connection.ts': 'XML of the object store: codes of errors',
-  'engine/adapters/s3/s3-listing-scan.ts': 'XML of the object store: keys that we made from text',
   'engine/adapters/s3/s3-listing.ts': 'XML of the object store: keys that we made from text',
   'http/kernel/pipeline/context.ts': 'written: text that was found to be Latin-1 or UTF-8',
   'http/kernel/answers/header-line.ts': 'written: a header',
@@ -50,7 +48,6 @@ const NO_LOSS: Readonly<Record<string, string>> = {
     'headers, whose bytes are Latin-1 to the parser, on their way to the strict decoder',
   'actors/plugin-host/install-sweep.ts': 'the name of a plugin, written by us',
   'actors/plugin-host/workspace.ts': 'names as Latin-1 on their way to the strict decoder',
-  'actors/reconciler/in-step.ts': 'hashed, never shown',
   'bin/compose/access-catalogue-file.ts': 'a file of the operator, who reads what is imported',
   'bin/commands/up.ts': 'a port and a password that we wrote',
   'bin/cli/client/upload-inputs.ts': 'a file of whoever runs the command, sent to a service that checks it',

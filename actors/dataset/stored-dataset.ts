@@ -81,11 +81,6 @@ export class DatasetGrouping {
   get open(): StoredDataset | undefined {
     return this.#group;
   }
-
-  /** What comes next follows nothing. */
-  restart(): void {
-    this.#group = undefined;
-  }
 }
 
 /** Everything of the dataset that we know what it is. */

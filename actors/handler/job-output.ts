@@ -3,8 +3,8 @@
 
 import { lstat, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
 import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
 import { foreignNameFault, quoteBytes } from '../../engine/model/foreign-name.ts';
 import type { JobRegistration } from '../../engine/model/handler-job.ts';

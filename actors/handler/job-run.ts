@@ -2,7 +2,7 @@
 // says how it ended; only a killed process leaves that to the next one that looks.
 
 import { rm } from 'node:fs/promises';
-import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { handlerResultKey } from '../../engine/model/handler-job.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { HandlerJobs, HandlerMove } from '../../engine/ports/handler-jobs.ts';

@@ -2,11 +2,13 @@
 // service never does it itself: it is given an implementation that runs it in worker threads. Arguments and results are
 // plain values.
 
-import type { ArchiveLimits, ArchiveSource, PackedFile, ReadOptions } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveSource, PackedFile, ReadOptions } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
-import { unpackTo, unpackZip } from '../../engine/archive/unpack.ts';
+import { unpackTo } from '../../engine/archive/unpack.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
 import type { PackageKind } from '../../engine/ports/handler-runs.ts';
 import { rejected } from '../../engine/runtime/failure.ts';
 
@@ -43,8 +45,8 @@ export const packagesHere: Packages = {
   async unpack({ file, kind, dir, limits }, signal) {
     const notes = new ArchiveNotes();
     const options: ReadOptions = { limits, notes, inspect: refuseOutput };
-    if (kind === 'zip') await unpackZip(dir, file, options, signal);
-    else await unpackTo(dir, readTarGz(file, options, signal), signal);
+    const read = kind === 'zip' ? readZip : readTarGz;
+    await unpackTo(dir, read(file, options, signal), signal);
     return notes.lines();
   },
   async pack({ target, files }, signal) {

@@ -2,7 +2,7 @@
 // change event starts the import), status, then raw/ removed; a crash anywhere runs the whole job again from raw/.
 // What is at a URL is fetched into raw/ first, once: from then on it is an upload of files.
 
-import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';

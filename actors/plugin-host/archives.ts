@@ -1,9 +1,11 @@
 // The heavy work of the plugin host. It blocks while it writes, so the host never does it itself: it is given an
 // implementation that runs it in worker threads. Arguments and results are plain values.
 
-import type { ArchiveLimits, ArchiveSource, PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveSource, PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
-import { unpackZip } from '../../engine/archive/unpack.ts';
+import { unpackTo } from '../../engine/archive/unpack.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 
@@ -30,7 +32,7 @@ export interface Archives {
 export const archivesHere: Archives = {
   async unpack(zip, dir, limits, signal) {
     const notes = new ArchiveNotes();
-    const files = await unpackZip(dir, zip, { limits, notes }, signal);
+    const files = await unpackTo(dir, readZip(zip, { limits, notes }, signal), signal);
     return { files, notes: notes.lines() };
   },
   zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),

@@ -2,7 +2,7 @@
 //   {workspace}/import.zip -> input/ (+ vdi-meta.json) --script--> output/ -> data.zip -> output.zip
 
 import { rm, writeFile } from 'node:fs/promises';
-import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
 import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
 import { fileNameKey, RESERVED_PREFIX } from '../../engine/model/file-name.ts';

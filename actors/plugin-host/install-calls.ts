@@ -3,7 +3,7 @@
 // uninstall-files, which are ours.
 
 import { rm, writeFile } from 'node:fs/promises';
-import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { HostReply } from '../../engine/model/plugin-protocol.ts';
 import { rejected } from '../../engine/runtime/failure.ts';

@@ -3,7 +3,7 @@
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { HostReply } from '../../engine/model/plugin-protocol.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';

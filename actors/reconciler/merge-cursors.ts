@@ -2,185 +2,104 @@
 // make datasets look absent.
 
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
-import type { PageRows } from '../../engine/ports/dataset-index.ts';
-import type { ObjectPage } from '../../engine/ports/object-store.ts';
+import type { StoreOrdered } from '../../engine/ports/dataset-index.ts';
+import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { defect } from '../../engine/runtime/failure.ts';
 import { DatasetGrouping, type StoredDataset } from '../dataset/stored-dataset.ts';
 
-export abstract class MergeCursor<Row extends DatasetAddress> {
-  readonly #name: string;
-  #head: Row | undefined;
-  #last: DatasetAddress | undefined;
-  #fault: Error | undefined;
-  /** The head is not read yet. */
-  #behind = false;
-  protected over = false;
+/** Rows of a page: so many that the round trip is small beside them. */
+export const PAGE = 1_000;
 
-  constructor(name: string) {
+/** Rows of a page of each of several indexes, which together hold no more than two pages of one alone. */
+export const pageOf = (indexes: number): number => Math.min(PAGE, Math.ceil((2 * PAGE) / indexes));
+
+export class MergeCursor<Row extends DatasetAddress> {
+  readonly #name: string;
+  readonly #pages: AsyncIterator<readonly Row[]>;
+  #page: readonly Row[] = [];
+  #place = 0;
+  #last: DatasetAddress | undefined;
+  #over = false;
+  #fault: Error | undefined;
+
+  constructor(name: string, pages: AsyncIterator<readonly Row[]>) {
     this.#name = name;
+    this.#pages = pages;
   }
 
   get head(): Row | undefined {
-    this.#catchUp();
-    return this.#head;
+    return this.#fault ? undefined : this.#page[this.#place];
   }
 
   /** Rows have to be asked for. */
   get isEmpty(): boolean {
-    return this.head === undefined && !this.over;
-  }
-
-  /** Whether the head is read: it is when it is asked for, for it may be passed over unread. */
-  protected get isRead(): boolean {
-    return !this.#behind;
+    return this.head === undefined && !this.#over;
   }
 
   /** Throws what the stream fails with, and when its next row is out of order. */
   async fill(): Promise<void> {
     while (this.isEmpty) {
       if (this.#fault) throw this.#fault;
-      this.#show(await this.nextPage());
+      const next = await this.#pages.next();
+      if (next.done) this.#over = true;
+      this.#page = next.done ? [] : next.value;
+      this.#place = 0;
+      this.#checkOrder();
     }
-    if (this.#fault) throw this.#fault;
   }
 
   /** The row at the head when it is this dataset's, which makes room for the next. */
   take(at: DatasetAddress): Row | undefined {
     const { head } = this;
     if (head?.owner !== at.owner || head.dataset !== at.dataset) return undefined;
-    this.goPast(head);
+    this.#last = head;
+    this.#place++;
+    this.#checkOrder();
     return head;
   }
 
-  /** Leaves everything up to `last` behind, all of which was in order; what comes next is read when it is asked for. */
-  protected goPast(last: DatasetAddress): void {
-    this.#last = last;
-    this.#head = undefined;
-    this.#behind = true;
-  }
-
-  /** The first row of the next page; sets `over` when there is no page. */
-  protected abstract nextPage(): Promise<Row | undefined>;
-  /** The next row of the page. */
-  protected abstract advance(): Row | undefined;
-
-  #catchUp(): void {
-    if (!this.#behind) return;
-    this.#behind = false;
-    this.#show(this.advance());
-  }
-
-  #show(row: Row | undefined): void {
-    this.#head = undefined;
-    if (!row) return;
-    if (!this.#last || comesBefore(this.#last, row)) this.#head = row;
-    else
+  #checkOrder(): void {
+    const { head } = this;
+    if (head && this.#last && !comesBefore(this.#last, head))
       this.#fault = defect(
-        `${this.#name}: dataset ${datasetPrefix(row)} comes after ${datasetPrefix(this.#last)}, which is not the order of keys`,
+        `${this.#name}: dataset ${datasetPrefix(head)} comes after ${datasetPrefix(this.#last)}, which is not the order of keys`,
       );
   }
 }
 
-/** Rows of a database. */
-export class RowCursor<Row extends DatasetAddress, Page extends PageRows<Row>> extends MergeCursor<Row> {
-  readonly #pages: AsyncIterator<Page>;
-  #page: Page | undefined;
-  #place = 0;
-
-  constructor(name: string, pages: AsyncIterator<Page>) {
-    super(name);
-    this.#pages = pages;
-  }
-
-  get page(): Page | undefined {
-    return this.#page;
-  }
-
-  /** Of the head. */
-  get place(): number {
-    return this.isRead ? this.#place : this.#place + 1;
-  }
-
-  /** To a later row of the page; all between them were in order. */
-  jump(place: number): void {
-    this.#place = place - 1;
-    const last = this.#page?.at(place - 1);
-    if (last) this.goPast(last);
-  }
-
-  protected override async nextPage(): Promise<Row | undefined> {
-    const next = await this.#pages.next();
-    if (next.done) this.over = true;
-    this.#page = next.done ? undefined : next.value;
-    this.#place = 0;
-    return this.#page?.at(0);
-  }
-
-  protected override advance(): Row | undefined {
-    return this.#page && ++this.#place < this.#page.length ? this.#page.at(this.#place) : undefined;
+/** All rows of an index. Nothing is held in the database between two pages. */
+export async function* pagesOf<Row extends DatasetAddress>(
+  index: StoreOrdered<Row>,
+  rows: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Row[], void, undefined> {
+  for (let after: Row | undefined; ; ) {
+    const page = await index.page(after, rows, signal);
+    if (page.length > 0) yield page;
+    // Fewer than were asked for are the last ones.
+    if (page.length < rows) return;
+    after = page.at(-1);
   }
 }
 
-/** Datasets of a listing. */
-export class StoredCursor extends MergeCursor<StoredDataset> {
-  readonly #pages: AsyncIterator<ObjectPage>;
-  readonly #grouping: DatasetGrouping;
-  #page: ObjectPage | undefined;
-  /** The object to be read next. */
-  #next = 0;
-  /** Where the dataset began that is being read. */
-  #openFrom: number | undefined;
-  #place: number | undefined;
-
-  constructor(name: string, pages: AsyncIterator<ObjectPage>, onStray?: (key: string) => void) {
-    super(name);
-    this.#pages = pages;
-    this.#grouping = new DatasetGrouping(onStray);
-  }
-
-  get page(): ObjectPage | undefined {
-    return this.#page;
-  }
-
-  /** First object of the head, unless that lies on a page before; told without reading the head. */
-  get place(): number | undefined {
-    if (!this.isRead) return this.#openFrom;
-    return this.head && this.#place;
-  }
-
-  /** To the dataset that begins with a later object of the page, after `last`; all between them were in order, and are not read. */
-  jump(place: number, last: DatasetAddress): void {
-    this.#grouping.restart();
-    this.#next = place;
-    this.#openFrom = place;
-    this.goPast(last);
-  }
-
-  protected override async nextPage(): Promise<StoredDataset | undefined> {
-    const next = await this.#pages.next();
-    this.#page = next.done ? undefined : next.value;
-    this.#next = 0;
-    this.#openFrom = undefined;
-    if (!next.done) return this.advance();
-    this.over = true;
-    this.#place = undefined;
-    return this.#grouping.open;
-  }
-
-  protected override advance(): StoredDataset | undefined {
-    if (!this.#page) return undefined;
-    while (this.#next < this.#page.length) {
-      const place = this.#next++;
-      const info = this.#page.at(place);
-      const before = this.#grouping.open;
-      const ended = info && this.#grouping.add(info);
-      if (this.#grouping.open === before) continue;
-      this.#place = this.#openFrom;
-      this.#openFrom = place;
-      if (ended) return ended;
+/**
+ * The datasets of a listing, page by page; one that goes on beyond a page comes with the page that it ends on.
+ * @param onStray hears of keys that are below no dataset and belong to no other service
+ */
+export async function* storedPages(
+  listing: AsyncIterable<readonly ObjectInfo[]>,
+  onStray?: (key: string) => void,
+): AsyncGenerator<readonly StoredDataset[], void, undefined> {
+  const grouping = new DatasetGrouping(onStray);
+  for await (const page of listing) {
+    const ended: StoredDataset[] = [];
+    for (const info of page) {
+      const dataset = grouping.add(info);
+      if (dataset) ended.push(dataset);
     }
-    return undefined;
+    yield ended;
   }
+  if (grouping.open) yield [grouping.open];
 }
 
 /** In the order of `datasetPrefix`, whose text is not made for it. */

@@ -1,38 +1,26 @@
 // What the object store and the databases know, side by side, dataset by dataset: a merge of streams that are all in the
-// order of the store's keys. One page of the listing and two per database are held, however many there are.
+// order of the store's keys. One page of each is held, however many there are.
 //   a stream out of order   refused (merge-cursors.ts)
 //   listing, cache          must answer: their failure is the merge's
 //   an install target       that fails is told of and left out from there on
-// Datasets come in batches, as many as were at hand, because to wait for each alone would be most of a run's time; those
-// that are known to be in step (in-step.ts) are only counted.
+// Datasets come in batches, as many as were at hand, because to wait for each alone would be most of a run's time.
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import type {
-  DatasetPage,
-  IndexedDataset,
-  InstalledDataset,
-  PageRows,
-  StoreOrdered,
-  TargetIndex,
-} from '../../engine/ports/dataset-index.ts';
+import type { IndexedDataset, InstalledDataset, StoreOrdered, TargetIndex } from '../../engine/ports/dataset-index.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
-import type { ObjectPage } from '../../engine/ports/object-store.ts';
+import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';
 import type { StoredDataset } from '../dataset/stored-dataset.ts';
-import type { InStep } from './in-step.ts';
-import { comesBefore, type MergeCursor, RowCursor, StoredCursor } from './merge-cursors.ts';
-import { BYTES_PAGE, PAGE, pageOf, pagesAhead } from './pages-ahead.ts';
+import { comesBefore, MergeCursor, PAGE, pageOf, pagesOf, storedPages } from './merge-cursors.ts';
 
 export interface MergeSources {
   /** The listing, not begun yet; is closed however the merge ends. */
-  readonly stored: AsyncIterable<ObjectPage>;
-  readonly cache: StoreOrdered<IndexedDataset, DatasetPage>;
+  readonly stored: AsyncIterable<readonly ObjectInfo[]>;
+  readonly cache: StoreOrdered<IndexedDataset>;
   readonly targets: ReadonlyMap<TargetId, TargetIndex>;
   /** Hears of keys that are below no dataset and belong to no other service. */
   readonly onStray?: (key: string) => void;
-  /** Where no target is compared, the datasets that it finds are passed over and `count`ed. */
-  readonly passOver?: { readonly inStep: InStep; readonly count: (datasets: number) => void };
 }
 
 export interface MergedDataset extends DatasetAddress {
@@ -42,7 +30,6 @@ export interface MergedDataset extends DatasetAddress {
   readonly installed: ReadonlyMap<TargetId, ControlState | undefined>;
 }
 
-type CacheCursor = RowCursor<IndexedDataset, DatasetPage>;
 type TargetCursors = ReadonlyMap<TargetId, MergeCursor<InstalledDataset>>;
 
 /**
@@ -54,16 +41,13 @@ export async function* mergeInStoreOrder(
   onLeftOut: (target: TargetId, error: unknown) => void,
   signal: AbortSignal,
 ): AsyncGenerator<readonly MergedDataset[], void, undefined> {
-  const listing = sources.stored[Symbol.asyncIterator]();
+  const listing = storedPages(sources.stored, sources.onStray);
   try {
-    const stored = new StoredCursor('object store', listing, sources.onStray);
-    const rows = sources.passOver && sources.targets.size === 0 ? BYTES_PAGE : PAGE;
-    const cache: CacheCursor = new RowCursor('cache', pagesAhead(sources.cache, rows, signal));
+    const stored = new MergeCursor('object store', listing);
+    const cache = new MergeCursor('cache', pagesOf(sources.cache, PAGE, signal));
+    const rows = pageOf(sources.targets.size);
     const targets = new Map(
-      [...sources.targets].map(([id, index]) => {
-        const pages = pagesAhead(index, pageOf(sources.targets.size), signal);
-        return [id, new RowCursor<InstalledDataset, PageRows<InstalledDataset>>(id, pages)] as const;
-      }),
+      [...sources.targets].map(([id, index]) => [id, new MergeCursor(id, pagesOf(index, rows, signal))] as const),
     );
     for (;;) {
       signal.throwIfAborted();
@@ -79,57 +63,31 @@ export async function* mergeInStoreOrder(
         }
       }
       if (![stored, cache, ...targets.values()].some(({ head }) => head)) return;
-      yield atHand(stored, cache, targets, sources.passOver);
+      yield atHand(stored, cache, targets);
     }
   } finally {
-    await listing.return?.();
+    await listing.return();
   }
 }
 
 /** Takes datasets until rows have to be asked for. */
 function atHand(
-  stored: StoredCursor,
-  cache: CacheCursor,
+  stored: MergeCursor<StoredDataset>,
+  cache: MergeCursor<IndexedDataset>,
   targets: TargetCursors,
-  passOver: MergeSources['passOver'],
 ): readonly MergedDataset[] {
   const batch: MergedDataset[] = [];
   const cursors = [stored, cache, ...targets.values()];
-  for (;;) {
-    // Before anybody reads the stored dataset: it may have hundreds of objects.
-    if (passOver && targets.size === 0 && passInStep(stored, cache, passOver)) continue;
-    if (cursors.some((cursor) => cursor.isEmpty)) break;
+  while (!cursors.some((cursor) => cursor.isEmpty)) {
     const first = firstOf(cursors);
     if (!first) break;
     const { owner, dataset } = first;
     const [inStore, indexed] = [stored.take(first), cache.take(first)];
-    let installed = NOWHERE;
-    if (targets.size > 0)
-      installed = new Map([...targets].map(([id, cursor]) => [id, cursor.take(first)?.control] as const));
+    const installed = new Map([...targets].map(([id, cursor]) => [id, cursor.take(first)?.control] as const));
     batch.push({ owner, dataset, stored: inStore, indexed, installed });
   }
   return batch;
 }
-
-/** False when the heads are not passed over. */
-function passInStep(
-  stored: StoredCursor,
-  cache: CacheCursor,
-  { inStep, count }: NonNullable<MergeSources['passOver']>,
-): boolean {
-  // The cache's head is in order, and so comes after all that was taken from the listing: what is its dataset does, too.
-  if (!stored.page || !cache.page || !cache.head || stored.place === undefined) return false;
-  const { object, row } = inStep.passOver(stored.page, cache.page, { object: stored.place, row: cache.place });
-  const passed = row - cache.place;
-  const last = passed > 0 ? cache.page.at(row - 1) : undefined;
-  if (!last) return false;
-  cache.jump(row);
-  stored.jump(object, last);
-  count(passed);
-  return true;
-}
-
-const NOWHERE: MergedDataset['installed'] = new Map();
 
 function firstOf(cursors: readonly MergeCursor<DatasetAddress>[]): DatasetAddress | undefined {
   let first: DatasetAddress | undefined;

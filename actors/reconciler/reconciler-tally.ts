@@ -38,14 +38,6 @@ export class ReconcilerTally {
     if (stored && known) this.#found++;
   }
 
-  /** Datasets of the store that the cache knows, in a run that compares no target. */
-  addInStep(datasets: number): void {
-    this.listed += datasets;
-    this.#found += datasets;
-    const cache = this.#counts.get('cache');
-    if (cache) cache.known += datasets;
-  }
-
   /** A target that ends early was not counted whole. */
   leaveOut(target: TargetId): void {
     this.#counts.delete(target);

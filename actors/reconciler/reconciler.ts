@@ -23,9 +23,8 @@ import { inParallel } from '../dataset/site-targets.ts';
 import { storedDataset } from '../dataset/stored-dataset.ts';
 import { readMetadata } from '../dataset/stored-documents.ts';
 import { JobBatch } from '../jobs/job-batch.ts';
-import { InStep } from './in-step.ts';
 import { type MergedDataset, mergeInStoreOrder } from './merge-in-store-order.ts';
-import { type DecisionContext, decide } from './reconciler-decision.ts';
+import { decide } from './reconciler-decision.ts';
 import { type ReconcilerCounter, reconcilerMetrics } from './reconciler-metrics.ts';
 import { ReconcilerTally } from './reconciler-tally.ts';
 
@@ -137,7 +136,7 @@ export class Reconciler {
       }
     };
     try {
-      for await (const merged of this.#merge(targets, context, tally, draft, signal)) {
+      for await (const merged of this.#merge(targets, tally, draft, signal)) {
         for (const one of merged) {
           const verdict = decide(one, context);
           tally.add(one, verdict.kind === 'absent');
@@ -185,7 +184,7 @@ export class Reconciler {
       }
     };
     try {
-      merging: for await (const merged of this.#merge(targets, context, tally, draft, signal))
+      merging: for await (const merged of this.#merge(targets, tally, draft, signal))
         for (const one of merged) {
           const absent = decide(one, context).kind === 'absent';
           tally.add(one, absent);
@@ -209,7 +208,6 @@ export class Reconciler {
 
   #merge(
     targets: Map<TargetId, TargetIndex>,
-    context: DecisionContext,
     tally: ReconcilerTally,
     draft: Draft,
     signal: AbortSignal,
@@ -223,9 +221,7 @@ export class Reconciler {
       this.#log[level]({ target, err: messageOf(error) }, 'an install target is left out of this run');
     };
     const onStray = (key: string): void => this.#log.debug({ key }, 'an object that belongs to no dataset');
-    const inStep = new InStep((one) => decide(one, context).kind === 'in-sync');
-    const passOver = { inStep, count: (datasets: number): void => tally.addInStep(datasets) };
-    const sources = { stored: store.pages('', {}, signal), cache: index, targets: new Map(targets), onStray, passOver };
+    const sources = { stored: store.pages('', {}, signal), cache: index, targets: new Map(targets), onStray };
     return mergeInStoreOrder(sources, leaveOut, signal);
   }
 

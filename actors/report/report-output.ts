@@ -2,7 +2,7 @@
 
 import { lstat, opendir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { outputOf } from '../../engine/model/report/command-line.ts';
 import type { FormatType } from '../../engine/model/report/format-types.ts';
 import type { ReportFile } from '../../engine/model/report-job.ts';

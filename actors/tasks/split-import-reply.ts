@@ -2,8 +2,9 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ArchiveEntry, MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveEntry } from '../../engine/archive/archive-entry.ts';
 import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { type Manifest, parseManifest } from '../../engine/model/metadata.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';

@@ -16,7 +16,6 @@ import { packUpload } from '../../actors/tasks/pack-upload.ts';
 import type { TaskContext } from '../../actors/tasks/task-context.ts';
 import { PluginHttp } from '../../engine/adapters/plugins/plugin-http.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
-import { copyPieces, writeRecords } from '../../engine/archive/zip-pieces.ts';
 import { serveTasks } from '../../engine/threads/thread.ts';
 import { openStoreReader } from './store-reader.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
@@ -50,8 +49,6 @@ export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {
   uninstall: (input, resources, signal) => uninstall(input, { ...resources, signal }),
   unpack: ({ zip, dir, limits }, _resources, signal) => archivesHere.unpack(zip, dir, limits, signal),
   zip: ({ target, files, level }, _resources, signal) => archivesHere.zip(target, files, { level }, signal),
-  'zip-copy': async (order) => copyPieces(order),
-  'zip-records': async (order) => writeRecords(order),
   'unpack-package': (order, _resources, signal) => packagesHere.unpack(order, signal),
   'pack-package': (order, _resources, signal) => packagesHere.pack(order, signal),
 });

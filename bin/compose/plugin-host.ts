@@ -12,7 +12,7 @@ import { dataSchemaOf } from '../../config/data-schemas.ts';
 import type { PluginHostConfiguration } from '../../config/schema/plugin-host.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { type BuildManifest, pluginRoutes } from '../../http/plugin-host/routes.ts';

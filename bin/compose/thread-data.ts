@@ -5,8 +5,8 @@ import type { Unpacked } from '../../actors/plugin-host/archives.ts';
 import type { LaneTasks } from '../../actors/tasks/task-map.ts';
 import type { PluginHttpOptions } from '../../engine/adapters/plugins/plugin-http.ts';
 import type { RemoteHttpOptions } from '../../engine/adapters/remote/remote-http.ts';
-import type { ArchiveLimits, PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
-import type { CopyOrder, RecordsOrder } from '../../engine/archive/zip-pieces.ts';
+import type { PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { StoreData } from './store-reader.ts';
 
 export interface ThreadData {
@@ -27,8 +27,6 @@ export type ArchiveTasks = {
     readonly input: { readonly target: string; readonly files: readonly PackedFile[]; readonly level: number };
     readonly output: WrittenArchive;
   };
-  readonly 'zip-copy': { readonly input: CopyOrder; readonly output: readonly number[] };
-  readonly 'zip-records': { readonly input: RecordsOrder; readonly output: WrittenArchive };
 };
 
 /** The same of the handler service: packages of either format in, tar.gz out. */

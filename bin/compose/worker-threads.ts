@@ -4,7 +4,6 @@
 import type { Packages } from '../../actors/handler/packages.ts';
 import type { Archives } from '../../actors/plugin-host/archives.ts';
 import type { TaskRunner } from '../../actors/tasks/task-map.ts';
-import { type PieceThreads, worthPieces, zipInPieces } from '../../engine/archive/zip-in-pieces.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -35,10 +34,6 @@ export function workerThreads(
     if (!pool) throw aborted('the worker threads have not been started');
     return pool;
   };
-  const pieceThreads: PieceThreads = {
-    copy: (order, signal) => current().run('zip-copy', order, { signal }),
-    records: (order, signal) => current().run('zip-records', order, { signal }),
-  };
   return {
     spec: {
       name: 'workerPool',
@@ -51,10 +46,7 @@ export function workerThreads(
     tasks: { run: (name, input, options) => current().run(name, input, options) },
     archives: {
       unpack: (zip, dir, limits, signal) => current().run('unpack', { zip, dir, limits }, { signal }),
-      zip: (target, files, { level }, signal) =>
-        level === 0 && worthPieces(files)
-          ? zipInPieces(target, files, pieceThreads, signal)
-          : current().run('zip', { target, files, level }, { signal }),
+      zip: (target, files, { level }, signal) => current().run('zip', { target, files, level }, { signal }),
     },
     packages: {
       unpack: (order, signal) => current().run('unpack-package', order, { signal }),

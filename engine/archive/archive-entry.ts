@@ -1,5 +1,6 @@
 // What both archive readers yield and both writers accept.
 
+import type { ArchiveLimits } from './archive-limits.ts';
 import type { ArchiveNotes } from './archive-notes.ts';
 
 /** A file inside an archive as a reader yields it. */
@@ -55,18 +56,3 @@ export interface ReadOptions {
   /** Is told what was left out, or was read differently from how it is written. */
   readonly notes?: ArchiveNotes | undefined;
 }
-
-/** Enforced on the bytes that are actually inflated, never on what headers state. */
-export interface ArchiveLimits {
-  readonly maxTotalBytes: number;
-  readonly maxFileBytes: number;
-  /** Entries of any kind, dropped ones and folders included. */
-  readonly maxEntries: number;
-  /** Of all entries together; absent = no limit of its own beyond `maxEntries`. */
-  readonly maxNameBytes?: number;
-  /** From opening to the end; absent = no time limit. */
-  readonly maxMs?: number;
-}
-
-/** The entry limit when a caller sets no smaller one (docs/design/decisions.md#archive-module). */
-export const MAX_ENTRIES = 100_000;

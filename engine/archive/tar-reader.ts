@@ -8,8 +8,8 @@ import { decodeUtf8 } from '../model/utf8.ts';
 import { defect, rejected } from '../runtime/failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';
+import { InflateBudget } from './archive-limits.ts';
 import { checkEntryPath, EntryNames, quoteEntry, withSlashes } from './entry-path.ts';
-import { InflateBudget } from './inflate-budget.ts';
 import { TarEntries, type TarEntry } from './tar-entries.ts';
 import { zlibChunks } from './zlib-chunks.ts';
 

@@ -1,10 +1,26 @@
-// Writes a tar.gz to a local file. For worker threads: local files are read with blocking calls.
+// Writes a tar.gz to a local file (POSIX ustar, and pax for names that do not fit): plain files without an owner, mode 0644. For
+// worker threads: local files are read with blocking calls. The bytes equal those of tar-stream, which would bring ten packages
+// with programs for another runtime for the sake of a header.
 
+import { createGzip } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { writeArchive } from './archive-output.ts';
-import { GzipOutput } from './gzip-output.ts';
-import { SourceBody } from './source-body.ts';
-import { END_BYTES, padding, tarHeader } from './tar-header.ts';
+import { sourceChunks } from './source-body.ts';
+import { padding, RECORD_BYTES } from './tar-entries.ts';
+import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
+
+interface TarFile {
+  readonly path: string;
+  readonly size: number;
+  readonly modified: Date;
+}
+
+const BLOCK_BYTES = 128 * 1024;
+/** Zeros at the end of a tar. */
+const END_BYTES = 2 * RECORD_BYTES;
+const MAX_NAME = 100;
+const MAX_PREFIX = 155;
+const MAX_OCTAL_SIZE = 0o77777777777;
 
 /**
  * Creates or replaces `target`; removes it when anything fails. Files only, mode 0644; readers create the folders. A body
@@ -13,29 +29,113 @@ import { END_BYTES, padding, tarHeader } from './tar-header.ts';
 export async function writeTarGz(
   target: string,
   sources: Iterable<ArchiveSource> | AsyncIterable<ArchiveSource>,
-  options: { readonly level: number },
+  { level }: { readonly level: number },
   signal: AbortSignal,
 ): Promise<WrittenArchive> {
   signal.throwIfAborted();
   return writeArchive(target, async (output) => {
-    await using gzip = new GzipOutput(output, options.level);
     let entries = 0;
-    for await (const source of sources) {
-      signal.throwIfAborted();
-      await addEntry(gzip, source, signal);
-      entries++;
+    async function* tar(): AsyncGenerator<Uint8Array> {
+      for await (const source of sources) {
+        signal.throwIfAborted();
+        const { path, size, modified = new Date(0) } = source;
+        yield tarHeader({ path, size, modified });
+        yield* sourceChunks(source, signal);
+        yield Buffer.alloc(padding(size));
+        entries++;
+      }
+      yield Buffer.alloc(END_BYTES);
     }
-    await gzip.append(new Uint8Array(END_BYTES));
-    await gzip.end();
+    for await (const chunk of zlibChunks(createGzip({ level, chunkSize: ZLIB_CHUNK_BYTES }), inBlocks(tar())))
+      await output.append(chunk);
     return { bytes: output.position, entries };
   });
 }
 
-async function addEntry(gzip: GzipOutput, source: ArchiveSource, signal: AbortSignal): Promise<void> {
-  const { path, size, modified = new Date(0) } = source;
-  await using body = new SourceBody(source, signal);
-  await gzip.append(tarHeader({ path, size, modified }));
-  while (body.done < size) gzip.advance(await body.fill(await gzip.room()));
-  await body.finish();
-  await gzip.append(new Uint8Array(padding(size)));
+/** The same bytes in larger pieces, since each piece is a trip to the thread that deflates. A piece is valid until the next. */
+async function* inBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  let filled = 0;
+  for await (const chunk of chunks)
+    for (let rest = chunk; rest.length > 0; ) {
+      const part = rest.subarray(0, BLOCK_BYTES - filled);
+      block.set(part, filled);
+      filled += part.length;
+      rest = rest.subarray(part.length);
+      if (filled < BLOCK_BYTES) continue;
+      yield block;
+      filled = 0;
+    }
+  if (filled > 0) yield block.subarray(0, filled);
+}
+
+/** One record, or three: a pax header, its content, and the file's. */
+export function tarHeader({ path, size, modified }: TarFile): Buffer {
+  const names = splitName(path);
+  if (names) return header({ ...names, size, modified, type: '0' });
+  const pax = paxPath(path);
+  const name = { name: 'PaxHeader', prefix: '', modified };
+  return Buffer.concat([
+    header({ ...name, size: pax.length, type: 'x' }),
+    pax,
+    Buffer.alloc(padding(pax.length)),
+    header({ ...name, size, type: '0' }),
+  ]);
+}
+
+/** Only for ASCII: moves folders to the prefix until the name fits; undefined when it does not. */
+function splitName(path: string): { readonly name: string; readonly prefix: string } | undefined {
+  if (Buffer.byteLength(path) !== path.length) return undefined;
+  if (path.length <= MAX_NAME) return { name: path, prefix: '' };
+  const slash = path.indexOf('/', path.length - MAX_NAME - 1);
+  if (slash === -1 || slash > MAX_PREFIX) return undefined;
+  return { name: path.slice(slash + 1), prefix: path.slice(0, slash) };
+}
+
+/** `LENGTH path=PATH\n`, where the length includes its own digits. */
+function paxPath(path: string): Buffer {
+  const rest = ` path=${path}\n`;
+  const bytes = Buffer.byteLength(rest);
+  let length = bytes + String(bytes).length;
+  if (String(length).length > String(bytes).length) length++;
+  return Buffer.from(length + rest);
+}
+
+function header(file: {
+  readonly name: string;
+  readonly prefix: string;
+  readonly size: number;
+  readonly modified: Date;
+  readonly type: '0' | 'x';
+}): Buffer {
+  const record = Buffer.alloc(RECORD_BYTES);
+  record.write(file.name, 0, 'latin1');
+  record.write('000644 \0' + '000000 \0' + '000000 \0', 100, 'latin1');
+  writeSize(record, file.size);
+  record.write(`${octal(Math.trunc(file.modified.getTime() / 1000) | 0, 11)} `, 136, 'latin1');
+  record.write(file.type, 156, 'latin1');
+  record.write('ustar\0' + '00', 257, 'latin1');
+  record.write('000000 \0' + '000000 \0', 329, 'latin1');
+  record.write(file.prefix, 345, 'latin1');
+  record.write(`${octal(checksum(record), 6)} `, 148, 'latin1');
+  return record;
+}
+
+/** Binary from 8 GiB on, a format that GNU tar introduced. */
+function writeSize(record: Buffer, size: number): void {
+  if (size <= MAX_OCTAL_SIZE) {
+    record.write(`${octal(size, 11)} `, 124, 'latin1');
+    return;
+  }
+  record.writeUInt8(0x80, 124);
+  record.writeUIntBE(size, 130, 6);
+}
+
+const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, '0');
+
+/** The checksum's own field counts as blanks. */
+function checksum(record: Buffer): number {
+  let sum = 8 * 0x20;
+  for (const [at, byte] of record.entries()) if (at < 148 || at >= 156) sum += byte;
+  return sum;
 }

@@ -15,63 +15,39 @@ import {
 import { dirname, resolve, sep } from 'node:path';
 import type { FileEntry } from '../model/metadata.ts';
 import { defect, rejected, transient } from '../runtime/failure.ts';
-import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
-import { AtOnce } from './at-once.ts';
+import type { ArchiveEntry } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
-import { OpenZip } from './zip-reader.ts';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 const FILE_MODE = 0o644;
 /** An archive may not create more folders than it may have entries. */
 const MAX_FOLDERS = 100_000;
-/**
- * More than there are cores, so that cores stay busy while this thread waits for the disk. Their memory is touched once per
- * archive; if there were much of it, that would cost more than inflating.
- */
-const ZIP_AT_ONCE = 6;
-
-/** {@link unpackTo} for a zip: several files at once, each in small pieces. */
-export async function unpackZip(
-  dir: string,
-  zip: string,
-  options: ReadOptions,
-  signal: AbortSignal,
-): Promise<readonly FileEntry[]> {
-  await using opened = await OpenZip.open(zip, options, signal);
-  return await unpackTo(dir, opened.entries(), signal, ZIP_AT_ONCE);
-}
 
 /**
  * Unpacks into `dir`, which must exist. Files get mode 0644, folders 0755, whatever the archive says. An existing file is a
  * `rejected` failure, and so is a folder that is a link. Files written before a failure stay, because the caller owns the
- * directory. Returns what was written, in the archive's order. Processes `atOnce` entries concurrently when their bodies may be
- * read at the same time.
+ * directory. Returns what was written, in the archive's order.
  */
 export async function unpackTo(
   dir: string,
   entries: AsyncIterable<ArchiveEntry>,
   signal: AbortSignal,
-  atOnce = 1,
 ): Promise<readonly FileEntry[]> {
   const root = resolve(dir);
   const folders = new Set([root]);
   const files: FileEntry[] = [];
-  await using writing = new AtOnce(atOnce);
   for await (const entry of entries) {
     signal.throwIfAborted();
     const file = resolve(root, entry.path);
     if (!file.startsWith(root + sep)) throw defect(`entry ${quoteEntry(entry.path)} would leave ${root}`);
-    await writing.begin(async () => {
-      try {
-        makeFolder(dirname(file), folders);
-        await writeFile(file, entry.body, writing, signal);
-      } catch (error) {
-        throw fault(error, entry.path);
-      }
-    });
+    try {
+      makeFolder(dirname(file), folders);
+      await writeFile(file, entry.body, signal);
+    } catch (error) {
+      throw fault(error, entry.path);
+    }
     files.push({ name: entry.path, size: entry.size });
   }
-  await writing.finish();
   return files;
 }
 
@@ -89,19 +65,13 @@ function makeFolder(folder: string, made: Set<string>): void {
   made.add(folder);
 }
 
-async function writeFile(
-  file: string,
-  body: AsyncIterable<Uint8Array>,
-  writing: AtOnce,
-  signal: AbortSignal,
-): Promise<void> {
+async function writeFile(file: string, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   const fd = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
   try {
     // The umask must not apply here either. Checking is cheaper than changing, which the file system has to record.
     if ((fstatSync(fd).mode & 0o7777) !== FILE_MODE) fchmodSync(fd, FILE_MODE);
     for await (const chunk of body) {
       signal.throwIfAborted();
-      if (writing.ended) return;
       let written = 0;
       while (written < chunk.length) written += writeSync(fd, chunk, written);
     }

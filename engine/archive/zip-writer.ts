@@ -1,21 +1,16 @@
-// Writes a zip to a local file. Sizes are known in advance and checksums are patched in afterwards. So local headers are
-// complete and no data descriptors are needed: streaming readers can read stored entries, too. Large and numerous entries
-// switch to zip64. For worker threads: local files are read with blocking calls.
+// Writes a zip to a local file. For worker threads: local files are read with blocking calls, and bodies that fit into memory
+// are deflated by one.
+//
+// yazl is not used: it writes data descriptors behind streamed bodies, and readers that stream, as those of Java do, cannot
+// read a stored entry with one. Here local headers are complete: sizes are known, and the checksum of a large body is patched in
+// afterwards. Names are UTF-8, files are plain files with mode 0644; large and numerous entries switch to zip64
+// (APPNOTE 6.3.x).
 
-import { crc32, deflateRawSync } from 'node:zlib';
+import { crc32, createDeflateRaw, deflateRawSync } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { type ArchiveOutput, writeArchive } from './archive-output.ts';
-import { BLOCK_BYTES, BlockDeflater, type TakePacked } from './block-deflater.ts';
-import { readSmallFile, SourceBody } from './source-body.ts';
-import {
-  centralRecord,
-  endRecords,
-  localHeader,
-  localHeaderBytes,
-  needsZip64,
-  putLocalHeader,
-  type ZipRecord,
-} from './zip-records.ts';
+import { sourceChunks, wholeSource } from './source-body.ts';
+import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
 
 export interface ZipWriteOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
@@ -24,10 +19,35 @@ export interface ZipWriteOptions {
   readonly forceZip64?: boolean;
 }
 
-/** Bodies up to this size are deflated at once, in memory of their own size, unless they have to wait for others. */
-const SMALL_BYTES = 16 * 1024;
+/** Bodies up to this size are held in memory: what deflate cannot shrink is stored, because it is faster to read back. */
+export const WHOLE_BYTES = 512 * 1024;
 /** Directory records per write. */
 const RECORDS_AT_ONCE = 1_000;
+/** Deflating may add a little: from this size on, a packed size might not fit into 32 bits. */
+const ZIP64_FROM_BYTES = 0xf0000000;
+const MAX_32 = 0xffffffff;
+const MAX_16 = 0xffff;
+const ZIP64_FIELD = 0x0001;
+const ZIP64_FIELD_HEAD = 4;
+const VERSION = 20;
+const VERSION_ZIP64 = 45;
+const MADE_BY_UNIX = (3 << 8) | VERSION_ZIP64;
+const UTF8_NAME = 0x800;
+const PLAIN_FILE_0644 = 0o100644;
+
+interface ZipRecord {
+  /** UTF-8. */
+  readonly name: Buffer;
+  /** Undefined = 1980-01-01, the earliest date of the format. */
+  readonly modified: Date | undefined;
+  readonly crc: number;
+  readonly size: number;
+  readonly packedSize: number;
+  readonly deflated: boolean;
+  /** Of the local header. */
+  readonly offset: number;
+  readonly zip64: boolean;
+}
 
 /**
  * Creates or replaces `target`; removes it when anything fails. Paths must be clean and unique (entry-path.ts). A body longer
@@ -41,166 +61,156 @@ export async function writeZip(
 ): Promise<WrittenArchive> {
   signal.throwIfAborted();
   return writeArchive(target, async (output) => {
-    await using packing = new ZipPacking(output, options);
+    const central: Buffer[] = [];
     for await (const source of sources) {
       signal.throwIfAborted();
-      if (packing.addNow(source)) continue;
-      await using body = new SourceBody(source, signal);
-      await packing.add(source, body);
+      const add = source.size <= WHOLE_BYTES ? addWhole : addLarge;
+      central.push(centralRecord(await add(output, source, options, signal)));
     }
-    return await packing.finish();
+    const start = output.position;
+    for (let at = 0; at < central.length; at += RECORDS_AT_ONCE)
+      await output.append(Buffer.concat(central.slice(at, at + RECORDS_AT_ONCE)));
+    await output.append(endRecords(central.length, start, output.position - start, options.forceZip64 ?? false));
+    return { bytes: output.position, entries: central.length };
   });
 }
 
-class ZipPacking implements AsyncDisposable {
-  readonly #output: ArchiveOutput;
-  readonly #options: ZipWriteOptions;
-  readonly #deflater: BlockDeflater;
-  readonly #central: Buffer[] = [];
-
-  constructor(output: ArchiveOutput, options: ZipWriteOptions) {
-    this.#output = output;
-    this.#options = options;
-    this.#deflater = new BlockDeflater(options.level);
-  }
-
-  /** Stores a small local file when that needs no waiting; otherwise returns false and does nothing. */
-  addNow(source: ArchiveSource): boolean {
-    const { size, body } = source;
-    if (this.#options.level > 0 || size >= BLOCK_BYTES || !('file' in body)) return false;
-    const draft = this.#draft(source, false);
-    const length = localHeaderBytes(draft);
-    const room = this.#output.roomNow(length + size + 1);
-    if (!room) return false;
-    readSmallFile(source, body, room.subarray(length, length + size + 1));
-    this.#stored(draft, room);
-    return true;
-  }
-
-  add(source: ArchiveSource, body: SourceBody): Promise<void> {
-    if (this.#options.level > 0)
-      return source.size <= SMALL_BYTES && this.#deflater.idle
-        ? this.#deflateSmall(source, body)
-        : this.#deflate(source, body);
-    return source.size < BLOCK_BYTES ? this.#storeWhole(source, body) : this.#storeLarge(source, body);
-  }
-
-  async finish(): Promise<WrittenArchive> {
-    await this.#deflater.drain();
-    const output = this.#output;
-    const start = output.position;
-    const { length } = this.#central;
-    for (let at = 0; at < length; at += RECORDS_AT_ONCE)
-      await output.append(Buffer.concat(this.#central.slice(at, at + RECORDS_AT_ONCE)));
-    await output.append(endRecords(length, start, output.position - start, this.#options.forceZip64 ?? false));
-    return { bytes: output.position, entries: length };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#deflater[Symbol.asyncDispose]();
-  }
-
-  /** A record at the output's current position; the content is filled in later. */
-  #draft({ path, size, modified }: ArchiveSource, deflated: boolean): ZipRecord {
-    const offset = this.#output.position;
-    const zip64 = this.#options.forceZip64 === true || needsZip64(size, offset);
-    return { name: Buffer.from(path), modified, offset, zip64, size, crc: 0, packedSize: size, deflated };
-  }
-
-  /** Reads the body straight into the output buffer, after the space for its header. */
-  async #storeWhole(source: ArchiveSource, body: SourceBody): Promise<void> {
-    const { size } = source;
-    const draft = this.#draft(source, false);
-    const length = localHeaderBytes(draft);
-    // Room for one byte more than promised shows whether the body is longer.
-    const room = await this.#output.room(length + size + 1);
-    await body.fill(room.subarray(length, length + size + 1));
-    this.#stored(draft, room);
-  }
-
-  /** The content already lies in the room, after the space for its header. */
-  #stored(draft: ZipRecord, room: Buffer): void {
-    const length = localHeaderBytes(draft);
-    const record = { ...draft, crc: crc32(room.subarray(length, length + draft.size)) };
-    putLocalHeader(record, room);
-    this.#output.advance(length + draft.size);
-    this.#central.push(centralRecord(record));
-  }
-
-  async #storeLarge(source: ArchiveSource, body: SourceBody): Promise<void> {
-    const draft = this.#draft(source, false);
-    await this.#output.append(localHeader(draft));
-    let crc = 0;
-    while (body.done < source.size) {
-      const room = await this.#output.room();
-      const filled = await body.fill(room);
-      crc = crc32(room.subarray(0, filled), crc);
-      this.#output.advance(filled);
-    }
-    await body.finish();
-    this.#patch({ ...draft, crc });
-  }
-
-  /**
-   * Most uploads have only small bodies; three blocks of half a MiB for each would be more work for the collector than all
-   * else.
-   */
-  async #deflateSmall(source: ArchiveSource, body: SourceBody): Promise<void> {
-    const raw = Buffer.allocUnsafe(source.size);
-    await body.fill(raw);
-    await body.finish();
-    const entry = { source, crc: crc32(raw), draft: undefined, packedSize: 0 };
-    await this.#addWhole(entry, deflateRawSync(raw, { level: this.#options.level }), raw);
-  }
-
-  async #deflate(source: ArchiveSource, body: SourceBody): Promise<void> {
-    const entry: DeflatedEntry = { source, crc: 0, draft: undefined, packedSize: 0 };
-    for (let first = true, last = false; !last; first = false) {
-      const block = await this.#deflater.block();
-      const length = await body.fill(block);
-      entry.crc = crc32(block.subarray(0, length), entry.crc);
-      last = body.done === source.size;
-      const take: TakePacked =
-        first && last
-          ? (packed, raw) => this.#addWhole(entry, packed, raw)
-          : (packed) => this.#addBlock(entry, packed, last);
-      this.#deflater.start(block, length, { first, last }, take);
-    }
-    await body.finish();
-  }
-
-  /** What deflate cannot shrink is stored, because it is faster to read back. */
-  async #addWhole({ source, crc }: DeflatedEntry, packed: Uint8Array, raw: Uint8Array): Promise<void> {
-    const shrunk = packed.length < raw.length;
-    const body = shrunk ? packed : raw;
-    const record = { ...this.#draft(source, shrunk), crc, packedSize: body.length };
-    await this.#output.append(localHeader(record));
-    await this.#output.append(body);
-    this.#central.push(centralRecord(record));
-  }
-
-  async #addBlock(entry: DeflatedEntry, packed: Uint8Array, last: boolean): Promise<void> {
-    if (!entry.draft) {
-      entry.draft = this.#draft(entry.source, true);
-      await this.#output.append(localHeader(entry.draft));
-    }
-    entry.packedSize += packed.length;
-    await this.#output.append(packed);
-    if (last) this.#patch({ ...entry.draft, crc: entry.crc, packedSize: entry.packedSize });
-  }
-
-  #patch(record: ZipRecord): void {
-    this.#output.patch(record.offset, localHeader(record));
-    this.#central.push(centralRecord(record));
-  }
+async function addWhole(
+  output: ArchiveOutput,
+  source: ArchiveSource,
+  options: ZipWriteOptions,
+  signal: AbortSignal,
+): Promise<ZipRecord> {
+  const raw = await wholeSource(source, signal);
+  const packed = options.level > 0 ? deflateRawSync(raw, { level: options.level }) : raw;
+  const body = packed.length < raw.length ? packed : raw;
+  const draft = draftOf(source, output.position, options, body === packed && body !== raw);
+  const record = { ...draft, crc: crc32(raw), packedSize: body.length };
+  await output.append(localHeader(record));
+  await output.append(body);
+  return record;
 }
 
-/** What is known so far of an entry of several blocks. */
-interface DeflatedEntry {
-  readonly source: ArchiveSource;
-  /** Of all blocks, once the last one was started. */
-  crc: number;
-  /** Set from the first block on. */
-  draft: ZipRecord | undefined;
-  packedSize: number;
+async function addLarge(
+  output: ArchiveOutput,
+  source: ArchiveSource,
+  options: ZipWriteOptions,
+  signal: AbortSignal,
+): Promise<ZipRecord> {
+  const { level } = options;
+  const draft = draftOf(source, output.position, options, level > 0);
+  await output.append(localHeader(draft));
+  const begin = output.position;
+  let crc = 0;
+  async function* raw(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of sourceChunks(source, signal)) {
+      crc = crc32(chunk, crc);
+      yield chunk;
+    }
+  }
+  const deflate = { level, chunkSize: ZLIB_CHUNK_BYTES };
+  for await (const chunk of level > 0 ? zlibChunks(createDeflateRaw(deflate), raw()) : raw())
+    await output.append(chunk);
+  const record = { ...draft, crc, packedSize: output.position - begin };
+  await output.patch(record.offset, localHeader(record));
+  return record;
+}
+
+/** What is known of an entry before its content. */
+function draftOf(
+  { path, size, modified }: ArchiveSource,
+  offset: number,
+  { forceZip64 = false }: ZipWriteOptions,
+  deflated: boolean,
+): ZipRecord {
+  const zip64 = forceZip64 || size >= ZIP64_FROM_BYTES || offset >= ZIP64_FROM_BYTES;
+  return { name: Buffer.from(path), modified, offset, zip64, size, crc: 0, packedSize: size, deflated };
+}
+
+/** Its length does not depend on crc and packedSize, so it can be written first and patched later. */
+function localHeader(record: ZipRecord): Buffer {
+  const { name, zip64 } = record;
+  const extra = zip64 ? zip64Field([record.size, record.packedSize]) : undefined;
+  const header = Buffer.alloc(30 + name.length + (extra?.length ?? 0));
+  header.writeUInt32LE(0x04034b50, 0);
+  writeCommon(header, 4, record);
+  header.writeUInt16LE(name.length, 26);
+  header.writeUInt16LE(extra?.length ?? 0, 28);
+  header.set(name, 30);
+  if (extra) header.set(extra, 30 + name.length);
+  return header;
+}
+
+function centralRecord(record: ZipRecord): Buffer {
+  const { name, zip64, size, packedSize, offset } = record;
+  const extra = zip64 ? zip64Field([size, packedSize, offset]) : undefined;
+  const header = Buffer.alloc(46 + name.length + (extra?.length ?? 0));
+  header.writeUInt32LE(0x02014b50, 0);
+  header.writeUInt16LE(MADE_BY_UNIX, 4);
+  writeCommon(header, 6, record);
+  header.writeUInt16LE(name.length, 28);
+  header.writeUInt16LE(extra?.length ?? 0, 30);
+  header.writeUInt32LE(PLAIN_FILE_0644 * 0x10000, 38);
+  header.writeUInt32LE(zip64 ? MAX_32 : offset, 42);
+  header.set(name, 46);
+  if (extra) header.set(extra, 46 + name.length);
+  return header;
+}
+
+/** The records after the central records, which begin at `start` and take `bytes`. */
+function endRecords(entries: number, start: number, bytes: number, forceZip64: boolean): Buffer {
+  const zip64 = forceZip64 || entries >= MAX_16 || start >= MAX_32 || bytes >= MAX_32;
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(zip64 ? MAX_16 : entries, 8);
+  end.writeUInt16LE(zip64 ? MAX_16 : entries, 10);
+  end.writeUInt32LE(zip64 ? MAX_32 : bytes, 12);
+  end.writeUInt32LE(zip64 ? MAX_32 : start, 16);
+  return zip64 ? Buffer.concat([zip64End(entries, start, bytes), end]) : end;
+}
+
+function zip64End(entries: number, start: number, bytes: number): Buffer {
+  const end = Buffer.alloc(56 + 20);
+  end.writeUInt32LE(0x06064b50, 0);
+  end.writeBigUInt64LE(44n, 4);
+  end.writeUInt16LE(MADE_BY_UNIX, 12);
+  end.writeUInt16LE(VERSION_ZIP64, 14);
+  end.writeBigUInt64LE(BigInt(entries), 24);
+  end.writeBigUInt64LE(BigInt(entries), 32);
+  end.writeBigUInt64LE(BigInt(bytes), 40);
+  end.writeBigUInt64LE(BigInt(start), 48);
+  // The locator: where the record above begins, on the only disk.
+  end.writeUInt32LE(0x07064b50, 56);
+  end.writeBigUInt64LE(BigInt(start + bytes), 64);
+  end.writeUInt32LE(1, 72);
+  return end;
+}
+
+/** The fields that local and central headers share, in the same order. */
+function writeCommon(header: Buffer, at: number, record: ZipRecord): void {
+  header.writeUInt16LE(record.zip64 ? VERSION_ZIP64 : VERSION, at);
+  header.writeUInt16LE(UTF8_NAME, at + 2);
+  header.writeUInt16LE(record.deflated ? 8 : 0, at + 4);
+  header.writeUInt32LE(dosTime(record.modified), at + 6);
+  header.writeUInt32LE(record.crc, at + 10);
+  header.writeUInt32LE(record.zip64 ? MAX_32 : record.packedSize, at + 14);
+  header.writeUInt32LE(record.zip64 ? MAX_32 : record.size, at + 18);
+}
+
+function zip64Field(values: readonly number[]): Buffer {
+  const field = Buffer.alloc(ZIP64_FIELD_HEAD + values.length * 8);
+  field.writeUInt16LE(ZIP64_FIELD, 0);
+  field.writeUInt16LE(values.length * 8, 2);
+  for (const [i, value] of values.entries()) field.writeBigUInt64LE(BigInt(value), ZIP64_FIELD_HEAD + i * 8);
+  return field;
+}
+
+/** In steps of two seconds, in UTC so that the bytes do not depend on the machine. */
+function dosTime(modified: Date | undefined): number {
+  const year = modified?.getUTCFullYear() ?? 0;
+  if (!modified || year < 1980) return 0x00210000;
+  if (year > 2107) return 0xff9fbf7d;
+  const date = ((year - 1980) << 9) | ((modified.getUTCMonth() + 1) << 5) | modified.getUTCDate();
+  const time = (modified.getUTCHours() << 11) | (modified.getUTCMinutes() << 5) | (modified.getUTCSeconds() >> 1);
+  return date * 0x10000 + time;
 }

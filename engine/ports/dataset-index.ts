@@ -23,41 +23,12 @@ export interface InstalledDataset extends DatasetAddress {
   readonly control: ControlState;
 }
 
-/** Rows of a page. A database may create each of them only when it is read; an array is one. */
-export type PageRows<Row> = Pick<readonly Row[], 'length' | 'at' | typeof Symbol.iterator>;
-
-/**
- * Datasets of a page as offsets into its bytes, for callers that compare millions and need few. Arrays may be longer than the
- * page.
- */
-export interface DatasetColumns {
-  readonly bytes: Uint8Array;
-  /**
-   * Eight offsets per dataset: start and end of its owner; end of its id, which starts one byte later; start and end of the
-   * etag of its synced metadata, then of its data; and the start of the rest, which ends at {@link ends}. The rest is bytes
-   * that represent all other fields: equal only when all of those are equal.
-   */
-  readonly places: Int32Array;
-  readonly ends: Int32Array;
-  /** Milliseconds since 1970; NaN where never synced. */
-  readonly metaMs: Float64Array;
-  readonly dataMs: Float64Array;
-}
-
-export type DatasetPage = PageRows<IndexedDataset> & {
-  /**
-   * Some indexes have columns, though not for every page.
-   * @param spare columns that are no longer used, whose memory may be reused
-   */
-  readonly columns?: (spare?: DatasetColumns) => DatasetColumns | undefined;
-};
-
-export interface StoreOrdered<Row extends DatasetAddress, Page extends PageRows<Row> = PageRows<Row>> {
+export interface StoreOrdered<Row extends DatasetAddress> {
   /**
    * Up to `limit` rows (1..10,000) after the given address, in bytewise order of `{owner}/{dataset}/`, which is the order of
    * the store's keys. Fewer than `limit` rows = the end.
    */
-  page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<Page>;
+  page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<readonly Row[]>;
 }
 
 /** One per install target, beside its {@link InstallTarget}. */
@@ -72,7 +43,7 @@ export interface RetiredDataset extends DatasetAddress {
   readonly installTargets: readonly TargetId[];
 }
 
-export interface DatasetIndex extends StoreOrdered<IndexedDataset, DatasetPage> {
+export interface DatasetIndex extends StoreOrdered<IndexedDataset> {
   /** Up to `limit` datasets in that state with ids after `after`, in order of their ids. */
   retired(
     state: RetiredState,

@@ -20,25 +20,6 @@ export interface ObjectInfo {
   readonly modified: Date;
 }
 
-/**
- * Objects of a listing page as offsets into its bytes, for callers that compare millions of objects and need few of them.
- * Values that are compared bytewise are never turned into strings.
- */
-export interface ObjectColumns {
-  readonly bytes: Uint8Array;
-  /** Number of objects; the columns may be longer. */
-  readonly length: number;
-  /** Four per object: start and end of its key, start and end of its etag; both UTF-8. */
-  readonly places: Int32Array;
-  /** Since 1970. */
-  readonly modifiedMs: Float64Array;
-}
-
-/** Objects of a page. A store may create each of them only when it is read; an array is one. */
-export type ObjectPage = Pick<readonly ObjectInfo[], 'length' | 'at' | typeof Symbol.iterator> & {
-  readonly columns?: ObjectColumns | undefined;
-};
-
 /** Bytes from..to, both included; `to` absent = to the end. The caller has checked them against the object's size. */
 export interface ByteRange {
   readonly from: number;
@@ -90,9 +71,13 @@ export interface ObjectStore {
   list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo>;
   /**
    * The same objects as {@link list}, a few hundred at a time: with millions of objects, awaiting each one takes most of the
-   * time. A page is valid until the next one is requested, which may reuse its memory; values already read from it stay valid.
+   * time.
    */
-  pages(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectPage>;
+  pages(
+    prefix: string,
+    options: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ObjectInfo[]>;
   /** Removes in the given order; absent keys are ignored. */
   remove(keys: readonly string[], signal: AbortSignal): Promise<void>;
   /** Resolves when the store answers; otherwise fails with a `transient` failure that names the store. */

@@ -3,7 +3,7 @@
 import type { Packages } from '../../actors/handler/packages.ts';
 import type { Archives } from '../../actors/plugin-host/archives.ts';
 import { workerThreads } from '../../bin/compose/worker-threads.ts';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { systemClock } from '../../engine/runtime/time.ts';

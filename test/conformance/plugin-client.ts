@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Test } from 'tap';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import { type DatasetId, targetId, type UserId } from '../../engine/model/ids.ts';

@@ -75,20 +75,6 @@ export function storeOrderConformance(t: Test, setup: (t: Test) => Promise<Store
     t.strictSame(await addresses(index, 1_000), [ORDERED]);
   });
 
-  t.test('a page knows its length and its rows, from both ends', async (t) => {
-    const { index } = await filled(t);
-    const page = await index.page(undefined, 5, signal);
-    const rows = [...page];
-    t.equal(page.length, 5);
-    t.strictSame(
-      [0, 3, 4, 5, -1, -5, -6].map((place) => page.at(place)),
-      [0, 3, 4, 5, -1, -5, -6].map((place) => rows.at(place)),
-    );
-    t.strictSame([...page], rows, 'again');
-    const empty = await index.page(address('9223372036854775807/zz'), 5, signal);
-    t.strictSame([empty.length, [...empty], empty.at(-1)], [0, [], undefined]);
-  });
-
   t.test('pages of any size make the same whole', async (t) => {
     const { index } = await filled(t);
     for (const limit of [1, 2, 3, ORDERED.length]) {

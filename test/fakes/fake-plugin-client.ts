@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';

@@ -116,8 +116,8 @@ export const DURABILITY: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/actors/reconciler-chain.test.ts', test: '…: found, and as if nothing had happened' },
       {
-        file: 'test/actors/reconciler/in-step.test.ts',
-        test: 'of many pages nearly all are passed over, and every damage is found',
+        file: 'test/actors/reconciler/merge-in-store-order.test.ts',
+        test: 'whatever the streams hold, they come as a map of all of them has it in the order of bytes',
       },
     ],
   },

@@ -75,9 +75,9 @@ export const INPUT: readonly PromiseRow[] = [
         file: 'test/attack/many-entries.test.ts',
         test: 'an archive of … empty files is refused at once, with the bound and the number',
       },
-      { file: 'test/engine/archive/inflate-budget.test.ts', test: 'names of all entries are bounded together' },
+      { file: 'test/engine/archive/archive-limits.test.ts', test: 'names of all entries are bounded together' },
       {
-        file: 'test/engine/archive/inflate-budget.test.ts',
+        file: 'test/engine/archive/archive-limits.test.ts',
         test: 'time is bounded, in the directory and in the content',
       },
     ],

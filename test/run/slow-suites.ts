@@ -65,7 +65,14 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     name: 'e2e services',
     run: e2e('access', 'access-mail', 'handler', 'handler-many-jobs', 'report'),
     seconds: 70,
-    touchedBy: ['http/access/', 'http/handler/', 'http/report/', 'actors/handler/', 'actors/report/', 'actors/daemons/access'],
+    touchedBy: [
+      'http/access/',
+      'http/handler/',
+      'http/report/',
+      'actors/handler/',
+      'actors/report/',
+      'actors/daemons/access',
+    ],
   },
   {
     name: 'memory',

@@ -20,7 +20,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
-import { unpackTo, unpackZip } from '../../engine/archive/unpack.ts';
+import { unpackTo } from '../../engine/archive/unpack.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
 import { isDesktopJunk } from '../../engine/model/desktop-junk.ts';
 
 const COUNT = Number(process.env.LONGSHORE_ARCHIVES ?? 60);
@@ -198,8 +199,8 @@ async function outcomeOf({ packer: name, files }: Folder, dir: string): Promise<
   let ours: Tree;
   try {
     const options = { limits, notes: new ArchiveNotes() };
-    if (packer.kind === 'zip') await unpackZip(join(dir, 'ours'), archive, options, signal);
-    else await unpackTo(join(dir, 'ours'), readTarGz(archive, options, signal), signal);
+    const read = packer.kind === 'zip' ? readZip : readTarGz;
+    await unpackTo(join(dir, 'ours'), read(archive, options, signal), signal);
     ours = readTree(join(dir, 'ours'));
   } catch (error) {
     const { message } = error as Error;

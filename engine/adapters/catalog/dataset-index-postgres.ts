@@ -3,25 +3,21 @@
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../model/object-key.ts';
-import type { DatasetIndex, DatasetPage, RetiredDataset, RetiredState } from '../../ports/dataset-index.ts';
+import type { DatasetState, ImportStatus, UploadStatus } from '../../model/status.ts';
+import type { ObjectVersion } from '../../ports/catalog.ts';
+import type { DatasetIndex, IndexedDataset, RetiredDataset, RetiredState } from '../../ports/dataset-index.ts';
 import type { Postgres } from '../postgres/postgres.ts';
-import { DatasetLines } from './dataset-line.ts';
 
-/** Word for word the expression of the indexes dataset_store_order_line and dataset_store_order_long. */
+/** Word for word the expression of the index dataset_store_order. */
 const STORE_ORDER = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
 
-/**
- * Of one of the two indexes. Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that
- * sorts what is left.
- */
-const part = (lines: string): string => `
-  (select ${STORE_ORDER} as place, d.line from dataset d
-    where d.state <> 'receiving' and octet_length(d.line) ${lines} and ${STORE_ORDER} > (select $1::text)
-    order by place limit (select $2::bigint))`;
-
+/** Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that sorts what is left. */
 const PAGE = `
-  select string_agg(line, E'\\n') as lines, count(*)::integer as length from (
-    ${part('<= 800')} union all ${part('> 800')} order by place limit (select $2::bigint)) page`;
+  select d.dataset_id, d.owner_id::text as owner_id, d.state, d.type_name, d.type_version, d.install_targets,
+    d.upload_status, d.import_status, d.meta_etag, d.meta_modified_ms, d.data_etag, d.data_modified_ms,
+    d.shares_etag, d.shares_modified_ms
+  from dataset d where d.state <> 'receiving' and ${STORE_ORDER} > (select $1::text)
+  order by ${STORE_ORDER} limit (select $2::bigint)`;
 
 const TARGETS_COLUMN = `array(select t.target_id from dataset_target t where t.dataset_id = d.dataset_id) as targets`;
 
@@ -36,8 +32,20 @@ const BEGIN_PRUNING = `
   where dataset_id = $1 and state = 'deleted' returning dataset_id`;
 
 interface PageRow {
-  readonly lines: string | null;
-  readonly length: number;
+  readonly dataset_id: DatasetId;
+  readonly owner_id: UserId;
+  readonly state: DatasetState;
+  readonly type_name: string;
+  readonly type_version: string;
+  readonly install_targets: TargetId[];
+  readonly upload_status: UploadStatus;
+  readonly import_status: ImportStatus;
+  readonly meta_etag: string | null;
+  readonly meta_modified_ms: number | null;
+  readonly data_etag: string | null;
+  readonly data_modified_ms: number | null;
+  readonly shares_etag: string | null;
+  readonly shares_modified_ms: number | null;
 }
 
 interface RetiredRow {
@@ -54,12 +62,16 @@ export class PostgresDatasetIndex implements DatasetIndex {
     this.#db = db;
   }
 
-  async page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<DatasetPage> {
+  async page(
+    after: DatasetAddress | undefined,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly IndexedDataset[]> {
     signal.throwIfAborted();
     // Every address is greater than the empty text.
     const from = after ? datasetPrefix(after) : '';
-    const [page] = await this.#db.query<PageRow>(PAGE, [from, limit], 'dataset-index-page');
-    return new DatasetLines(page?.lines ?? null, page?.length ?? 0);
+    const rows = await this.#db.query<PageRow>(PAGE, [from, limit], 'dataset-index-page');
+    return rows.map(indexed);
   }
 
   async retired(
@@ -84,3 +96,23 @@ export class PostgresDatasetIndex implements DatasetIndex {
     return rows.length > 0;
   }
 }
+
+function indexed(row: PageRow): IndexedDataset {
+  const meta = versionOf(row.meta_etag, row.meta_modified_ms);
+  const data = versionOf(row.data_etag, row.data_modified_ms);
+  const shares = versionOf(row.shares_etag, row.shares_modified_ms);
+  return {
+    owner: row.owner_id,
+    dataset: row.dataset_id,
+    state: row.state,
+    type: { name: row.type_name, version: row.type_version },
+    installTargets: row.install_targets,
+    upload: row.upload_status,
+    import: row.import_status,
+    sync: { ...(meta && { meta }), ...(data && { data }), ...(shares && { shares }) },
+  };
+}
+
+/** Undefined where the part was never synced. */
+const versionOf = (etag: string | null, modifiedMs: number | null): ObjectVersion | undefined =>
+  etag === null || modifiedMs === null ? undefined : { etag, modified: new Date(modifiedMs) };

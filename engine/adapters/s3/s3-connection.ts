@@ -9,7 +9,6 @@ import { Client } from 'minio';
 import { type Clock, systemClock } from '../../runtime/time.ts';
 import { Exchange, S3_TIMES, type S3Times, s3Transport } from './s3-exchange.ts';
 import { s3Fault } from './s3-fault.ts';
-import { S3Signature } from './s3-signature.ts';
 
 /** Plain data: it goes to threads. */
 export interface S3Options {
@@ -57,16 +56,12 @@ export class S3Connection implements Disposable {
   readonly #where: string;
   readonly #agent: Agent;
   readonly #client: Client;
-  readonly #secretKey: string;
-  /** Of requests to the bucket that have nothing but a query. */
-  #queries: S3Signature | undefined;
 
   constructor(options: S3Options, { clock = systemClock, times = S3_TIMES }: S3Parts = {}) {
     const { host, port, bucket, tls, region, pathStyle, accessKey, secretKey } = options;
     this.bucket = bucket;
     this.clock = clock;
     this.times = times;
-    this.#secretKey = secretKey;
     this.#where = `object store ${host}:${port}, bucket ${bucket}`;
     const kept = { keepAlive: true, timeout: KEPT_MS, scheduling: 'lifo' } as const;
     this.#agent = tls ? new TlsAgent({ ...kept, minVersion: 'TLSv1.2', ...tls }) : new Agent(kept);
@@ -134,18 +129,17 @@ export class S3Connection implements Disposable {
   }
 
   /**
-   * Asks the bucket something; the answer's body is the caller's to read. The client composes the first question, and any
-   * that gets another answer than 200 once more: what that means, it tells.
+   * Asks the bucket something; the answer's body is the caller's to read. A refusal is tried once more: a listing of
+   * thousands of pages should not fail because the store was busy for one of them.
    */
   async query(exchange: Exchange, client: Client, query: string): Promise<IncomingMessage> {
-    if (this.#queries) {
-      const response = await exchange.ask(this.#queries.options(query, new Date(this.clock.now())));
-      if (response.statusCode === 200) return response;
-      response.on('error', ignore).destroy();
+    const request = { method: 'GET', query, answers: [200] } as const;
+    try {
+      return await this.send(exchange, client, request);
+    } catch (error) {
+      if (exchange.fault !== undefined || exchange.status === undefined) throw error;
+      return await this.send(exchange, client, request);
     }
-    const response = await this.send(exchange, client, { method: 'GET', query, answers: [200] });
-    this.#queries ??= exchange.asked && S3Signature.like(exchange.asked, this.#secretKey);
-    return response;
   }
 
   [Symbol.dispose](): void {
@@ -153,14 +147,9 @@ export class S3Connection implements Disposable {
   }
 }
 
-const ignore = (): void => {};
-
 /** The body of an answer that is small by nature, as text. */
-export const textOf = async (response: IncomingMessage): Promise<string> => (await bytesOf(response)).toString('utf8');
-
-/** The body of an answer that is small by nature. */
-export async function bytesOf(response: IncomingMessage): Promise<Buffer> {
+export async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -50,7 +50,6 @@ export class Exchange implements Disposable {
   readonly #options: ExchangeOptions;
   readonly #signal: AbortSignal;
   #request: ClientRequest | undefined;
-  #asked: RequestOptions | undefined;
   #fault: unknown;
   #status: number | undefined;
   #committed = false;
@@ -81,11 +80,6 @@ export class Exchange implements Disposable {
     return this.#status;
   }
 
-  /** What the last request was made of. */
-  get asked(): RequestOptions | undefined {
-    return this.#asked;
-  }
-
   /** The connection had been idle and was closed from the other side before the store said anything. */
   get wasStale(): boolean {
     return this.#request?.reusedSocket === true && this.#status === undefined && this.#fault === undefined;
@@ -100,7 +94,6 @@ export class Exchange implements Disposable {
     const tls = options.protocol === 'https:';
     const request = (tls ? tlsRequest : plainRequest)(options);
     this.#request = request;
-    this.#asked = options;
     this.#status = undefined;
     // The signal may have aborted between two requests of the exchange.
     if (this.#fault !== undefined) request.destroy(asError(this.#fault));
@@ -116,13 +109,6 @@ export class Exchange implements Disposable {
       answered(response);
     });
     return request;
-  }
-
-  /** Sends a request without a body; the answer's body is the caller's to read. */
-  ask(options: RequestOptions): Promise<IncomingMessage> {
-    return new Promise((resolve, reject) => {
-      this.begin(options, resolve).on('error', reject).end();
-    });
   }
 
   /** The store has this long for its next step; replaces what it had. */

@@ -1,20 +1,21 @@
 // One page of a listing (ListObjectsV2). Pages follow each other by the last key and not by the store's tokens, which may
-// expire. Keys come percent-encoded, so that any byte survives XML. The bytes are scanned (s3-listing-scan.ts) and, where
-// they are not what stores usually write, searched tag by tag.
+// expire. Keys come percent-encoded, so that any byte survives XML.
+//
+// The page is searched tag by tag. The client's own listing takes a page that was cut off for a whole one, reads keys that
+// look like numbers as numbers, and fails for good at a key that is not UTF-8. Its XML parser alone takes 13 ms for a page,
+// the search 1.3 ms (1,000 objects, 2026-11-26): for four million objects, which are listed every few minutes, that is a
+// fifth of a core. The test compares the search with that parser.
 
-import type { ObjectInfo, ObjectPage } from '../../ports/object-store.ts';
+import type { ObjectInfo } from '../../ports/object-store.ts';
 import { transient } from '../../runtime/failure.ts';
-import { scanListing } from './s3-listing-scan.ts';
-import type { PageRoom } from './s3-page-room.ts';
 
-/** An answer of which only its end was looked at, so that the next one can be asked for before this one is read. */
-export interface ListingAnswer {
-  readonly xml: Buffer;
+export interface ListingPage {
+  readonly objects: readonly ObjectInfo[];
   /** Where the next page starts; undefined for the last one. */
   readonly next: ListingPlace | undefined;
 }
 
-/** A key as it goes into a query, which tells apart even what no text can. */
+/** A key as it goes into a query. Keys that differ in any byte differ here, even those that are not UTF-8. */
 export type ListingPlace = string & { readonly listingPlace: unique symbol };
 
 const PAGE_KEYS = 1_000;
@@ -26,58 +27,32 @@ export function listingQuery(prefix: string, after: ListingPlace | undefined, ke
   return `encoding-type=url&list-type=2&max-keys=${keys}&prefix=${encodeBytes(Buffer.from(prefix))}${start}`;
 }
 
-/** @param what names the listing in a failure, which an answer that is no listing ends in */
-export function listingAnswer(xml: Buffer, what: string): ListingAnswer {
-  if (!xml.includes('<ListBucketResult') || xml.lastIndexOf('</ListBucketResult>') < 0)
+/** @param what names the listing in a failure, which is how an answer that is no listing ends */
+export function parseListing(xml: string, what: string): ListingPage {
+  if (!xml.includes('<ListBucketResult') || !xml.trimEnd().endsWith('</ListBucketResult>'))
     throw transient(`${what}: the answer is no listing; check server`);
-  if (wordIn(xml, 'IsTruncated') !== 'true') return { xml, next: undefined };
-  const from = xml.lastIndexOf('<Key>') + '<Key>'.length;
-  const to = xml.indexOf('</Key>', from);
-  if (from < '<Key>'.length || to < 0) throw transient(`${what}: an empty page that is not the last`);
-  const lastKey = withoutEntities(xml.toString('utf8', from, to));
-  return { xml, next: encodeBytes(isEncoded(xml) ? bytesOf(lastKey) : Buffer.from(lastKey)) as ListingPlace };
-}
-
-/** @param room as {@link scanListing} uses it */
-export function parseListing(xml: Buffer, what: string, room?: PageRoom): ObjectPage {
-  const encoded = isEncoded(xml);
-  const isPlain = !encoded || !(xml.includes(PERCENT) || xml.includes(PLUS));
-  return (isPlain ? scanListing(xml, room) : undefined) ?? searchListing(xml.toString('utf8'), encoded, what);
-}
-
-const [PERCENT, PLUS] = [37, 43];
-
-const isEncoded = (xml: Buffer): boolean => wordIn(xml, 'EncodingType') === 'url';
-
-/** What the first tag of this name holds, of a page or, where it has none, of an object. */
-function wordIn(xml: Buffer, name: string): string | undefined {
-  const start = xml.indexOf(`<${name}>`);
-  if (start < 0) return undefined;
-  const begin = start + name.length + 2;
-  return xml.toString('utf8', begin, xml.indexOf(`</${name}>`, begin));
-}
-
-/** The objects of any page, found tag by tag. `lastKey` as the page has it. */
-export function searchListing(xml: string, isEncoded: boolean, what: string): readonly ObjectInfo[] {
+  const isEncoded = fieldOf(xml, 'EncodingType') === 'url';
   const objects: ObjectInfo[] = [];
+  let lastKey: string | undefined;
   for (let at = xml.indexOf('<Contents>'); at >= 0; ) {
     const end = xml.indexOf('</Contents>', at);
     const field = (name: string): string => {
       const value = fieldOf(xml, name, at, end);
       if (value === undefined) throw transient(`${what}: an object without ${name}`);
-      return value;
+      return withoutEntities(value);
     };
-    // Stores leave some letters unencoded, which XML writes as entities all the same.
-    const key = withoutEntities(field('Key'));
+    lastKey = field('Key');
     objects.push({
-      key: isEncoded ? decoded(key) : key,
+      key: isEncoded ? decoded(lastKey) : lastKey,
       size: Number(field('Size')),
-      etag: plainTag(withoutEntities(field('ETag'))),
+      etag: plainTag(field('ETag')),
       modified: wholeSeconds(field('LastModified')),
     });
     at = xml.indexOf('<Contents>', end);
   }
-  return objects;
+  if (fieldOf(xml, 'IsTruncated') !== 'true') return { objects, next: undefined };
+  if (lastKey === undefined) throw transient(`${what}: an empty page that is not the last`);
+  return { objects, next: encodeBytes(isEncoded ? bytesOf(lastKey) : Buffer.from(lastKey)) as ListingPlace };
 }
 
 /** An etag without its quotes, and without what a proxy that compresses puts before it. */
@@ -86,7 +61,8 @@ export const plainTag = (etag: string): string => etag.replace(/^(?:W\/)?"?|"$/g
 /** Heads of objects have whole seconds; listings of some stores have more. */
 export const wholeSeconds = (date: string): Date => new Date(Math.floor(Date.parse(date) / 1000) * 1000);
 
-function fieldOf(xml: string, name: string, from: number, to: number): string | undefined {
+/** What the first tag of this name between two places holds. */
+function fieldOf(xml: string, name: string, from = 0, to = xml.length): string | undefined {
   const start = xml.indexOf(`<${name}>`, from);
   if (start < 0 || start >= to) return undefined;
   const begin = start + name.length + 2;
@@ -97,7 +73,7 @@ function decoded(key: string): string {
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch {
-    // No UTF-8, so none of ours; it is shown somehow.
+    // It is not UTF-8, so it is not one of ours; it is shown somehow.
     return bytesOf(key).toString('utf8');
   }
 }

@@ -1,25 +1,21 @@
 // The reading half of the S3 store. Worker threads open this one.
 
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as turn } from 'node:timers/promises';
-import type { ByteRange, ObjectInfo, ObjectPage, ObjectReader, OpenObject } from '../../ports/object-store.ts';
+import type { ByteRange, ObjectInfo, ObjectReader, OpenObject } from '../../ports/object-store.ts';
 import { defect, transient } from '../../runtime/failure.ts';
-import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import { demandAllowedKey } from '../directory/allowed-key.ts';
 import { S3Body } from './s3-body.ts';
 import { S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
 import { s3Code } from './s3-fault.ts';
 import {
-  type ListingAnswer,
+  type ListingPage,
   type ListingPlace,
-  listingAnswer,
   listingQuery,
   parseListing,
   placeOf,
   plainTag,
   wholeSeconds,
 } from './s3-listing.ts';
-import { PageRoom } from './s3-page-room.ts';
 
 /** Reads the bucket; makes no request before it is asked to. */
 export function openS3Reader(options: S3Options, parts: S3Parts = {}): ObjectReader & Disposable {
@@ -91,59 +87,33 @@ export class S3Reader implements ObjectReader {
 
   /** Fails unless the bucket can be listed. */
   async probe(signal: AbortSignal): Promise<void> {
-    await this.#page('', undefined, new PageRoom(), signal, 1);
+    await this.#page('', undefined, signal, 1);
   }
 
-  /** While one page is being read and used, the next is under way. */
   async *pages(
     prefix: string,
     { after }: { readonly after?: string },
     signal: AbortSignal,
-  ): AsyncGenerator<ObjectPage, void, undefined> {
-    const what = this.#connection.describe(`listing ${JSON.stringify(prefix)}`);
-    const start = after === undefined ? undefined : placeOf(after);
-    using ahead = new JoinedSignal(signal);
-    // A page lies in one while the next comes into the other.
-    let [room, spare] = [new PageRoom(), new PageRoom()];
-    let coming = this.#page(prefix, start, room, ahead.signal);
-    try {
-      for (let last = start; ; ) {
-        const { xml, next } = await coming;
-        if (next !== undefined && next === last)
-          throw defect(this.#connection.describe(`listing ${prefix}: the page after ${next} is that page again`));
-        last = next;
-        const here = room;
-        if (next !== undefined) {
-          [room, spare] = [spare, room];
-          coming = this.#page(prefix, next, room, ahead.signal);
-          // Looked at when it is wanted; until then its failure is nobody's.
-          coming.catch(() => undefined);
-          // A request goes out by itself only once nothing else is to be done, which here is when the page was used.
-          await turn();
-        }
-        signal.throwIfAborted();
-        yield parseListing(xml, what, here);
-        if (next === undefined) return;
-      }
-    } finally {
-      ahead.abort(new Error('the listing is not wanted any more'));
+  ): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
+    for (let place = after === undefined ? undefined : placeOf(after); ; ) {
+      const { objects, next } = await this.#page(prefix, place, signal);
+      if (next !== undefined && next === place)
+        throw defect(this.#connection.describe(`listing ${prefix}: the page after ${next} is that page again`));
+      signal.throwIfAborted();
+      yield objects;
+      if (next === undefined) return;
+      place = next;
     }
   }
 
-  #page(
-    prefix: string,
-    after: ListingPlace | undefined,
-    room: PageRoom,
-    signal: AbortSignal,
-    keys?: number,
-  ): Promise<ListingAnswer> {
+  #page(prefix: string, after: ListingPlace | undefined, signal: AbortSignal, keys?: number): Promise<ListingPage> {
     const what = `listing ${JSON.stringify(prefix)}`;
     return this.#connection.exchange(
       what,
       signal,
       async (exchange, client) => {
         const response = await this.#connection.query(exchange, client, listingQuery(prefix, after, keys));
-        return listingAnswer(await room.read(response), this.#connection.describe(what));
+        return parseListing(await textOf(response), this.#connection.describe(what));
       },
       true,
     );

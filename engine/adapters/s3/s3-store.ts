@@ -11,7 +11,6 @@ import { Readable } from 'node:stream';
 import type {
   ByteRange,
   ObjectInfo,
-  ObjectPage,
   ObjectSource,
   ObjectStore,
   OpenObject,
@@ -65,7 +64,11 @@ export class S3Store implements ObjectStore, Disposable {
     return this.#reader.list(prefix, options, signal);
   }
 
-  pages(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectPage> {
+  pages(
+    prefix: string,
+    options: { readonly after?: string },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ObjectInfo[]> {
     return this.#reader.pages(prefix, options, signal);
   }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { objectsOf } from '../../../actors/dataset/stored-dataset.ts';
+import { PAGE } from '../../../actors/reconciler/merge-cursors.ts';
 import { type MergedDataset, mergeInStoreOrder } from '../../../actors/reconciler/merge-in-store-order.ts';
-import { PAGE } from '../../../actors/reconciler/pages-ahead.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
   StoreOrdered,
   TargetIndex,
 } from '../../../engine/ports/dataset-index.ts';
-import type { ObjectInfo, ObjectPage } from '../../../engine/ports/object-store.ts';
+import type { ObjectInfo } from '../../../engine/ports/object-store.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { addressOf, controlOf, indexedOf, indexOf, storedOf } from '../../support/merged-datasets.ts';
@@ -35,7 +35,7 @@ const targetOf = (datasets: readonly DatasetAddress[]): TargetIndex =>
 
 /** One line per dataset: who knows it. */
 async function merged(
-  stored: AsyncIterable<ObjectPage>,
+  stored: AsyncIterable<readonly ObjectInfo[]>,
   cache: StoreOrdered<IndexedDataset>,
   targets: ReadonlyMap<TargetId, TargetIndex> = new Map(),
   onLeftOut: (target: TargetId, error: unknown) => void = refuse,
@@ -160,7 +160,7 @@ t.test('the listing is closed when the reader stops early', async (t) => {
   t.equal(closed, true);
 });
 
-t.test('no more than one page of the listing and two per database are held, of 20,000', async (t) => {
+t.test('no more than one page of the listing and of each database is held, of 20,000', async (t) => {
   const [COUNT, LISTED] = [20_000, 1_000];
   const at = (i: number): DatasetAddress => addressOf(1, `d${String(i).padStart(6, '0')}`);
   const ahead = { listed: 0, cache: 0, target: 0 };
@@ -195,7 +195,7 @@ t.test('no more than one page of the listing and two per database are held, of 2
     seen += batch.length;
   }
   t.equal(seen, COUNT);
-  t.strictSame(most, { listed: 0, cache: 2 * PAGE, target: 2 * PAGE });
+  t.strictSame(most, { listed: 0, cache: PAGE, target: PAGE });
 });
 
 t.test('whatever the streams hold, they come as a map of all of them has it in the order of bytes', async (t) => {

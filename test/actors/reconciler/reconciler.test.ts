@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { BYTES_PAGE } from '../../../actors/reconciler/pages-ahead.ts';
+import { PAGE } from '../../../actors/reconciler/merge-cursors.ts';
 import { Reconciler } from '../../../actors/reconciler/reconciler.ts';
 import { reconcilerMetrics } from '../../../actors/reconciler/reconciler-metrics.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
@@ -268,7 +268,7 @@ t.test('a listing of 20,000 datasets is never held whole: jobs are handed over a
   });
   const report = await reconciler.runOnce({ kind: 'full', performDeletes: true, allowDeletes: false }, never);
   t.match(report, { listed: COUNT, reconciled: COUNT, deleted: 0 });
-  t.strictSame(seen, { listed: COUNT, handedOver: COUNT, mostAhead: 502, mostPaged: BYTES_PAGE });
+  t.strictSame(seen, { listed: COUNT, handedOver: COUNT, mostAhead: 502, mostPaged: PAGE });
 });
 
 t.test('what it counts is there from the start, at 0', async (t) => {

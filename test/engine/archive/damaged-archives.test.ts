@@ -1,4 +1,4 @@
-// Damage anywhere in an archive: what is read ahead of its turn is judged like all else.
+// Damage anywhere in an archive.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { Failure } from '../../../engine/runtime/failure.ts';
 
 const signal = new AbortController().signal;
 
-/** Of small ones, and of some that are inflated ahead. */
+/** Of small ones, and of some that come in several chunks. */
 const contents = fc.array(
   fc.oneof(fc.stringMatching(/^[a-z]{0,100}$/), fc.integer({ min: 40_000, max: 90_000 }).map(lettersOf)),
   { minLength: 1, maxLength: 6 },

@@ -1,4 +1,4 @@
-// Archives of random trees, written by us and read by the usual programs, which know nothing of blocks, and the other way round.
+// Archives of random trees, written by us and read by the usual programs, and the other way round.
 
 import { execFile } from 'node:child_process';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
@@ -13,12 +13,11 @@ import t, { type Test } from 'tap';
 import { openPromise } from 'yauzl';
 import { ZipFile } from 'yazl';
 import type { ArchiveSource } from '../../../engine/archive/archive-entry.ts';
-import { BLOCK_BYTES } from '../../../engine/archive/block-deflater.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../../engine/archive/tar-writer.ts';
 import { unpackTo } from '../../../engine/archive/unpack.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
-import { writeZip } from '../../../engine/archive/zip-writer.ts';
+import { WHOLE_BYTES, writeZip } from '../../../engine/archive/zip-writer.ts';
 
 const signal = new AbortController().signal;
 const run = promisify(execFile);
@@ -27,12 +26,12 @@ const ZIP = '/usr/bin/zip';
 
 type Tree = Readonly<Record<string, Buffer>>;
 
-/** Unicode names, folders, empty files, files of more than one block, bytes that do and that do not shrink. */
+/** Unicode names, folders, empty files, files larger than what is held whole, bytes that do and that do not shrink. */
 const trees: fc.Arbitrary<Tree> = fc
   .uniqueArray(
     fc.record({
       path: fc.array(fc.stringMatching(/^[a-zäß☃ -]{1,30}x$/), { minLength: 1, maxLength: 9 }),
-      size: fc.oneof(fc.nat(3_000), fc.nat(100_000), fc.integer({ min: BLOCK_BYTES - 1, max: BLOCK_BYTES * 3 })),
+      size: fc.oneof(fc.nat(3_000), fc.nat(100_000), fc.integer({ min: WHOLE_BYTES - 1, max: WHOLE_BYTES * 3 })),
       shrinks: fc.boolean(),
       seed: fc.nat(),
     }),

@@ -7,8 +7,8 @@ import { crc32, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import type { ArchiveEntry, ReadOptions } from '../../../engine/archive/archive-entry.ts';
 import { ArchiveNotes } from '../../../engine/archive/archive-notes.ts';
-import { tarHeader } from '../../../engine/archive/tar-header.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
+import { tarHeader } from '../../../engine/archive/tar-writer.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
 import { type RawTarEntry, rawTarGz, rawZip } from '../../fixtures/archives.ts';
 

@@ -10,9 +10,8 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
 import { extract, type Header, pack } from 'tar-stream';
-import { TarEntries } from '../../../engine/archive/tar-entries.ts';
-import { tarHeader } from '../../../engine/archive/tar-header.ts';
-import { decodePax } from '../../../engine/archive/tar-record.ts';
+import { decodePax, TarEntries } from '../../../engine/archive/tar-entries.ts';
+import { tarHeader } from '../../../engine/archive/tar-writer.ts';
 
 interface Found {
   readonly name: string;

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import type { ArchiveLimits } from '../../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../../engine/archive/archive-limits.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../../engine/archive/tar-writer.ts';
 import { rejected } from '../../../engine/runtime/failure.ts';

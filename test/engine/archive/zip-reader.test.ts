@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import type { ArchiveLimits } from '../../../engine/archive/archive-entry.ts';
+import type { ArchiveLimits } from '../../../engine/archive/archive-limits.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
 import { rejected } from '../../../engine/runtime/failure.ts';

@@ -8,7 +8,7 @@ import { archivesHere } from '../../../actors/plugin-host/archives.ts';
 import type { HostedPlugin, HostedTarget } from '../../../actors/plugin-host/hosted-plugins.ts';
 import { PluginHost, type PluginHostOptions, type PluginHostParts } from '../../../actors/plugin-host/plugin-host.ts';
 import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
-import { MAX_ENTRIES } from '../../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../../engine/archive/archive-limits.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';
 import { targetId } from '../../../engine/model/ids.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';

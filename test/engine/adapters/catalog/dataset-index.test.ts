@@ -48,26 +48,12 @@ t.test('the row version grows when pruning begins', async (t) => {
   ]);
 });
 
-t.test('datasets whose line is too long for the index stand in their places', async (t) => {
-  await db.query('delete from dataset');
-  const all = await fill(t, 300, 'live');
-  const long = all.filter((_, n) => n % 3 === 0).map(({ dataset }) => dataset);
-  const targets = Array.from({ length: 40 }, (_, n) => `Target-with-a-long-name-${n}`).sort();
-  await db.query('update dataset set install_targets = $2 where dataset_id = any ($1)', [long, targets]);
-  const seen = (await paged(index, 7)).flat();
-  t.ok(seen.every(({ dataset, installTargets: of }) => of.length === (long.includes(dataset) ? targets.length : 2)));
-  t.strictSame(seen.map(datasetPrefix), all.map(datasetPrefix).sort());
-});
-
-t.test('a line of any length can be written', async (t) => {
+t.test('a dataset may have any number of targets', async (t) => {
   const [at] = await fill(t, 1, 'live');
-  for (let targets = 0; targets < 200; targets++)
-    await db.query('update dataset set install_targets = $2 where dataset_id = $1', [
-      at?.dataset,
-      Array.from({ length: targets }, (_, n) => `Target-${n}`),
-    ]);
+  const targets = Array.from({ length: 200 }, (_, n) => `Target-with-a-long-name-${n}`).sort();
+  await db.query('update dataset set install_targets = $2 where dataset_id = $1', [at?.dataset, targets]);
   const [found] = await index.page(undefined, 1, signal);
-  t.equal(found?.installTargets.length, 199);
+  t.strictSame(found?.installTargets, targets);
 });
 
 t.test('of ten thousand datasets', async (t) => {
@@ -86,8 +72,7 @@ t.test('of ten thousand datasets', async (t) => {
 
   t.test('a page is read from the index of the order, wherever it begins', async (t) => {
     for (const plan of await plansOf(db, recording.statements)) {
-      t.match(plan, /Index Only Scan using dataset_store_order_line/, plan);
-      t.match(plan, /Index Scan using dataset_store_order_long/, plan);
+      t.match(plan, /Index Scan using dataset_store_order/, plan);
       t.notMatch(plan, /Seq Scan|-> +(Incremental )?Sort/, plan);
     }
   });

@@ -204,13 +204,11 @@ const placeIn = (url: string | undefined): number => {
   return after === null ? 0 : Number(after.slice(-6)) + 1;
 };
 
-t.test('each page of a long listing is read where it lies', async (t) => {
+t.test('a page of a long listing is asked for when the one before was read', async (t) => {
   const { store, asked } = await setup(t, (request, response) => response.end(listingOf(placeIn(request.url), 4_500)));
   const found: unknown[] = [];
   for await (const page of store.pages('', {}, signal)) {
-    // The next one is on its way, and has come by then.
-    while (asked.length < Math.min(5, Math.floor(found.length / 1_000) + 2)) await new Promise(setImmediate);
-    for (let n = 0; n < 20; n++) await new Promise(setImmediate);
+    t.equal(asked.length, found.length / 1_000 + 1);
     for (const { key, etag, size, modified } of page) found.push([key, etag, size, modified.getTime()]);
   }
   const wanted = Array.from({ length: 4_500 }, (_, n) => {

@@ -1,10 +1,24 @@
-// Counts the bytes that an archive actually inflates to, and stops it at the limits
+// The limits of an archive. Counts the bytes that it actually inflates to, and stops it at the limits
 // (docs/design/decisions.md#create-and-the-upload-lane).
 
 import { rejected } from '../runtime/failure.ts';
 import { stopwatch } from '../runtime/time.ts';
-import type { ArchiveLimits } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
+
+/** Enforced on the bytes that are actually inflated, never on what headers state. */
+export interface ArchiveLimits {
+  readonly maxTotalBytes: number;
+  readonly maxFileBytes: number;
+  /** Entries of any kind, dropped ones and folders included. */
+  readonly maxEntries: number;
+  /** Of all entries together; absent = no limit of its own beyond `maxEntries`. */
+  readonly maxNameBytes?: number;
+  /** From opening to the end; absent = no time limit. */
+  readonly maxMs?: number;
+}
+
+/** The entry limit when a caller sets no smaller one (docs/design/decisions.md#archive-module). */
+export const MAX_ENTRIES = 100_000;
 
 /** Below this the inflation ratio is not checked: small texts of blanks have high ratios, too. */
 const RATIO_FLOOR_BYTES = 100 * 1024 * 1024;

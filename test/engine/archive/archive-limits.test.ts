@@ -1,5 +1,5 @@
 import t from 'tap';
-import { InflateBudget } from '../../../engine/archive/inflate-budget.ts';
+import { InflateBudget } from '../../../engine/archive/archive-limits.ts';
 
 const LIMITS = { maxTotalBytes: 1_000, maxFileBytes: 1_000, maxEntries: 10 };
 
