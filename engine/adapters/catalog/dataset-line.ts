@@ -1,4 +1,4 @@
-// A dataset of the cache as the column `dataset.line` tells of it (0009-dataset-line.sql), and a page of datasets as the
+// A dataset of the cache as the column `dataset.line` tells of it (migrations/cache/0004-catalog.sql), and a page of datasets as the
 // lines of one text: a row that is one short value costs server and driver a fifth of one with a column for each part, and
 // a full run of the reconciler reads all rows. Fields are separated by tabs and escaped as COPY escapes them:
 //   owner, dataset; ms and etag of the synced metadata, data and shares, empty where never synced; then, in a part that
