@@ -20,8 +20,6 @@ export interface LaneTuning {
   readonly inMemoryQueueSize: number;
   readonly workerCount: number;
   readonly retry: RetryPolicy;
-  /** Of the lane's options; not configured. */
-  readonly anotherAt?: number;
 }
 export type LaneTunings = Readonly<Record<LaneName, LaneTuning>>;
 
@@ -56,7 +54,6 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     log: options.log,
     metrics: options.metrics,
     ...laneBounds(tuning),
-    ...(tuning.anotherAt === undefined ? {} : { anotherAt: tuning.anotherAt }),
     pollMs: POLL_MS,
     source: new JobSource({
       lane: handler.lane,

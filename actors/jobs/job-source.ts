@@ -33,24 +33,22 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
   readonly #options: JobSourceOptions;
   #wake: () => void = () => undefined;
   #heldBack = false;
-  /** Completions under way: what the lane holds no more, but for its lease. */
-  readonly #ended = new Set<ClaimedJob>();
 
   constructor(options: JobSourceOptions) {
     this.#options = options;
   }
 
-  async exchange(
+  async completeAndFetch(
     done: readonly Completion<ClaimedJob, JobOutcome>[],
     room: number,
     signal: AbortSignal,
   ): Promise<readonly ClaimedJob[]> {
     const { lane, jobs, types, breakers, away, claimant } = this.#options;
     const { sizes } = claimant();
-    for (const { job } of done) this.#ended.add(job);
+    const ended = new Set(done.map(({ job }) => job));
     const held = claimant()
       .held()
-      .filter((job) => !this.#ended.has(job));
+      .filter((job) => !ended.has(job));
     const share = fairShare({
       workers: sizes.workers,
       room,
@@ -72,17 +70,13 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const limit = Math.min(plan.limit, share.limit);
     const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
     const awayTypes = away ? { awayTypes: away.blockedTypes() } : {};
-    try {
-      const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
-      const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
-      const claim = { lane, limit, crowdedTypes, blockedTypes, ...awayTypes, ...withheld, ...crowded };
-      const claimed = await jobs.exchange(done, claim, signal);
-      // The lane had asked for more, and what is crowded may be another plugin now.
-      if (limit < room && claimed.length >= limit) this.#wake();
-      return claimed;
-    } finally {
-      for (const { job } of done) this.#ended.delete(job);
-    }
+    const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
+    const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
+    const claim = { lane, limit, crowdedTypes, blockedTypes, ...awayTypes, ...withheld, ...crowded };
+    const claimed = await jobs.completeAndFetch(done, claim, signal);
+    // The lane had asked for more, and what is crowded may be another plugin now.
+    if (limit < room && claimed.length >= limit) this.#wake();
+    return claimed;
   }
 
   watch(wake: () => void): () => void {

@@ -8,7 +8,7 @@ import { fairShare } from '../../engine/runtime/fair-share.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 
 export interface ReportSourceOptions {
-  readonly queue: Pick<ReportQueue, 'exchange' | 'watch'>;
+  readonly queue: Pick<ReportQueue, 'completeAndFetch' | 'watch'>;
   readonly clock: Clock;
   /** The lane that claims. */
   readonly claimant: () => { readonly sizes: LaneSizes; held(): readonly ReportClaim[] };
@@ -23,7 +23,7 @@ export class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
     this.#options = options;
   }
 
-  async exchange(
+  async completeAndFetch(
     done: readonly Completion<ReportClaim, ReportOutcome>[],
     room: number,
     signal: AbortSignal,
@@ -38,7 +38,7 @@ export class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
     // Before the call: a job that ends during it makes the next claim due.
     if (room > 0) this.#heldBack = withheld.length > 0;
     const completions = done.map(({ job, outcome }) => ({ claim: job, outcome }));
-    const claimed = await queue.exchange(completions, { limit, withheld }, new Date(clock.now()), signal);
+    const claimed = await queue.completeAndFetch(completions, { limit, withheld }, new Date(clock.now()), signal);
     // The lane had asked for more.
     if (limit < room && claimed.length >= limit) this.#wake();
     return claimed;

@@ -151,7 +151,7 @@ export async function openCore(
     reports: new PostgresDatasetReports(db),
     index: new PostgresDatasetIndex(db),
     uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
-    jobs: scope.use('notices of released leases', new PostgresJobs(db, instance, clock)),
+    jobs: new PostgresJobs(db, instance, clock),
     jobAdmin: new PostgresJobAdmin(db),
     leases: new PostgresLeases(db, instance),
     events,

@@ -29,7 +29,7 @@ export interface LaneMetrics {
   started(waitedMs: number): void;
   /** `ranMs` is absent when the job was not started. */
   finished(outcome: LaneOutcome, ranMs: number | undefined): void;
-  exchanged(result: 'ok' | 'failed', claimed: number): void;
+  fetched(result: 'ok' | 'failed', claimed: number): void;
   show(sizes: LaneSizes): void;
 }
 
@@ -46,7 +46,7 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   const run = metrics.histogram('lane_run_seconds', 'Time a job was worked on.', ['lane']);
   const jobs = metrics.counter('lane_jobs_total', 'Ends of jobs by outcome.', ['lane', 'outcome']);
   const claims = metrics.counter('lane_claimed_total', 'Jobs claimed.', ['lane']);
-  const exchanges = metrics.counter('lane_exchanges_total', 'Round trips to the job source.', ['lane', 'result']);
+  const fetches = metrics.counter('lane_fetches_total', 'Round trips to the job source.', ['lane', 'result']);
   const retries = metrics.counter('lane_retries_total', 'Retries; failed uses up a try, waiting does not.', [
     'lane',
     'cause',
@@ -73,8 +73,8 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
       if (countTry !== undefined) retries.inc({ lane, cause: countTry ? 'failed' : 'waiting' });
       if (failure !== undefined) dead.inc({ lane, failure });
     },
-    exchanged(result, claimed) {
-      exchanges.inc({ lane, result });
+    fetched(result, claimed) {
+      fetches.inc({ lane, result });
       if (claimed > 0) claims.inc({ lane }, claimed);
     },
     show(sizes) {

@@ -10,11 +10,12 @@ export interface Completion<Job, Outcome> {
 }
 
 export interface LaneSource<Job, Outcome> {
-  /**
-   * Writes the outcomes and claims up to `limit` jobs (0: none) in one step; all or nothing. Two calls may be under way at
-   * once.
-   */
-  exchange(done: readonly Completion<Job, Outcome>[], limit: number, signal: AbortSignal): Promise<readonly Job[]>;
+  /** Writes the outcomes and claims up to `limit` jobs (0: none) in one step; all or nothing. One call at a time. */
+  completeAndFetch(
+    done: readonly Completion<Job, Outcome>[],
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly Job[]>;
   /** Calls `wake` when there may be jobs to claim; the returned function unsubscribes. */
   watch(wake: () => void): () => void;
   /** True when the last claim skipped jobs that may be claimed once a job here has ended; default false. */
@@ -33,11 +34,6 @@ export interface LaneOptions<Job, Outcome extends LaneOutcome> extends Lifecycle
   readonly pollMs: number;
   /** Longest delay of an outcome while the mailbox is more than half full, to collect outcomes of other jobs; default 25 ms. */
   readonly flushMs?: number;
-  /**
-   * A second exchange is sent once this many places are free, in addition to those that the exchange under way may fill.
-   * Default half the mailbox, at least 16, so that exchanges are few and carry many jobs.
-   */
-  readonly anotherAt?: number;
   readonly source: LaneSource<Job, Outcome>;
   readonly run: (job: Job, signal: AbortSignal) => Promise<Outcome>;
   readonly settle: (error: unknown, job: Job) => Outcome;

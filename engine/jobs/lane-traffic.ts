@@ -1,17 +1,15 @@
-// Tracks what a lane has to exchange with its source, what is under way, and when the next exchange is due. Sends nothing
-// itself.
+// Tracks what a lane has to send to its source, what is under way, and when the next call is due. Sends nothing itself.
 //
-//   one at a time         as soon as there are outcomes, or jobs to claim while the mailbox is less than half full; when it is
+//   one call at a time    as soon as there are outcomes, or jobs to claim while the mailbox is less than half full; when it is
 //                         fuller, outcomes are collected for a while
-//   a second in parallel  only when the last claim found plenty and enough jobs have ended since to make it worthwhile
-//   after a failure       none before a growing delay; the outcomes of the failed exchange go first
+//   after a failure       none before a growing delay; the outcomes of the failed call go first
 
 import { Backoff } from '../runtime/retry.ts';
 import type { Completion, LaneOptions } from './lane-options.ts';
 
-type TrafficOptions = Pick<LaneOptions<never, never>, 'pollMs' | 'flushMs' | 'anotherAt'>;
+type TrafficOptions = Pick<LaneOptions<never, never>, 'pollMs' | 'flushMs'>;
 
-/** An exchange under way. */
+/** A call under way. */
 export interface Sent<Job, Outcome> {
   readonly done: readonly Completion<Job, Outcome>[];
   /** Maximum number of jobs to claim. */
@@ -28,24 +26,16 @@ export interface LanePlaces {
   readonly capacity: number;
 }
 
-/**
- * At thousands of jobs a second, half a mailbox collects in this time, so an exchange carries many. A long job does not notice
- * it.
- */
+/** In this time outcomes of many short jobs collect, so a call carries many. A long job does not notice it. */
 const FLUSH_MS = 25;
-/** Maximum number of concurrent exchanges: the source works on one while the other travels. */
-const UNDER_WAY = 2;
-const ANOTHER_AT = 16;
 const BACKOFF = { baseMs: 100, maxMs: 10_000 };
 
 export class LaneTraffic<Job, Outcome> {
   readonly #options: TrafficOptions;
   readonly #backoff = new Backoff(BACKOFF);
-  readonly #sent = new Set<Sent<Job, Outcome>>();
+  #sent: Sent<Job, Outcome> | undefined;
   #done: Completion<Job, Outcome>[] = [];
   #mayHaveJobs = true;
-  /** The last claim brought as many jobs as it asked for. */
-  #findsPlenty = false;
   #pollAt = 0;
   #flushAt = 0;
   #retryAt = 0;
@@ -56,19 +46,18 @@ export class LaneTraffic<Job, Outcome> {
 
   /** Outcomes that are not written yet, including those under way. */
   get unwritten(): readonly Completion<Job, Outcome>[] {
-    return [...[...this.#sent].flatMap(({ done }) => done), ...this.#done];
+    return [...(this.#sent?.done ?? []), ...this.#done];
   }
 
-  /** Exchanges under way. */
-  get underWay(): number {
-    return this.#sent.size;
+  get isUnderWay(): boolean {
+    return this.#sent !== undefined;
   }
 
   get isIdle(): boolean {
-    return this.#done.length + this.#sent.size === 0;
+    return this.#done.length === 0 && !this.#sent;
   }
 
-  /** True when the last exchange that was answered has failed. */
+  /** True when the last call has failed. */
   get isFailing(): boolean {
     return this.#backoff.failures > 0;
   }
@@ -83,43 +72,40 @@ export class LaneTraffic<Job, Outcome> {
     this.#done.push(completion);
   }
 
-  /** Milliseconds until the next exchange is due; 0 = now, Infinity = not before something happens. */
+  /** Milliseconds until the next call is due; 0 = now, Infinity = not before something happens. */
   dueIn(now: number, places: LanePlaces): number {
-    if (this.#sent.size > 0) return this.#isAnotherDue(places) ? 0 : Number.POSITIVE_INFINITY;
+    if (this.#sent) return Number.POSITIVE_INFINITY;
     const low = places.depth * 2 < places.capacity;
     const flushIn = this.#done.length === 0 ? Number.POSITIVE_INFINITY : low ? 0 : this.#flushAt - now;
     const claimIn = !low || places.free === 0 ? Number.POSITIVE_INFINITY : this.#mayHaveJobs ? 0 : this.#pollAt - now;
     return Math.max(0, this.#retryAt - now, Math.min(flushIn, claimIn));
   }
 
-  /** Takes what there is to send in an exchange now. */
-  send(now: number, places: LanePlaces): Sent<Job, Outcome> {
-    const limit = this.#mayHaveJobs || this.#findsPlenty || now >= this.#pollAt ? this.#room(places) : 0;
+  /** Takes what there is to send now. */
+  send(now: number, { free }: LanePlaces): Sent<Job, Outcome> {
+    const limit = this.#mayHaveJobs || now >= this.#pollAt ? free : 0;
     if (limit > 0) {
       // Cleared before the call: a wake during the call must not be forgotten.
       this.#mayHaveJobs = false;
       this.#pollAt = now + this.#options.pollMs;
     }
-    const sent = { done: this.#done, limit };
+    this.#sent = { done: this.#done, limit };
     this.#done = [];
-    this.#sent.add(sent);
-    return sent;
+    return this.#sent;
   }
 
-  succeeded(sent: Sent<Job, Outcome>, claimed: number): void {
-    this.#sent.delete(sent);
+  succeeded({ limit }: Sent<Job, Outcome>, claimed: number): void {
+    this.#sent = undefined;
     if (this.isFailing) this.#retryAt = 0;
     this.#backoff.succeeded();
-    if (sent.limit > 0) this.#findsPlenty = claimed >= sent.limit;
-    if (this.#findsPlenty) this.#mayHaveJobs = true;
+    if (limit > 0 && claimed >= limit) this.#mayHaveJobs = true;
   }
 
-  /** The next exchange waits for the back-off of consecutive failures; `soon`: for the shortest delay. */
+  /** The next call waits for the back-off of consecutive failures; `soon`: for the shortest delay. */
   failed(sent: Sent<Job, Outcome>, now: number, soon: boolean): void {
-    this.#sent.delete(sent);
+    this.#sent = undefined;
     this.#done = [...sent.done, ...this.#done];
     if (sent.limit > 0) this.#mayHaveJobs = true;
-    this.#findsPlenty = false;
     const delayMs = this.#backoff.failed();
     this.#retryAt = now + (soon ? BACKOFF.baseMs : delayMs);
   }
@@ -127,17 +113,5 @@ export class LaneTraffic<Job, Outcome> {
   /** From now on a back-off lasts no longer than the shortest delay. */
   hurry(now: number): void {
     this.#retryAt = Math.min(this.#retryAt, now + BACKOFF.baseMs);
-  }
-
-  #isAnotherDue(places: LanePlaces): boolean {
-    if (!this.#findsPlenty || this.#sent.size >= UNDER_WAY) return false;
-    return this.#room(places) >= (this.#options.anotherAt ?? Math.max(ANOTHER_AT, places.capacity / 2));
-  }
-
-  /** Exchanges under way may bring jobs, too. */
-  #room({ free }: LanePlaces): number {
-    let room = free;
-    for (const { limit } of this.#sent) room -= limit;
-    return Math.max(0, room);
   }
 }

@@ -4,11 +4,9 @@
 //   run resolves     its outcome waits to be written
 //   run rejects      `settle` turns the error (the abort's reason when we aborted it) into an outcome
 //   not started      at stop, `abandon` provides the outcome
-// Outcomes are written and new jobs claimed in one exchange with the source. Jobs that finish while an exchange is under way go
-// with the next one (group commit). A second, concurrent exchange is sent only when the lane finds plenty of jobs and has
-// finished many meanwhile. Then the source need not wait for us (lane-traffic.ts). A failing exchange backs off and keeps the
-// outcomes. They cannot pile up, because without an exchange nothing new is claimed. Jobs that an exchange brought start after
-// the next exchange was sent, if one is due: the source works while this thread starts the jobs.
+// Outcomes are written and new jobs claimed in one call to the source, one call at a time. Jobs that end while a call is under
+// way go with the next one (group commit, lane-traffic.ts). After a failed call the lane backs off and keeps the outcomes. They
+// cannot pile up, because nothing new is claimed without a call.
 //   resize  running jobs beyond the new number run to their end; waiting ones beyond it are given back
 //   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   no outcomes are written
 
@@ -38,8 +36,6 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   readonly #options: LaneOptions<Job, Outcome>;
   readonly #mailbox: Mailbox<Claimed<Job>>;
   readonly #running = new Map<number | string, Running<Job>>();
-  /** The running jobs that were given a worker and have not been started yet. */
-  #placed: Running<Job>[] = [];
   /** Waiting jobs that were aborted before they started, and why. */
   readonly #doomed = new Map<number | string, unknown>();
   readonly #bell = new Bell();
@@ -110,12 +106,11 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     while (!this.#fault && !this.#finished()) {
       if (this.stopping.aborted) this.#abandonWaiting();
       const wait = this.#traffic.dueIn(this.clock.now(), this.#places);
-      if (wait === 0) void this.#exchange();
-      this.#beginPlaced();
-      if (wait > 0) await this.#bell.wait(this.clock, wait);
+      if (wait === 0) void this.#completeAndFetch();
+      else await this.#bell.wait(this.clock, wait);
     }
-    // Each exchange has the source's own deadline; a stop or kill of the lane waits no longer than its own deadline.
-    while (this.#traffic.underWay > 0) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
+    // The call has the source's own deadline; a stop or kill of the lane waits no longer than its own deadline.
+    while (this.#traffic.isUnderWay) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
     if (this.#fault) throw this.#fault.error;
   }
 
@@ -138,21 +133,21 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   }
 
   /** Never rejects. */
-  async #exchange(): Promise<void> {
+  async #completeAndFetch(): Promise<void> {
     const sent = this.#traffic.send(this.clock.now(), this.#places);
     try {
-      const jobs = await this.#options.source.exchange(sent.done, sent.limit, this.ended);
-      if (this.#traffic.isFailing) this.log.info({ lane: this.name }, 'exchange with the job source works again');
+      const jobs = await this.#options.source.completeAndFetch(sent.done, sent.limit, this.ended);
+      if (this.#traffic.isFailing) this.log.info({ lane: this.name }, 'job source works again');
       this.#traffic.succeeded(sent, jobs.length);
-      this.#exchanged(jobs);
+      this.#fetched(jobs);
     } catch (error) {
-      this.#exchangeFailed(sent, error);
+      this.#fetchFailed(sent, error);
     }
     this.#bell.ring();
   }
 
-  #exchanged(jobs: readonly Job[]): void {
-    this.#metrics.exchanged('ok', jobs.length);
+  #fetched(jobs: readonly Job[]): void {
+    this.#metrics.fetched('ok', jobs.length);
     const at = this.clock.now();
     for (const job of jobs) {
       const claimed = { job, at };
@@ -175,15 +170,15 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.#complete(job, doomed ? this.#settle(reason, job) : this.#options.abandon(job));
   }
 
-  #exchangeFailed(sent: Sent<Job, Outcome>, error: unknown): void {
-    this.#metrics.exchanged('failed', 0);
+  #fetchFailed(sent: Sent<Job, Outcome>, error: unknown): void {
+    this.#metrics.fetched('failed', 0);
     const first = !this.#traffic.isFailing;
     // Little time is left before the deadline, so back-off delays are short then.
     this.#traffic.failed(sent, this.clock.now(), this.stopping.aborted);
     if (!first || this.ended.aborted) return;
     const kind = kindOf(error);
     const fields = { lane: this.name, kind, err: messageOf(error), unwritten: this.#traffic.unwritten.length };
-    this.log[kind === 'defect' ? 'error' : 'warn'](fields, 'exchange with the job source failed; trying on');
+    this.log[kind === 'defect' ? 'error' : 'warn'](fields, 'job source failed; retrying');
   }
 
   #place(claimed: Claimed<Job>): void {
@@ -202,13 +197,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     const running: Running<Job> = { job, claimedAt: claimed.at, controller: new AbortController() };
     this.#running.set(id, running);
     if (this.#options.tenantOf) this.#turns.began(this.#options.tenantOf(job));
-    this.#placed.push(running);
-  }
-
-  #beginPlaced(): void {
-    const placed = this.#placed;
-    this.#placed = [];
-    for (const running of placed) void this.#perform(running);
+    void this.#perform(running);
   }
 
   /** Never rejects. */
@@ -218,7 +207,6 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.#metrics.started(begun - claimedAt + (this.#options.waitedMs?.(job) ?? 0));
     let outcome: Outcome | undefined;
     try {
-      controller.signal.throwIfAborted();
       outcome = await this.#options.run(job, controller.signal);
     } catch (error) {
       // Whatever error our abort turned into, the reason is the abort's.
@@ -243,7 +231,6 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       if (!claimed) break;
       this.#place(claimed);
     }
-    this.#beginPlaced();
   }
 
   #nextWaiting(): Claimed<Job> | undefined {

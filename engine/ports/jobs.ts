@@ -92,9 +92,13 @@ export interface Jobs {
    * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A job is
    * claimable when it is due, the dataset's lease is free, and no lower-ranked job of its dataset waits. A job that is delayed
    * because its target or its plugin is unreachable does not block others.
-   * Completions whose lease was lost are ignored. A lane may have two calls under way: no job is given to both.
+   * Completions whose lease was lost are ignored. Of concurrent calls, no job is given to two.
    */
-  exchange(done: readonly JobCompletion[], claim: ClaimRequest, signal: AbortSignal): Promise<readonly ClaimedJob[]>;
+  completeAndFetch(
+    done: readonly JobCompletion[],
+    claim: ClaimRequest,
+    signal: AbortSignal,
+  ): Promise<readonly ClaimedJob[]>;
   /** Calls `wake` when the lane may have claimable work. The returned function unsubscribes. */
   watch(lane: LaneName, wake: () => void): () => void;
   /** The given datasets that wait to be deleted or superseded: they have a queued job in the softDelete lane. In no order. */

@@ -1,9 +1,9 @@
 // Report jobs as seen by those who run them and by those who clean up after them.
 //
-//   queued       --exchange claims-->  in-progress   with a lease: 30 s, or until its process dies
+//   queued       --completeAndFetch-->  in-progress   with a lease: 30 s, or until its process dies
 //   in-progress  --complete, failed--> ended
 //   in-progress  --again-->            queued, claimable from the given time
-//   in-progress, lease expired --> queued        by the next exchange of any process
+//   in-progress, lease expired --> queued        by the next claim of any process
 
 import type { ReportJobId } from '../model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest } from '../model/report-job.ts';
@@ -59,7 +59,7 @@ export interface ReportQueue {
    * the fewest running jobs comes first. Within a tenant, and between tenants with equally many, the jobs that have waited
    * longest come first. An outcome whose lease has expired is ignored.
    */
-  exchange(
+  completeAndFetch(
     done: readonly ReportCompletion[],
     claim: ReportClaimRequest,
     now: Date,

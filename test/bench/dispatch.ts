@@ -71,7 +71,7 @@ async function throughLane(pool: ProductPool, count: number, inFlight: number): 
     ...{ name: 'memory', clock: systemClock, log: silentLogger(), metrics: new Metrics() },
     ...{ queueSize: inFlight, workerCount: inFlight, pollMs: 1_000 },
     source: {
-      async exchange(done, limit) {
+      async completeAndFetch(done, limit) {
         for (const { outcome } of done) sum += outcome.answer;
         const claimed = Array.from({ length: Math.min(limit, count - next) }, () => next++);
         if (next === count && lane.sizes.unwritten === done.length && claimed.length + lane.sizes.inFlight === 0)

@@ -8,7 +8,7 @@ const TABLE = `
 create table job (id bigint primary key, kind text not null, state smallint not null default 0, attempt integer not null
   default 0, locked_until timestamptz, payload jsonb not null) with (fillfactor = 70);
 create index job_runnable on job (kind, id) where state = 0`;
-const EXCHANGE = `
+const COMPLETE_AND_FETCH = `
 with d as (delete from job where id = any($3::bigint[])),
   c as (select id from job where kind = $1 and state = 0 order by id limit $2 for update skip locked)
 update job j set state = 1, attempt = attempt + 1, locked_until = now() + interval '1 min' from c where j.id = c.id
@@ -36,9 +36,11 @@ export async function rawLoop(server: DurableServer, name: string, options: RawO
   const admin = await connect();
   await admin.query(TABLE);
   const clients = await Promise.all(Array.from({ length: options.loops }, connect));
-  const exchange = async (client: pg.Client, done: readonly string[]) => {
+  const completeAndFetch = async (client: pg.Client, done: readonly string[]) => {
     const values = ['import', options.claim, done];
-    return (await client.query<{ id: string; payload: { event: number } }>({ name: 'x', text: EXCHANGE, values })).rows;
+    return (
+      await client.query<{ id: string; payload: { event: number } }>({ name: 'x', text: COMPLETE_AND_FETCH, values })
+    ).rows;
   };
   return {
     async fill(count) {
@@ -48,7 +50,7 @@ export async function rawLoop(server: DurableServer, name: string, options: RawO
       const tally = new Tally(count);
       const loop = async (client: pg.Client): Promise<void> => {
         for (let done: string[] = []; ; ) {
-          const rows = await exchange(client, done);
+          const rows = await completeAndFetch(client, done);
           for (const { payload } of rows) tally.ended(payload.event, payload);
           done = rows.map(({ id }) => id);
           if (done.length === 0) return;
@@ -68,7 +70,7 @@ export async function rawLoop(server: DurableServer, name: string, options: RawO
       const loop = async (): Promise<void> => {
         for (let done: string[] = []; left > 0 || done.length > 0; ) {
           const heard = wake.promise;
-          const rows = await exchange(worker, done);
+          const rows = await completeAndFetch(worker, done);
           for (const { id } of rows) started(Number(id));
           left -= rows.length;
           done = rows.map(({ id }) => id);

@@ -20,10 +20,10 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
     t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
   };
 
-  fact('completing and claiming are one exchange', async (t, { first }) => {
+  fact('completing and claiming are one fetch', async (t, { first }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     await first.jobs.enqueue([request('import', 'd2')], signal);
-    const next = await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
+    const next = await first.jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
     t.same(
       next.map((one) => one.dataset),
       ['d2'],
@@ -31,10 +31,10 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
     t.same(await first.leases.acquire('d1', signal), leaseAfter(job.lease), 'the lease is released');
   });
 
-  fact('the exchange that completes a job may be given it again', async (t, { first }) => {
+  fact('the fetch that completes a job may be given it again', async (t, { first }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     await first.jobs.enqueue([request('import', 'd1', 2)], signal);
-    const next = await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
+    const next = await first.jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
     t.same(
       next.map(({ eventId, lease }) => ({ eventId, lease })),
       [{ eventId: 2, lease: leaseAfter(job.lease) }],
@@ -176,7 +176,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   fact('an expired lease that nobody took still lets its job be completed', async (t, { first, advance, view }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     await advance(31_000);
-    t.same(await first.jobs.exchange([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal), []);
+    t.same(await first.jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal), []);
     t.same(await view(), []);
   });
 

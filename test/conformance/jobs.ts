@@ -57,7 +57,7 @@ export const claimOf = (lane: LaneName, limit = 10, more: Partial<ClaimRequest> 
 });
 
 export const claim = (jobs: Jobs, lane: LaneName, limit?: number): Promise<readonly ClaimedJob[]> =>
-  jobs.exchange([], claimOf(lane, limit), signal);
+  jobs.completeAndFetch([], claimOf(lane, limit), signal);
 
 /** The one job that the lane has to give. */
 export async function claimOne(jobs: Jobs, lane: LaneName): Promise<ClaimedJob> {
@@ -74,7 +74,7 @@ export async function claimed(jobs: Jobs, lane: LaneName, dataset: string): Prom
 
 /** Completes without claiming. */
 export async function complete(jobs: Jobs, job: ClaimedJob, outcome: JobOutcome): Promise<void> {
-  await jobs.exchange([{ job, outcome }], claimOf(job.lane, 0), signal);
+  await jobs.completeAndFetch([{ job, outcome }], claimOf(job.lane, 0), signal);
 }
 
 /** Claims as a lane does: looks, and looks again whenever it is woken. */
@@ -170,7 +170,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
       const leases = claimed.map(({ lease }) => lease);
       t.same(await first.leases.renew(leases, signal), [], 'all of them are held');
       t.same(await first.leases.renew(leases.map(leaseAfter), signal), leases.map(leaseAfter), 'with no other token');
-      await first.jobs.exchange(
+      await first.jobs.completeAndFetch(
         claimed.map((job) => ({ job, outcome: { kind: 'done' } })),
         claimOf('import', 0),
         signal,
@@ -226,7 +226,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     await addToCatalog('d3' as DatasetId, { name: 'one', version: '1.0' });
     await first.jobs.enqueue([request('import', 'd3'), request('sharing', 'd3')], signal);
     const share = (awayTypes: readonly string[]) =>
-      first.jobs.exchange([], claimOf('sharing', 10, { awayTypes }), signal);
+      first.jobs.completeAndFetch([], claimOf('sharing', 10, { awayTypes }), signal);
     t.same(await share(['two:1.0']), []);
     t.same(datasets(await share(['one:1.0'])), ['d1'], 'an import goes first whatever the plugin does');
   });
@@ -268,7 +268,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
       while (claimed.length > 0) {
         seen.push(...datasets(claimed));
         const done = claimed.map((job) => ({ job, outcome: { kind: 'done' } as const }));
-        claimed = await jobs.exchange(done, claimOf('install', 500), signal);
+        claimed = await jobs.completeAndFetch(done, claimOf('install', 500), signal);
       }
       return seen;
     };
@@ -288,7 +288,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
       await first.jobs.enqueue([request('import', dataset)], signal);
       await advance(1);
     }
-    const found = await first.jobs.exchange(
+    const found = await first.jobs.completeAndFetch(
       [],
       claimOf('import', 4, { crowdedTypes: ['one:1.0'], blockedTypes: ['three:1.0'] }),
       signal,
@@ -302,7 +302,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
         ['b', 'one:1.0'],
       ],
     );
-    t.same(await first.jobs.exchange([], claimOf('import', 4, { blockedTypes: ['three:1.0'] }), signal), []);
+    t.same(await first.jobs.completeAndFetch([], claimOf('import', 4, { blockedTypes: ['three:1.0'] }), signal), []);
     t.same(datasets(await claim(first.jobs, 'import')), ['d']);
   });
 
@@ -315,7 +315,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     }
     const found = async ({ jobs }: typeof first, limit: number, crowded: number[], withheld: number[]) => {
       const more = { crowdedOwners: crowded.map(ownerOf), withheldOwners: withheld.map(ownerOf) };
-      return datasets(await jobs.exchange([], claimOf('import', limit, more), signal));
+      return datasets(await jobs.completeAndFetch([], claimOf('import', limit, more), signal));
     };
     t.same(await found(first, 1, [1], [2]), ['e'], 'not the oldest');
     t.same(await found(first, 2, [1], [2, 4]), ['a', 'b'], 'only when no others wait');
@@ -328,7 +328,10 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     await addToCatalog('a' as DatasetId, { name: 'one', version: '1.0' });
     await first.jobs.enqueue([request('import', 'a')], signal);
     await first.jobs.enqueue([request('import', 'b')], signal);
-    t.same(datasets(await first.jobs.exchange([], claimOf('import', 1, { crowdedTypes: ['one:1.0'] }), signal)), ['b']);
+    t.same(
+      datasets(await first.jobs.completeAndFetch([], claimOf('import', 1, { crowdedTypes: ['one:1.0'] }), signal)),
+      ['b'],
+    );
   });
 
   fact('events of a waiting job coalesce into the newest', async (t, { first, view }) => {

@@ -232,7 +232,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
     const over = AbortSignal.abort(new Error('over'));
     await t.rejects(first.jobs.read(idOf(1), undefined, at(0), over), { message: 'over' });
     await t.rejects(first.jobs.submit(requestOf(1), undefined, rulesAt(0), over), { message: 'over' });
-    await t.rejects(first.queue.exchange([], { limit: 1 }, at(0), over), { message: 'over' });
+    await t.rejects(first.queue.completeAndFetch([], { limit: 1 }, at(0), over), { message: 'over' });
     await t.rejects(all(first.jobs.files(idOf(1), over)), { message: 'over' });
   });
 }

@@ -31,7 +31,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     await submit(world.first, 3, 1);
     await submit(world.first, 2, 1);
     await submit(world.first, 1, 2);
-    t.strictSame(await world.second.queue.exchange([], { limit: 2 }, at(5), signal), [
+    t.strictSame(await world.second.queue.completeAndFetch([], { limit: 2 }, at(5), signal), [
       { ...requestOf(2), attempt: 1, tries: 0, waitedMs: 4_000, tenant: tenantOf(7) },
       { ...requestOf(3), attempt: 1, tries: 0, waitedMs: 4_000, tenant: tenantOf(7) },
     ]);
@@ -62,7 +62,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     const { first } = await setup(t);
     for (const [n, tenant] of [1, 1, 2, 1, 2].entries())
       await first.jobs.submit(requestOf(n), undefined, rulesAt(n, { tenant: tenantOf(tenant) }), signal);
-    const claimed = await first.queue.exchange([], { limit: 9, withheld: [tenantOf(1)] }, at(9), signal);
+    const claimed = await first.queue.completeAndFetch([], { limit: 9, withheld: [tenantOf(1)] }, at(9), signal);
     t.match(claimed, [{ id: idOf(2) }, { id: idOf(4) }]);
     t.equal(claimed.length, 2);
   });
@@ -119,7 +119,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     const comesAgain = async (seconds: number, countTry: boolean) => {
       const one = await claimOne(first, seconds);
       const done = [{ claim: one, outcome: again(seconds + 10, countTry) }];
-      t.strictSame(await first.queue.exchange(done, { limit: 5 }, at(seconds), signal), []);
+      t.strictSame(await first.queue.completeAndFetch(done, { limit: 5 }, at(seconds), signal), []);
       t.match(await jobOf(world, 1), { status: 'queued', ended: undefined, failure: undefined });
       return one;
     };
@@ -160,7 +160,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.equal(next.attempt, 2);
     t.strictSame(await first.queue.renew([late], signal), [late]);
     for (const outcome of [complete(2), failed(2), again(0, true)]) {
-      t.strictSame(await first.queue.exchange([{ claim: late, outcome }], { limit: 5 }, at(2), signal), []);
+      t.strictSame(await first.queue.completeAndFetch([{ claim: late, outcome }], { limit: 5 }, at(2), signal), []);
       t.match(await jobOf(world, 1), { status: 'in-progress', attempt: 2 });
     }
     t.strictSame(await all(first.jobs.files(idOf(1), signal)), []);

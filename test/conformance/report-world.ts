@@ -69,7 +69,7 @@ export async function submit({ jobs }: ReportProcess, n: number, seconds = 0): P
 
 /** Claims what can be claimed. */
 export const claim = ({ queue }: ReportProcess, seconds: number, limit = 10): Promise<readonly ReportClaim[]> =>
-  queue.exchange([], { limit }, at(seconds), signal);
+  queue.completeAndFetch([], { limit }, at(seconds), signal);
 
 /** Claims the job that waited longest. */
 export async function claimOne(process: ReportProcess, seconds: number): Promise<ReportClaim> {
@@ -80,7 +80,7 @@ export async function claimOne(process: ReportProcess, seconds: number): Promise
 
 /** Writes how a claimed job ended, and claims nothing. */
 export async function end({ queue }: ReportProcess, claim: ReportClaim, outcome: ReportOutcome, seconds: number) {
-  await queue.exchange([{ claim, outcome }], { limit: 0 }, at(seconds), signal);
+  await queue.completeAndFetch([{ claim, outcome }], { limit: 0 }, at(seconds), signal);
 }
 
 export const again = (seconds: number, countTry: boolean): ReportOutcome => ({

@@ -26,10 +26,10 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
     const trace = async (): Promise<Traceparent | undefined> => {
       const claim = { lane: 'upload', limit: 10, crowdedTypes: [], blockedTypes: [] } as const;
       await jobs.enqueue([{ lane: 'upload', ...at, eventId: 2, source: 'api' }], signal);
-      const [job, ...others] = await jobs.exchange([], claim, signal);
+      const [job, ...others] = await jobs.completeAndFetch([], claim, signal);
       t.strictSame(others, []);
       if (!job) throw new Error('no job');
-      await jobs.exchange([{ job, outcome: { kind: 'done' } }], { ...claim, limit: 0 }, signal);
+      await jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], { ...claim, limit: 0 }, signal);
       return job.traceparent;
     };
     const edit = (decided: Omit<DecidedEdit<undefined>, 'result'>) =>
@@ -61,9 +61,12 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
     const traceparent = newTraceparent();
     const next = async (lane: 'upload' | 'import') => {
       const claim = { lane, limit: 10, crowdedTypes: [], blockedTypes: [] };
-      const [job] = await jobs.exchange([], claim, signal);
+      const [job] = await jobs.completeAndFetch([], claim, signal);
       if (!job) throw new Error(`no job of ${lane}`);
-      return { job, end: () => jobs.exchange([{ job, outcome: { kind: 'done' } }], { ...claim, limit: 0 }, signal) };
+      return {
+        job,
+        end: () => jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], { ...claim, limit: 0 }, signal),
+      };
     };
     await uploads.begin(at, 0, 1_000, signal);
     await jobs.enqueue([{ lane: 'import', ...at, eventId: 1, source: 'object-store' }], signal);

@@ -146,7 +146,7 @@ export class FakeJobs implements Jobs {
     for (const request of requests) this.#table.enqueue(request);
   };
 
-  exchange: Jobs['exchange'] = async (done, claim, signal) => {
+  completeAndFetch: Jobs['completeAndFetch'] = async (done, claim, signal) => {
     this.#table.leases.enter(this.#process, signal);
     for (const completion of done) this.#complete(completion);
     const open = this.#table.rows.filter(

@@ -140,7 +140,7 @@ export class FakeReportQueue implements ReportQueue {
     this.#process = process;
   }
 
-  exchange: ReportQueue['exchange'] = async (done, { limit, withheld = [] }, now, signal) => {
+  completeAndFetch: ReportQueue['completeAndFetch'] = async (done, { limit, withheld = [] }, now, signal) => {
     signal.throwIfAborted();
     for (const { claim, outcome } of done) {
       const row = this.#held(claim);

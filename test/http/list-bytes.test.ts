@@ -74,7 +74,7 @@ const AT_ONCE = 1024 * 1024;
 function largestResult(...databases: readonly Postgres[]): () => number {
   let largest = 0;
   for (const db of databases) {
-    const { query, lookUp } = db;
+    const { query } = db;
     const watched =
       (run: Sql['query']): Sql['query'] =>
       async (text, values, name) => {
@@ -83,7 +83,6 @@ function largestResult(...databases: readonly Postgres[]): () => number {
         return rows as never;
       };
     db.query = watched(query.bind(db));
-    db.lookUp = watched(lookUp.bind(db) as Sql['query']);
   }
   return () => {
     const bytes = largest;

@@ -32,7 +32,7 @@ export const EFFECTS: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/conformance/jobs.ts', test: '5,001 jobs are claimed exactly once by two processes' },
       {
-        file: 'test/engine/adapters/jobs/job-exchange-locks.test.ts',
+        file: 'test/engine/adapters/jobs/complete-and-fetch.test.ts',
         test: 'of the jobs that two processes claim at once each has its lease with the same',
       },
     ],

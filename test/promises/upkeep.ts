@@ -83,16 +83,6 @@ export const UPKEEP: readonly PromiseRow[] = [
     ],
   },
   {
-    id: 'rolling-upgrade',
-    promise: 'A process of the previous release claims and completes jobs next to one of this release.',
-    heldBy: [
-      {
-        file: 'test/engine/adapters/jobs/job-exchange-locks.test.ts',
-        test: 'a process of the release before claims and completes by the function that it knows',
-      },
-    ],
-  },
-  {
     id: 'backup',
     promise: 'A backup made and restored as described brings everything back.',
     heldBy: [

@@ -4,7 +4,7 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 656,
+  'lost-ack': 994,
   'dropped-event': 29,
   'double-install': 6,
   unfenced: 16,

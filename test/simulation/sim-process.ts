@@ -31,8 +31,7 @@ import { SimTasks } from './sim-tasks.ts';
 import type { World } from './world.ts';
 
 const RETRY = { tries: 12, baseMs: 1_000, maxMs: 30_000 };
-/** A second exchange as soon as there is anything to exchange: with so few jobs there would never be two under way. */
-const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY, anotherAt: 1 };
+const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
 const TUNINGS = Object.fromEntries(LANES.map((lane) => [lane, TUNING])) as unknown as LaneTunings;
 const CHANNELS = Object.fromEntries(
   LANES.filter((lane) => lane !== 'upload').map((lane) => [lane, { channel: lane, key: lane }]),
@@ -176,13 +175,13 @@ function openPorts(process: SimProcess, world: World) {
 
 /** A look at an empty lane and a count of its rows change nothing: they need no decision of the scheduler. */
 function withoutIdleLooks(gated: Jobs, table: Jobs, world: World): Jobs {
-  const exchange: Jobs['exchange'] = async (done, claim, signal) => {
+  const completeAndFetch: Jobs['completeAndFetch'] = async (done, claim, signal) => {
     const { rows } = world.jobs;
     const due = done.length > 0 || rows.some((row) => row.lane === claim.lane && world.jobs.isClaimable(row));
-    return due ? gated.exchange(done, claim, signal) : [];
+    return due ? gated.completeAndFetch(done, claim, signal) : [];
   };
   const own: Partial<Jobs> = {
-    exchange,
+    completeAndFetch,
     watch: (lane, wake) => table.watch(lane, wake),
     depths: (signal) => table.depths(signal),
   };

@@ -136,14 +136,14 @@ export class LaneWorld {
       id,
       jobs,
       gate,
-      claim: async (lane) => (await table.exchange([], { lane, limit: 1, ...nothing }, never))[0],
+      claim: async (lane) => (await table.completeAndFetch([], { lane, limit: 1, ...nothing }, never))[0],
       perform: async (job, signal = never) => {
         const handler = handlers.get(job.lane);
         assert(handler, job.lane);
         return runJob(job, { ...options, handler, tuning: TUNING }, signal);
       },
       complete: async (job, outcome) => {
-        await table.exchange([{ job, outcome }], { lane: job.lane, limit: 0, ...nothing }, never);
+        await table.completeAndFetch([{ job, outcome }], { lane: job.lane, limit: 0, ...nothing }, never);
       },
     };
   }

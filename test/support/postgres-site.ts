@@ -233,12 +233,12 @@ export class PostgresSite {
     let ran = 0;
     for (const lane of RUNNING_LANES) {
       const claim = { lane, limit: 1, crowdedTypes: [], blockedTypes: [] };
-      for (let [job] = await jobs.exchange([], claim, never); job; ran++) {
+      for (let [job] = await jobs.completeAndFetch([], claim, never); job; ran++) {
         const handler = handlers.get(lane);
         assert(handler, lane);
         const outcome = await runJob(job, { ...tools, handler, tuning: TUNING }, never);
         this.outcomes.add(outcome.kind);
-        const next: readonly ClaimedJob[] = await jobs.exchange([{ job, outcome }], claim, never);
+        const next: readonly ClaimedJob[] = await jobs.completeAndFetch([{ job, outcome }], claim, never);
         job = next[0];
       }
     }

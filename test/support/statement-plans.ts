@@ -32,9 +32,8 @@ export function recordStatements(db: Postgres): readonly Statement[] {
       statements.push({ text, values });
       return run(text, values, name);
     };
-  const { query, lookUp, transaction } = db;
+  const { query, transaction } = db;
   db.query = recorded(query.bind(db));
-  db.lookUp = recorded(lookUp.bind(db) as Sql['query']);
   db.transaction = (work, signal) =>
     transaction.call(db, (sql) => work({ query: recorded(sql.query) }), signal) as never;
   return statements;

@@ -110,17 +110,17 @@ async function lookAtSchema(
   if (!ours) return [];
   try {
     const { missing, changed, unknown } = await migrationState(sql, schema, ours.migrations);
+    // The other numbers mean nothing then.
+    if (changed.length > 0)
+      return [
+        fault(
+          `${what} was made by an unreleased version of this program: migrations ${changed.join(', ')} differ`,
+          'use that version, or start with an empty schema, see config/deploy/UPGRADING.md',
+        ),
+      ];
     return [
       ...(missing.length > 0
         ? [fault(`${what} is not up to date: migrations ${missing.join(', ')} are missing`, ours.command)]
-        : []),
-      ...(changed.length > 0
-        ? [
-            fault(
-              `${what}: migrations ${changed.join(', ')} were applied by another build of this program`,
-              'use that build, or a database of its own',
-            ),
-          ]
         : []),
       ...(unknown.length > 0
         ? [

@@ -120,9 +120,9 @@ const PUT = `
   returning dataset_id`;
 
 export class PostgresAccessCatalogue implements AccessCatalogue {
-  readonly #db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>;
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
 
-  constructor(db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>) {
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
     this.#db = db;
   }
 
@@ -142,7 +142,7 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
     const [text, name] = which === 'own' ? [OWN_PARTS, 'own-parts'] : [ALL_PARTS, 'all-parts'];
     for (let after: string | undefined; ; ) {
       signal.throwIfAborted();
-      const rows = await this.#db.lookUp<RoleColumn & PageRow & (ListedRow | NoDataset)>(
+      const rows = await this.#db.query<RoleColumn & PageRow & (ListedRow | NoDataset)>(
         text,
         [user ?? null, after ?? ''],
         name,
@@ -171,7 +171,7 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
   }
 
   async #part(text: string, user: UserId | undefined, of: string, name: string): Promise<StudyRow | undefined> {
-    return (await this.#db.lookUp<StudyRow>(text, [user ?? null, of], name))[0];
+    return (await this.#db.query<StudyRow>(text, [user ?? null, of], name))[0];
   }
 
   async put(datasets: readonly CuratedDataset[], signal: AbortSignal): Promise<number> {

@@ -28,9 +28,9 @@ const ENTER = `
   returning c.dataset_id`;
 
 export class PostgresEnteredDatasets implements EnteredDatasets {
-  readonly #db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>;
+  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
 
-  constructor(db: Pick<Postgres, 'query' | 'lookUp' | 'transaction'>) {
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
     this.#db = db;
   }
 
@@ -38,7 +38,7 @@ export class PostgresEnteredDatasets implements EnteredDatasets {
     signal.throwIfAborted();
     const { root, owner, name, summary, daysForApproval } = dataset;
     const values = [root, owner, name, summary, levelOf(dataset), daysForApproval];
-    if ((await this.#db.lookUp(AS_ENTERED, values, 'as-entered')).length > 0) return;
+    if ((await this.#db.query(AS_ENTERED, values, 'as-entered')).length > 0) return;
     await causing(
       this.#db,
       cause,

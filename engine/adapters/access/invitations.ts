@@ -103,7 +103,7 @@ export class PostgresAccessInvitations implements AccessInvitations {
     this.#uninvited.set(address, nowMs);
   }
 
-  /** Each by itself: a transaction writes one person's row, as the counts demand (migration 0002). */
+  /** Each by itself: a transaction writes one person's row, as the counts demand (migrations/access/0002-counts.sql). */
   #redeemOne(id: number, user: UserId, at: Date, signal: AbortSignal): Promise<boolean> {
     return this.#db.transaction(async (sql) => {
       // Another call of the person may have taken it.

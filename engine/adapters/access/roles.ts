@@ -11,15 +11,15 @@ interface RoleRow {
 }
 
 export class PostgresAccessRoles implements AccessRoles {
-  readonly #db: Pick<Postgres, 'lookUp'>;
+  readonly #db: Pick<Postgres, 'query'>;
 
-  constructor(db: Pick<Postgres, 'lookUp'>) {
+  constructor(db: Pick<Postgres, 'query'>) {
     this.#db = db;
   }
 
   async roles(user: UserId, dataset: CuratedId | undefined, signal: AbortSignal): Promise<Roles> {
     signal.throwIfAborted();
-    const [row] = await this.#db.lookUp<RoleRow>(
+    const [row] = await this.#db.query<RoleRow>(
       `select (select s.is_owner from staff s where s.user_id = $1::numeric) as is_owner,
          (select p.is_manager from provider p where p.user_id = $1::numeric and p.dataset_id = $2::text) as is_manager`,
       [user, dataset ?? null],

@@ -15,16 +15,16 @@ interface Row {
 }
 
 export class PostgresUserDatasets implements UserDatasets {
-  readonly #db: Pick<Postgres, 'lookUp'>;
+  readonly #db: Pick<Postgres, 'query'>;
 
-  constructor(db: Pick<Postgres, 'lookUp'>) {
+  constructor(db: Pick<Postgres, 'query'>) {
     this.#db = db;
   }
 
   async find(dataset: DatasetId, signal: AbortSignal): Promise<UserDataset | undefined> {
     signal.throwIfAborted();
     // An original that was pruned leaves its revisions. No owner's metadata make a dataset a revision of somebody else's.
-    const [row] = await this.#db.lookUp<Row>(
+    const [row] = await this.#db.query<Row>(
       `select n.root_id, n.owner_id::text as owner_id, n.name, n.metadata ->> 'summary' as summary, n.visibility,
          (n.metadata ->> 'daysForApproval')::integer as days_for_approval
        from dataset n

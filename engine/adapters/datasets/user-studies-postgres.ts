@@ -63,9 +63,9 @@ interface StudyRow extends PageRow {
 }
 
 export class PostgresUserStudies implements UserStudies {
-  readonly #db: Pick<Postgres, 'query' | 'lookUp'>;
+  readonly #db: Pick<Postgres, 'query'>;
 
-  constructor(db: Pick<Postgres, 'query' | 'lookUp'>) {
+  constructor(db: Pick<Postgres, 'query'>) {
     this.#db = db;
   }
 
@@ -105,7 +105,7 @@ export class PostgresUserStudies implements UserStudies {
 
   async find(dataset: DatasetId, user: UserId | undefined, signal: AbortSignal): Promise<UserStudy | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.lookUp<StudyRow>(
+    const [row] = await this.#db.query<StudyRow>(
       `select ${COLUMNS}, ${PART} from dataset d where d.dataset_id = $2 and ${INSTALLED}`,
       [user ?? null, dataset],
       'study',

@@ -1,9 +1,11 @@
-// The job table on PostgreSQL. Claiming and completing are one round trip (job-exchange.ts); waking is here.
+// The job table on PostgreSQL. Completing and claiming are one round trip (complete-and-fetch.ts); waking lanes is here.
 //
-// A lane is woken by: a job enqueued for it or put back; a lease released anywhere, when its last claim left due jobs
-// behind (release-pace.ts says how often it looks, release-notices.ts how often it tells the other processes); the time at
-// which its earliest delayed job falls due, as far as this process has seen it; and whenever notifications may have been missed. What no process can notice in time, a claim by a slow
-// poll of the lane finds: jobs of a process that died, and delayed jobs of a process that died.
+// A lane is woken
+//   - by a job that was enqueued for it or put back;
+//   - by a released lease, in any process, if its last claim left due jobs behind;
+//   - when its earliest delayed job is due, as far as this process has seen it;
+//   - whenever notifications may have been missed.
+// The lane's slow poll finds the rest: running and delayed jobs of a process that died.
 
 import { LANES, type LaneName, laneRank } from '../../model/event.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';
@@ -12,12 +14,9 @@ import type { Clock } from '../../runtime/time.ts';
 import { LEASE_CHANNEL } from '../postgres/leases-postgres.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
-import { exchangeJobs, type JobExchange } from './job-exchange.ts';
-import { OldestJobs } from './oldest-jobs.ts';
-import { ReleaseNotices } from './release-notices.ts';
-import { ReleasePace } from './release-pace.ts';
+import { completeAndFetchJobs, type Fetched } from './complete-and-fetch.ts';
 
-/** Heard with the lane's name when it may have claimable jobs; swap_jobs notifies it, too. */
+/** Heard with the lane's name when it may have claimable jobs; complete_and_fetch_jobs notifies it, too. */
 export const JOB_CHANNEL = 'longshore_job';
 /** Requests in one statement; more are sent in turn. */
 const ENQUEUE_BATCH = 5_000;
@@ -46,8 +45,6 @@ select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upser
 const OVERTAKEN = `
 select dataset_id from job where dataset_id = any($1::text[]) and lane = 'softDelete' and state = 'queued'`;
 
-const TELL = `select pg_notify('${LEASE_CHANNEL}', $1::integer::text)`;
-
 const DEPTHS = `
 select lane,
   count(*) filter (where state = 'queued') as queued, count(*) filter (where state = 'running') as running,
@@ -73,7 +70,7 @@ export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Pr
   }
 }
 
-export class PostgresJobs implements Jobs, AsyncDisposable {
+export class PostgresJobs implements Jobs {
   readonly #db: Postgres;
   readonly #instance: PostgresInstance;
   readonly #clock: Clock;
@@ -81,22 +78,15 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
   readonly #alarms = new Map<LaneName, { readonly at: number; readonly cancel: () => void }>();
   /** Lanes whose last claim left due jobs behind. */
   readonly #blocked = new Set<LaneName>();
-  readonly #paces = new Map<LaneName, ReleasePace>();
-  /** Of the last job claimed: where the owners that come after it have their turn next. */
+  /** The owner of the lane's last claimed job. The next turn is that of the owner after it. */
   readonly #lastOwners = new Map<LaneName, UserId>();
-  readonly #oldest: OldestJobs;
-  readonly #notices: ReleaseNotices;
-  /** Exchanges of one lane share a connection: the next may be sent before the last is answered. */
-  readonly #lines = new Map<LaneName, Sql>();
-  /** Times at which leases were released, by this process or as far as it was told. */
+  /** How often leases were released, as far as this process knows. */
   #releases = 0;
 
   constructor(db: Postgres, instance: PostgresInstance, clock: Clock) {
     this.#db = db;
     this.#instance = instance;
     this.#clock = clock;
-    this.#oldest = new OldestJobs(clock);
-    this.#notices = new ReleaseNotices(clock, () => db.query(TELL, [instance.id]));
   }
 
   async enqueue(requests: readonly JobRequest[], signal: AbortSignal): Promise<void> {
@@ -108,7 +98,7 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
    * A lane that lost a lease without noticing may be given the same job again, with a higher token. After a failure it
    * is not known whether the statement was carried out: give the same completions again, those written are ignored.
    */
-  async exchange(
+  async completeAndFetch(
     done: readonly JobCompletion[],
     claim: ClaimRequest,
     signal: AbortSignal,
@@ -118,30 +108,18 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
     const limit = this.#instance.connected ? claim.limit : 0;
     if (done.length === 0 && limit <= 0) return [];
     const releases = this.#releases;
-    const from = this.#oldest.of(claim.lane);
-    const tell = done.length > 0 && this.#notices.now();
     try {
-      const exchange = await exchangeJobs(
-        this.#lineOf(claim.lane),
-        this.#instance.id,
-        done,
-        { ...claim, limit },
-        { from, tell, afterOwner: this.#lastOwners.get(claim.lane) },
-      );
+      const afterOwner = this.#lastOwners.get(claim.lane);
+      const fetched = await completeAndFetchJobs(this.#db, this.#instance.id, done, { ...claim, limit, afterOwner });
       for (const { job, outcome } of done)
         if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
-      const { claimed, oldest } = exchange;
-      const last = claimed.at(-1);
+      const last = fetched.claimed.at(-1);
       if (last) this.#lastOwners.set(claim.lane, last.owner);
-      if (limit > 0) {
-        this.#looked(claim.lane, exchange, releases);
-        const byOwner = (claim.withheldOwners?.length ?? 0) + (claim.crowdedOwners?.length ?? 0) > 0;
-        if (!byOwner && this.#oldest.claimed(claim.lane, from, oldest, limit, claimed.length)) this.#wake(claim.lane);
-      }
-      return claimed;
+      if (limit > 0) this.#noteLook(claim.lane, fetched, releases);
+      return fetched.claimed;
     } finally {
       // A claim sees what its own completions released.
-      if (done.length > 0) this.#released(tell, limit > 0 ? claim.lane : undefined);
+      if (done.length > 0) this.#noteRelease(limit > 0 ? claim.lane : undefined);
     }
   }
 
@@ -156,7 +134,7 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
       this.#instance.listen(LEASE_CHANNEL, (payload) => {
         if (payload === String(this.#instance.id)) return;
         this.#releases++;
-        if (this.#blocked.has(lane)) this.#lookAgain(lane);
+        if (this.#blocked.has(lane)) mine();
       }),
       () => wakes.delete(mine),
     ];
@@ -178,48 +156,23 @@ export class PostgresJobs implements Jobs, AsyncDisposable {
     return LANES.map((lane) => known.get(lane) ?? { lane, queued: 0, running: 0, delayed: 0, dead: 0, oldestMs: 0 });
   }
 
-  /** What the last completions released is told, if it was not yet; lanes must have ended. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#notices[Symbol.asyncDispose]();
-  }
-
-  #released(tell: boolean, seenBy: LaneName | undefined): void {
-    if (!tell) this.#notices.owe();
+  #noteRelease(seenBy: LaneName | undefined): void {
     this.#releases++;
-    for (const lane of this.#blocked) if (lane !== seenBy) this.#lookAgain(lane);
+    for (const lane of this.#blocked) if (lane !== seenBy) this.#wake(lane);
   }
 
-  #lineOf(lane: LaneName): Sql {
-    const line = this.#lines.get(lane) ?? this.#db.pipeline();
-    this.#lines.set(lane, line);
-    return line;
-  }
-
-  #looked(lane: LaneName, { blocked, nextDueMs }: JobExchange, releasesBefore: number): void {
+  #noteLook(lane: LaneName, { blocked, nextDueMs }: Fetched, releasesBefore: number): void {
     if (nextDueMs !== undefined) this.#wakeAfter(lane, nextDueMs);
     if (!blocked) {
       this.#blocked.delete(lane);
       return;
     }
     this.#blocked.add(lane);
-    // The release that these jobs wait for may have been heard while the statement ran.
-    if (this.#releases !== releasesBefore) this.#lookAgain(lane);
+    // The release that these jobs wait for may have happened while the statement ran.
+    if (this.#releases !== releasesBefore) this.#wake(lane);
   }
 
-  /** A lease was released, which may be the one that a job of the lane waits for. */
-  #lookAgain(lane: LaneName): void {
-    const now = this.#clock.now();
-    const alarm = this.#alarms.get(lane);
-    // It will look soon enough.
-    if (alarm && alarm.at - now <= ReleasePace.longestMs) return;
-    const pace = this.#paces.get(lane) ?? new ReleasePace();
-    this.#paces.set(lane, pace);
-    const waitMs = pace.take(now);
-    if (waitMs > 0) this.#wakeAfter(lane, waitMs);
-    else this.#wake(lane);
-  }
-
-  /** The earliest time wins; one that has become too early costs the lane a look for nothing. */
+  /** The earliest time wins. A time that has become too early costs one claim that finds nothing. */
   #wakeAfter(lane: LaneName, ms: number): void {
     const at = this.#clock.now() + Math.min(ms, LONGEST_TIMER_MS);
     const alarm = this.#alarms.get(lane);

@@ -15,7 +15,7 @@ export interface Migration {
 export interface MigrationState {
   /** {@link migrate} would apply them. */
   readonly missing: readonly number[];
-  /** Applied, and changed in this program since. */
+  /** Applied with another checksum: the schema was made by an unreleased version. */
   readonly changed: readonly number[];
   /** Applied by a newer program. */
   readonly unknown: readonly number[];
@@ -26,8 +26,8 @@ const LOCK = 7_305_001;
 
 /**
  * Brings a schema up to date and returns the numbers applied now. `schema` must be a checked identifier; inside the
- * files every name is unqualified (the search path is the schema). A file that changed after it was applied, or a
- * database newer than this program, is refused.
+ * files every name is unqualified (the search path is the schema). Released files never change, so a schema whose checksums
+ * differ was made by an unreleased version and is refused. So is one that is newer than this program.
  */
 export function migrate(
   db: Postgres,
@@ -65,8 +65,8 @@ export async function migrateTelling(
       if (known) {
         if (known.checksum !== sums.get(migration.number))
           throw new Failure(
-            'defect',
-            `migration ${migration.number} (${migration.name}) of ${schema} changed after it was applied`,
+            'rejected',
+            `schema ${schema} was made by an unreleased version of this program: its migration ${migration.number} differs from '${migration.name}' here. Use that version, or start with an empty schema, see config/deploy/UPGRADING.md`,
           );
         return;
       }

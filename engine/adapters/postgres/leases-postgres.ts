@@ -5,17 +5,17 @@ import type { Lease, Leases } from '../../ports/leases.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
-/** Three renewals fit into it; swap_jobs has the same. */
-const LEASE_TIME = "interval '30 seconds'";
+/** How long a lease lasts without renewal, as an interval of PostgreSQL; three renewals fit into it. */
+export const LEASE_TIME = '30 seconds';
 
 /**
- * Heard when leases were released: a job that was kept waiting by one may be claimable. Completions notify with the id of
- * their instance, which knows by itself.
+ * Notified when leases were released, because jobs that waited for them may be claimable. The payload of completions is the id
+ * of their instance, which knows without being notified.
  */
 export const LEASE_CHANNEL = 'longshore_lease';
 
 const ACQUIRE = `
-insert into lease as l (name, holder, token, expires_at) values ($1, $2, 1, now() + ${LEASE_TIME})
+insert into lease as l (name, holder, token, expires_at) values ($1, $2, 1, now() + interval '${LEASE_TIME}')
 on conflict (name) do update set holder = excluded.holder, token = l.token + 1, expires_at = excluded.expires_at
 where l.holder is null or l.expires_at <= now() or (l.holder <> $2 and not instance_alive(l.holder))
 returning token`;
@@ -27,7 +27,7 @@ with ours as (
   join unnest($1::text[], $2::bigint[]) as g(name, token) on l.name = g.name and l.token = g.token
   where l.holder = $3
   order by l.name for update of l)
-update lease l set expires_at = now() + ${LEASE_TIME} from ours where l.name = ours.name
+update lease l set expires_at = now() + interval '${LEASE_TIME}' from ours where l.name = ours.name
 returning l.name, l.token`;
 
 const RELEASE = `

@@ -3,7 +3,6 @@
 import pg from 'pg';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { PostgresPipeline } from './postgres-pipeline.ts';
 
 export interface PostgresOptions {
   readonly host: string;
@@ -46,7 +45,6 @@ function parseInt8(text: string): number | string {
 
 export class Postgres implements Sql, AsyncDisposable {
   readonly #pool: pg.Pool;
-  readonly #lookUps: Sql;
   readonly #options: PostgresOptions;
   #ended: Promise<void> | undefined;
 
@@ -57,10 +55,7 @@ export class Postgres implements Sql, AsyncDisposable {
       max: options.poolSize,
       idleTimeoutMillis: options.idleTimeoutMs,
       statement_timeout: STATEMENT_MS,
-      // Takes effect only where a statement is given to a connection before the last has its answer.
-      pipeline: true,
     });
-    this.#lookUps = this.pipeline();
     // An idle connection that breaks is replaced by the pool; the next query reports what matters.
     this.#pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
     // One in use fails its statement; the event besides, which nobody else hears, would end the process.
@@ -78,25 +73,6 @@ export class Postgres implements Sql, AsyncDisposable {
     } catch (error) {
       throw this.#failure(error);
     }
-  }
-
-  /** Like {@link query}, for statements that find few rows by a key: those under way share a connection. */
-  async lookUp<Row extends object>(text: string, values: readonly unknown[], name: string): Promise<Row[]> {
-    return this.#lookUps.query<Row>(text, values, name);
-  }
-
-  /** Statements that go out on one connection without waiting for the answers to those before; held while one is under way. */
-  pipeline(): Sql {
-    const pipeline = new PostgresPipeline(this.#pool);
-    return {
-      query: async <Row extends object>(text: string, values: readonly unknown[] = [], name?: string) => {
-        try {
-          return (await pipeline.query(statement(text, values, name))).rows as Row[];
-        } catch (error) {
-          throw this.#failure(error);
-        }
-      },
-    };
   }
 
   /** Commits when `work` resolves, rolls back when it rejects. The signal is checked before the commit. */

@@ -114,7 +114,7 @@ export class PostgresReportQueue implements ReportQueue {
     this.#instance = instance;
   }
 
-  exchange(
+  completeAndFetch(
     done: readonly ReportCompletion[],
     { limit, withheld = [] }: ReportClaimRequest,
     now: Date,

@@ -1,4 +1,4 @@
-// Entries of kept objects in the cache DB. Triggers keep the owner's counter exact (0020-kept-objects.sql). Every statement
+// Entries of kept objects in the cache DB. Triggers keep the owner's counter exact (migrations/cache/0005-quota.sql). Every statement
 // locks the counter first and the entries after it, so that two of them cannot wait for each other; none waits for the row
 // of a dataset.
 

@@ -2,7 +2,7 @@
 //
 // A row is `receiving` from begin, `accepted` from accept or resume, `stored` from settle; abandon removes it; one that
 // was given up, or listed as an orphan, is held by nobody. What an owner uses is one counter row that triggers keep exact
-// (0002-catalog.sql); begin and grow lock it, so of two uploads at once that do not both fit the second sees the first.
+// (migrations/cache/0005-quota.sql); begin and grow lock it, so of two uploads at once that do not both fit the second sees the first.
 // Locks are taken in the order upload, dataset, counter, jobs.
 
 import { type DatasetId, rootOf, type UserId } from '../../model/ids.ts';

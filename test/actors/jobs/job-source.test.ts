@@ -11,10 +11,10 @@ function setup(blocked: readonly string[] = []) {
   const { jobs, enqueue } = twoPluginJobs();
   const claims: ClaimRequest[] = [];
   const held: ClaimedJob[] = [];
-  const exchange = jobs.exchange.bind(jobs);
-  jobs.exchange = (done, claim, signal) => {
+  const completeAndFetch = jobs.completeAndFetch.bind(jobs);
+  jobs.completeAndFetch = (done, claim, signal) => {
     claims.push(claim);
-    return exchange(done, claim, signal);
+    return completeAndFetch(done, claim, signal);
   };
   const source = new JobSource({
     lane: 'import',
@@ -30,7 +30,7 @@ function setup(blocked: readonly string[] = []) {
   source.watch(() => wakes++);
   const claim = async (room: number, done: readonly ClaimedJob[] = []): Promise<string[]> => {
     const completions = done.map((job) => ({ job, outcome: DONE }));
-    const claimed = await source.exchange(completions, room, never);
+    const claimed = await source.completeAndFetch(completions, room, never);
     held.splice(0, held.length, ...held.filter((job) => !done.includes(job)), ...claimed);
     return claimed.map(({ dataset }) => dataset);
   };
@@ -92,20 +92,7 @@ t.test('a lane that calls no plugin passes over the jobs that wait for one that 
     claimant: () => ({ held: () => [], sizes: { depth: 0, capacity: 4, inFlight: 0, workers: 3, unwritten: 0 } }),
   });
   t.same(
-    (await source.exchange([], 7, never)).map(({ dataset }) => dataset),
+    (await source.completeAndFetch([], 7, never)).map(({ dataset }) => dataset),
     ['genes-1'],
   );
-});
-
-t.test('while one exchange is under way, what it completes makes room in the next already', async (t) => {
-  const { enqueue, claim, claims, held } = setup();
-  await enqueue('import', 'genes-1', 'genes-2', 'genes-3', 'genes-4');
-  await claim(2);
-  const [first, second] = [...held];
-  const answers = [first, second].map((job) => claim(1, job ? [job] : []));
-  t.same(claims.slice(1), [
-    { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] },
-    { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] },
-  ]);
-  t.same(await Promise.all(answers), [['genes-3'], ['genes-4']]);
 });

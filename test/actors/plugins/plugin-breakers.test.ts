@@ -206,7 +206,7 @@ t.test('the depth of the queues is read every 10 s', async (t) => {
   t.teardown(() => timer.kill());
   await enqueue('install', ...named('genes', 3));
   const claim = { lane: 'install', limit: 1, crowdedTypes: [], blockedTypes: [] } as const;
-  const first = await jobs.exchange([], claim, never);
+  const first = await jobs.completeAndFetch([], claim, never);
   await clock.advance(4_000);
   await timer.start(never);
   await clock.settle();
@@ -222,14 +222,14 @@ t.test('the depth of the queues is read every 10 s', async (t) => {
     '_oldest_seconds{lane="install"} 4',
   ];
   t.same(await shown(), atStart);
-  const [second] = await jobs.exchange([], claim, never);
+  const [second] = await jobs.completeAndFetch([], claim, never);
   const failed = { kind: 'dead', failure: 'defect', message: 'a bug' } as const;
   const later = { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true } as const;
   const done = [
     ...first.map((job) => ({ job, outcome: failed })),
     ...(second ? [{ job: second, outcome: later }] : []),
   ];
-  await jobs.exchange(done, { ...claim, limit: 0 }, never);
+  await jobs.completeAndFetch(done, { ...claim, limit: 0 }, never);
   await clock.advance(9_999);
   t.same(await shown(), atStart, 'a scrape reads nothing');
   await clock.advance(1);

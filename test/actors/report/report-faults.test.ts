@@ -12,7 +12,7 @@ const TURNS = 5_000;
 const STEP_MS = 100;
 const LEASE_MS = 30_000;
 const CALLS = [
-  'queue.exchange',
+  'queue.completeAndFetch',
   'queries.find',
   'databases.fingerprint',
   'queries.putArchive',
@@ -21,7 +21,7 @@ const CALLS = [
   'archives.zip',
   'store.put',
   'store.put',
-  'queue.exchange',
+  'queue.completeAndFetch',
 ];
 
 /** The calls up to the end; the job is complete then, and what is left is checked. */

@@ -94,7 +94,8 @@ export async function reportWorld(
     const gated = gate.wrap('queue', plain);
     const queue: ReportQueue = {
       // A poll that finds nothing is no step of anything.
-      exchange: (done, ...rest) => (done.length > 0 || table.anyWaits ? gated : plain).exchange(done, ...rest),
+      completeAndFetch: (done, ...rest) =>
+        (done.length > 0 || table.anyWaits ? gated : plain).completeAndFetch(done, ...rest),
       renew: (...args) => gated.renew(...args),
       watch: (wake) => plain.watch(wake),
     };
@@ -115,12 +116,12 @@ export async function reportWorld(
     await jobs.submit({ ...requestOf(n), configuration }, undefined, rulesAt(seconds), signal);
   };
   const claim = async (from = first): Promise<ReportClaim> => {
-    const [one] = await from.queue.exchange([], { limit: 1 }, new Date(clock.now()), signal);
+    const [one] = await from.queue.completeAndFetch([], { limit: 1 }, new Date(clock.now()), signal);
     if (!one) throw new Error('nothing to claim');
     return one;
   };
   const settle = (one: ReportClaim, outcome: ReportOutcome, by = first) =>
-    by.queue.exchange([{ claim: one, outcome }], { limit: 0 }, new Date(clock.now()), signal);
+    by.queue.completeAndFetch([{ claim: one, outcome }], { limit: 0 }, new Date(clock.now()), signal);
   return {
     runner: installed,
     /** Another formatter, or none. */

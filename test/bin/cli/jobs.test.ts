@@ -32,11 +32,11 @@ async function setup(t: Test) {
     lane.enqueue([{ lane: 'import', dataset: dataset as DatasetId, owner: OWNER, eventId: 7, source: 'api' }], signal);
   const claim = { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] } as const;
   await add('d1');
-  const [job] = await lane.exchange([], claim, signal);
+  const [job] = await lane.completeAndFetch([], claim, signal);
   if (!job) throw new Error('no job');
-  await lane.exchange([{ job, outcome: DEAD }], { ...claim, limit: 0 }, signal);
+  await lane.completeAndFetch([{ job, outcome: DEAD }], { ...claim, limit: 0 }, signal);
   await add('d2');
-  await lane.exchange([], claim, signal);
+  await lane.completeAndFetch([], claim, signal);
   await add('d3');
   await clock.advance(5_000);
 

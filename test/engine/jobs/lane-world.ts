@@ -17,19 +17,19 @@ export interface Outcome {
   readonly countTry?: boolean;
   readonly failure?: 'defect';
 }
-interface Exchange {
+interface Call {
   readonly done: readonly string[];
   readonly limit: number;
 }
 
 /**
- * A source in memory that notes every exchange; `hold` keeps them waiting, `failure` makes them fail. What is given back
+ * A source in memory that notes every call; `hold` keeps them waiting, `failure` makes them fail. What is given back
  * may be claimed again, as in the job table.
  */
 export class FakeSource implements LaneSource<Job, Outcome> {
   readonly queue: Job[] = [];
   readonly written: string[] = [];
-  readonly exchanges: Exchange[] = [];
+  readonly calls: Call[] = [];
   failure: Error | undefined;
   hold: Promise<void> | undefined;
   busy = 0;
@@ -50,10 +50,14 @@ export class FakeSource implements LaneSource<Job, Outcome> {
     };
   }
 
-  async exchange(done: readonly Completion<Job, Outcome>[], limit: number, signal: AbortSignal): Promise<Job[]> {
+  async completeAndFetch(
+    done: readonly Completion<Job, Outcome>[],
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<Job[]> {
     this.mostBusy = Math.max(this.mostBusy, ++this.busy);
     const texts = done.map(({ job, outcome }) => [job.id, outcome.kind, outcome.text].filter(Boolean).join(' '));
-    this.exchanges.push({ done: texts, limit });
+    this.calls.push({ done: texts, limit });
     try {
       await this.hold;
       signal.throwIfAborted();

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap';
-import type { Lane } from '../../../engine/jobs/lane.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
-import { type FakeSource, type Job, type Outcome, laneWorld as setup } from './lane-world.ts';
+import { type Outcome, laneWorld as setup } from './lane-world.ts';
 
 const fact = (what: string, check: (t: Test, world: Awaited<ReturnType<typeof setup>>) => Promise<void>): void => {
   t.test(what, async (t) => check(t, await setup(t)));
@@ -22,11 +21,11 @@ fact('writes an outcome at once when nothing else is to do', async (t, { source,
   t.strictSame(source.written, ['1 done']);
 });
 
-fact('what finishes during an exchange goes with the next, never two at once', async (t, { source, finish, add }) => {
+fact('what finishes during a call goes with the next, never two at once', async (t, { source, finish, add }) => {
   await add(1, 2, 3, 4);
   const hold = Promise.withResolvers<void>();
   source.hold = hold.promise;
-  const before = source.exchanges.length;
+  const before = source.calls.length;
   await finish(1);
   await finish(2, 3);
   await finish(4);
@@ -34,63 +33,10 @@ fact('what finishes during an exchange goes with the next, never two at once', a
   hold.resolve();
   await finish();
   t.strictSame(
-    source.exchanges.slice(before).map(({ done }) => done),
+    source.calls.slice(before).map(({ done }) => done),
     [['1 done'], ['2 done', '3 done', '4 done']],
   );
   t.equal(source.mostBusy, 1);
-});
-
-/** Job 2 is claimed by an exchange during which job 1 ends, so that another is due at once; `during` is called by that one. */
-async function claimBeforeAnExchange(t: Test, during: (lane: Lane<Job, Outcome>, source: FakeSource) => void) {
-  const happened: string[] = [];
-  const world = await setup(t);
-  const { source, lane, runs, finish, add } = world;
-  await add(1);
-  const hold = Promise.withResolvers<void>();
-  source.hold = hold.promise;
-  await add(2);
-  await finish(1);
-  source.hold = undefined;
-  const { exchange } = source;
-  source.exchange = (...given) => {
-    happened.push(`${runs.has(2) ? 'begun' : 'not begun'}, sent: ${given[0].map(({ job }) => job.id)}`);
-    source.exchange = exchange;
-    during(lane, source);
-    return source.exchange(...given);
-  };
-  hold.resolve();
-  await finish();
-  return { ...world, happened };
-}
-
-t.test(
-  'what an exchange brought begins when the next one has been sent, not when that one has come back',
-  async (t) => {
-    const { source, runs, happened } = await claimBeforeAnExchange(t, (_lane, source) => {
-      source.hold = new Promise(() => {});
-    });
-    t.strictSame(happened, ['not begun, sent: 1']);
-    t.strictSame([...runs.keys()], [1, 2]);
-    t.equal(source.busy, 1, 'still under way');
-  },
-);
-
-t.test('a job claimed before an exchange that fails at once begins all the same', async (t) => {
-  const { runs, happened } = await claimBeforeAnExchange(t, () => {
-    throw transient('no connection');
-  });
-  t.strictSame(happened, ['not begun, sent: 1']);
-  t.strictSame([...runs.keys()], [1, 2]);
-});
-
-t.test('abortJob keeps a job from running that has a place and has not begun', async (t) => {
-  const { clock, source, lane, runs } = await claimBeforeAnExchange(t, (lane) => {
-    t.equal(lane.abortJob(2, aborted('the lease was lost')), true);
-  });
-  await clock.settle();
-  t.strictSame([...runs.keys()], [1]);
-  t.strictSame(source.written, ['1 done', '2 failed the lease was lost']);
-  t.equal(lane.sizes.inFlight, 0);
 });
 
 t.test('while the mailbox is more than half full, outcomes wait for each other up to flushMs', async (t) => {
@@ -106,11 +52,11 @@ t.test('while the mailbox is more than half full, outcomes wait for each other u
 t.test('claims again when the mailbox is less than half full', async (t) => {
   const { source, finish, add } = await setup(t, { flushMs: 60_000 });
   await add(1, 2, 3, 4, 5, 6, 7, 8, 9);
-  const before = source.exchanges.length;
+  const before = source.calls.length;
   await finish(1, 2);
-  t.equal(source.exchanges.length, before, 'half full is enough');
+  t.equal(source.calls.length, before, 'half full is enough');
   await finish(3);
-  t.strictSame(source.exchanges.slice(before), [{ done: ['1 done', '2 done', '3 done'], limit: 3 }]);
+  t.strictSame(source.calls.slice(before), [{ done: ['1 done', '2 done', '3 done'], limit: 3 }]);
 });
 
 fact('a wake claims at once, without one the slow poll does', async (t, { clock, source, runs, add }) => {
@@ -122,12 +68,12 @@ fact('a wake claims at once, without one the slow poll does', async (t, { clock,
   t.strictSame([...runs.keys()], [1, 2]);
 });
 
-fact('a wake during an exchange is not forgotten', async (t, { clock, source, runs }) => {
+fact('a wake during a call is not forgotten', async (t, { clock, source, runs }) => {
   const hold = Promise.withResolvers<void>();
   source.hold = hold.promise;
   source.wake();
   await clock.settle();
-  source.exchange = async (_done, limit) => source.queue.splice(0, limit);
+  source.completeAndFetch = async (_done, limit) => source.queue.splice(0, limit);
   source.add(1);
   hold.resolve();
   await clock.settle();
@@ -136,25 +82,25 @@ fact('a wake during an exchange is not forgotten', async (t, { clock, source, ru
 
 fact('an idle lane asks only at its polls', async (t, { clock, source }) => {
   await clock.advance(20_000);
-  t.strictSame(source.exchanges, Array(5).fill({ done: [], limit: 6 }));
+  t.strictSame(source.calls, Array(5).fill({ done: [], limit: 6 }));
 });
 
-t.test('a failing exchange is tried again with growing delays and loses no outcome', async (t) => {
+t.test('a failing call is tried again with growing delays and loses no outcome', async (t) => {
   const { clock, source, finish, add } = await setup(t);
   await add(1, 2);
   source.failure = transient('the database is away');
   await finish(1);
   await finish(2);
   await clock.advance(60_000);
-  const tried = source.exchanges.length;
-  t.ok(tried > 5 && tried < 40, `${tried} exchanges in a minute`);
+  const tried = source.calls.length;
+  t.ok(tried > 5 && tried < 40, `${tried} calls in a minute`);
   t.strictSame(source.written, []);
   source.failure = undefined;
   await clock.advance(10_000);
   t.strictSame(source.written, ['1 done', '2 done']);
 });
 
-t.test('without an exchange no more is worked on than was claimed', async (t) => {
+t.test('without a call no more is worked on than was claimed', async (t) => {
   const { clock, source, lane, runs, finish, add } = await setup(t);
   await add(1, 2, 3, 4, 5, 6, 7, 8);
   source.failure = transient('the database is away');
@@ -276,7 +222,7 @@ t.test('a job that does not heed its abort holds nobody up beyond the deadline',
   t.strictSame(source.written, []);
 });
 
-fact('jobs claimed by an exchange under way at the stop are given back', async (t, { clock, source, lane, runs }) => {
+fact('jobs claimed by a call under way at the stop are given back', async (t, { clock, source, lane, runs }) => {
   const hold = Promise.withResolvers<void>();
   source.hold = hold.promise;
   source.add(1, 2);
@@ -316,7 +262,7 @@ fact('kill aborts what runs and writes nothing more', async (t, { clock, source,
 
 t.test('more jobs than were asked for are given back', async (t) => {
   const { clock, source } = await setup(t, { queueSize: 1, workerCount: 1 });
-  source.exchange = async (done) => {
+  source.completeAndFetch = async (done) => {
     source.written.push(...done.map(({ job, outcome }) => `${job.id} ${outcome.kind}`));
     return source.queue.splice(0);
   };

@@ -67,7 +67,7 @@ function busyLane(clock: Clock): Child {
     workerCount: 2,
     pollMs: 500,
     source: {
-      exchange: async (_done, limit, signal) => {
+      completeAndFetch: async (_done, limit, signal) => {
         await clock.sleep(20, signal);
         return Array.from({ length: Math.min(limit, 2) }, () => ({ id: ++id }));
       },

@@ -37,9 +37,9 @@ const enqueue = (jobs: Jobs, lane: LaneName, ...datasets: readonly string[]): Pr
 async function begin(jobs: Jobs, lane: LaneName, dataset: string, outcome?: JobOutcome): Promise<ClaimedJob> {
   const none = { crowdedTypes: [], blockedTypes: [] };
   await enqueue(jobs, lane, dataset);
-  const [job] = await jobs.exchange([], { lane, limit: 1, ...none }, signal);
+  const [job] = await jobs.completeAndFetch([], { lane, limit: 1, ...none }, signal);
   if (!job) throw new Error(`${lane} has no job`);
-  if (outcome) await jobs.exchange([{ job, outcome }], { lane, limit: 0, ...none }, signal);
+  if (outcome) await jobs.completeAndFetch([{ job, outcome }], { lane, limit: 0, ...none }, signal);
   return job;
 }
 const DEAD = { kind: 'dead', failure: 'defect', message: 'a bug' } as const;
@@ -138,7 +138,11 @@ t.test('a dead job and a delayed one are queued again', async (t) => {
     t.strictSame(responseFaults(schemaOf(app.routes, 'retryJob', 202), answer.text), []);
     const again = await retry(app, id);
     t.strictSame([again.status, again.body], [202, { id, state: 'queued' }], 'asked twice');
-    const [job] = await jobs.exchange([], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] }, signal);
+    const [job] = await jobs.completeAndFetch(
+      [],
+      { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] },
+      signal,
+    );
     t.match(job, { id, tries: 0 });
   }
 });

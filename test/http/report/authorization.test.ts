@@ -118,7 +118,7 @@ for (const route of app.routes)
       t.strictSame(found, { ...found, ...wanted });
     }
     // What was asked for here is in nobody's way.
-    for (const claim of await app.queue.exchange(
+    for (const claim of await app.queue.completeAndFetch(
       [],
       { limit: 10 },
       new Date(app.clock.now()),

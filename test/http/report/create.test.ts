@@ -55,7 +55,11 @@ t.test('fifty identical requests at once, of many callers, are one job', async (
   t.strictSame([...new Set(answers.map(({ status }) => status))], [200]);
   t.equal(new Set(answers.map(({ text }) => text)).size, 1);
   await app.complete();
-  t.strictSame(await app.queue.exchange([], { limit: 10 }, new Date(app.clock.now()), never), [], 'nothing else waits');
+  t.strictSame(
+    await app.queue.completeAndFetch([], { limit: 10 }, new Date(app.clock.now()), never),
+    [],
+    'nothing else waits',
+  );
   for (let n = 1; n <= 10; n++)
     t.match((await app.call(`${n % 2 ? 'guest-' : ''}${n}`, 'GET', '/jobs')).body, [{ status: 'complete' }]);
 });
@@ -154,7 +158,7 @@ t.test('when too many wait, more are 503 with Retry-After, and the same ones are
   t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/);
   t.equal(((await app.call('1', 'GET', '/jobs')).body as unknown[]).length, 2, 'it is in no collection');
   await app.create('1', waiting);
-  t.equal((await app.queue.exchange([], { limit: 1 }, new Date(app.clock.now()), never)).length, 1);
+  t.equal((await app.queue.completeAndFetch([], { limit: 1 }, new Date(app.clock.now()), never)).length, 1);
   await app.create('1', query);
 });
 

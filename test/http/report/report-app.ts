@@ -53,12 +53,12 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
   };
   const time = (): Date => new Date(clock.now());
   const claim = async (): Promise<ReportClaim> => {
-    const [one, ...more] = await queue.exchange([], { limit: 2 }, time(), never);
+    const [one, ...more] = await queue.completeAndFetch([], { limit: 2 }, time(), never);
     if (!one || more.length > 0) throw new Error('not exactly one job waits');
     return one;
   };
   const end = (one: ReportClaim, outcome: ReportOutcome): Promise<unknown> =>
-    queue.exchange([{ claim: one, outcome }], { limit: 0 }, time(), never);
+    queue.completeAndFetch([{ claim: one, outcome }], { limit: 0 }, time(), never);
 
   let queryCount = 0;
   return {

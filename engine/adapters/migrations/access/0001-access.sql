@@ -1,6 +1,7 @@
--- Dataset access: what can be asked for, who works here, who provides which dataset, who may use it, who changed what,
--- and the mails that are to be sent. Names are unqualified: the search path chooses the schema.
+-- Dataset access: datasets, staff, providers, access requests and grants, their history, and the mails to be sent.
+-- Names are unqualified: the search path selects the schema.
 
+-- Curated datasets, and users' own: those are added when somebody first asks about one, with the owner as manager.
 create table curated_dataset (
   dataset_id text collate "C" primary key check (dataset_id ~ '^[A-Za-z0-9_]{1,64}$'),
   -- Deferred, so that one import may swap two.
@@ -13,19 +14,26 @@ create table curated_dataset (
     check (restriction_level in ('public', 'prerelease', 'protected', 'controlled', 'private')),
   -- Negative: requests are decided by people only.
   days_for_approval integer not null,
-  -- Empty: the mails have no such row.
+  -- Empty: mails have no such row.
   prior_auth_label text not null,
   mail_from text not null,
   mail_manager_text text not null,
   mail_requester_text text not null,
-  mail_approval_text text not null
+  mail_approval_text text not null,
+  -- Of a user's own dataset; null for curated ones. The installer gives its protected files to whoever has a grant.
+  owner_id numeric(19) check (owner_id > 0)
 );
+create index curated_dataset_owned on curated_dataset (dataset_id) where owner_id is not null;
+-- Requests that are decided by waiting; few of many.
+create index curated_dataset_waiting on curated_dataset (dataset_id)
+  where days_for_approval >= 0 and restriction_level in ('protected', 'controlled');
 
 create table staff (
   staff_id bigint generated always as identity primary key,
   user_id numeric(19) not null unique check (user_id > 0),
   is_owner boolean not null
 );
+create index staff_owner on staff (staff_id) where is_owner;
 
 create table provider (
   provider_id bigint generated always as identity primary key,
@@ -35,6 +43,7 @@ create table provider (
   unique (user_id, dataset_id)
 );
 create index provider_dataset on provider (dataset_id, provider_id);
+create index provider_manager on provider (dataset_id, provider_id) where is_manager;
 
 -- An access request and, once approved, the grant. One per person and dataset.
 create table end_user (
@@ -54,7 +63,7 @@ create table end_user (
   prior_auth text not null,
   denial_reason text not null,
   date_denied timestamptz,
-  -- The last time that it became `requested`, or was made.
+  -- When it was created, or last became `requested` again.
   requested_at timestamptz not null,
   row_version bigint not null default 1,
   unique (user_id, dataset_id),
@@ -62,15 +71,18 @@ create table end_user (
   check (approval_status <> 'denied' or denial_reason <> '')
 );
 create index end_user_dataset on end_user (dataset_id, user_id);
+-- Lists by status, of one dataset and of all, in the order of the lists.
+create index end_user_dataset_status on end_user (dataset_id, approval_status, user_id);
+create index end_user_status on end_user (approval_status, user_id, dataset_id);
 create index end_user_requested on end_user (dataset_id, requested_at) where approval_status = 'requested';
 
--- Who changes, and when: set by each writing transaction. Without it a write fails, so nothing goes unrecorded.
+-- Who makes a change, and when. Each writing transaction sets both; without them the write fails, so every change is recorded.
 create function cause_user() returns numeric language sql stable
   return current_setting('longshore.cause_user')::numeric;
 create function cause_time() returns timestamptz language sql stable
   return current_setting('longshore.cause_time')::timestamptz;
 
--- Images of the row; user 0 is the service itself.
+-- Images of the row before and after; user 0 is the service itself.
 create table end_user_history (
   history_id bigint generated always as identity primary key,
   action text not null check (action in ('CREATE', 'UPDATE', 'DELETE')),
@@ -127,34 +139,49 @@ create trigger end_user_history_append_only before update or delete or truncate 
 create trigger people_audit_append_only before update or delete or truncate on people_audit
   for each statement execute function refuse_change();
 
--- People without account who were asked to make one; the record is made when an account has the address.
+-- People who were invited before they have an account. The record is created when an account has the address.
 create table invitation (
   invitation_id bigint generated always as identity primary key,
-  email text not null check (email = lower(email) and email <> ''),
+  -- As the program compares addresses (engine/model/mail-address.ts). `lower` depends on the database beyond ASCII.
+  email text not null check (email <> ''),
   kind text not null check (kind in ('provider', 'end-user')),
   dataset_id text collate "C" not null references curated_dataset,
-  -- What the record is made of.
+  -- The content of that record.
   content jsonb not null,
   cause_user numeric(19) not null check (cause_user >= 0),
   unique (email, kind, dataset_id)
 );
 
--- When an address was last written to by an invitation: once a day at most.
+-- When an invitation was last mailed to an address: at most once a day.
 create table invited_address (
   email text primary key,
   last_mail timestamptz not null
 );
 
--- Mails to be sent. A row is removed when its mail was taken; `due` is the earliest time of the next try.
+-- Mails to be sent. A row is removed once its mail was accepted; `due` is the earliest time of the next attempt.
 create table outbox (
   mail_id bigint generated always as identity primary key,
-  -- Part of the Message-ID: a mail that is repeated is recognised by it.
+  -- Part of the Message-ID, by which repeated mails are recognized.
   message_key uuid not null unique default gen_random_uuid(),
   draft jsonb not null,
   due timestamptz not null,
   tries integer not null default 0 check (tries >= 0),
-  -- Given up; a person should look.
+  -- Given up; an administrator should look.
   dead boolean not null default false,
-  failure text
+  failure text,
+  -- The record that the mail is about, and what it says; null for mails that are not limited, see mail_tally.
+  about text collate "C"
 );
 create index outbox_due on outbox (due, mail_id) where not dead;
+create index outbox_about on outbox (about) where about is not null and tries = 0;
+
+-- Limits the mails that users cause by editing their requests: those about one record go out at most once an hour, with its
+-- newest state; one author, one dataset and the service as a whole have a number a day (adapters/access/outbox.ts).
+create table mail_tally (
+  kind text not null check (kind in ('record', 'author', 'dataset', 'service')),
+  key text collate "C" not null,
+  -- `record`: when the last mail about it was or is due. The others: since when `mails` counts.
+  at timestamptz not null,
+  mails integer not null check (mails > 0),
+  primary key (kind, key)
+);

@@ -1,15 +1,15 @@
--- How many there are of what lists count, kept by each change in its own transaction: to count a million rows takes
--- longer than to read the page. A transaction takes the count's row last, that of its dataset before that of all, and no
--- transaction of ours writes two people's rows, so that nobody waits for a count while somebody waits for their row.
+-- The totals of lists. Each change updates them in its own transaction, because counting a million rows takes longer than
+-- reading a page of them. To avoid deadlocks, a transaction writes counts last, that of its dataset before that of all, and
+-- never writes the rows of two people.
 
 create table people_count (
-  -- Empty: of all datasets.
+  -- Empty: all datasets together.
   dataset_id text collate "C" primary key,
   providers bigint not null default 0 check (providers >= 0),
   requested bigint not null default 0 check (requested >= 0),
   approved bigint not null default 0 check (approved >= 0),
   denied bigint not null default 0 check (denied >= 0),
-  -- Only of all datasets.
+  -- Only in the row of all datasets.
   staff bigint not null default 0 check (staff >= 0)
 ) with (fillfactor = 50);
 
@@ -21,7 +21,7 @@ end $$;
 create trigger curated_dataset_counted after insert on curated_dataset
   for each row execute function begin_count();
 
--- A change that cannot be counted fails.
+-- Fails for a dataset without a row.
 create function add_to_count(of_dataset text, providers_more bigint, requested_more bigint, approved_more bigint,
   denied_more bigint, staff_more bigint) returns void language plpgsql set search_path from current as $$
 begin
@@ -33,13 +33,13 @@ begin
   end if;
 end $$;
 
--- Row by row, a statement that inserts a million rows would write a count a million times: insertions and removals are
--- counted by statement. Changes are single, and mostly change no count.
+-- Insertions and removals are counted per statement; per row, a statement with a million rows would write a count a million
+-- times. Updates concern single rows, and most change no count.
 create function count_end_users() returns trigger language plpgsql set search_path from current as $$
 declare
   sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
-  -- The dataset that is null stands for all, and comes last.
+  -- A null dataset stands for all, and comes last.
   perform add_to_count(coalesce(dataset_id, ''), 0, sign * requested, sign * approved, sign * denied, 0)
   from (select dataset_id, count(*) filter (where approval_status = 'requested') as requested,
       count(*) filter (where approval_status = 'approved') as approved,
@@ -109,24 +109,4 @@ create trigger provider_counted_whole before truncate on provider
 create trigger staff_counted_whole before truncate on staff
   for each statement execute function refuse_truncate();
 
--- What is there already. The triggers' locks keep others from writing meanwhile.
-insert into people_count (dataset_id, providers, requested, approved, denied, staff)
-select c.dataset_id, coalesce(p.n, 0), coalesce(e.r, 0), coalesce(e.a, 0), coalesce(e.d, 0), 0
-from curated_dataset c
-left join (select dataset_id, count(*) as n from provider group by dataset_id) p on p.dataset_id = c.dataset_id
-left join (select dataset_id, count(*) filter (where approval_status = 'requested') as r,
-    count(*) filter (where approval_status = 'approved') as a, count(*) filter (where approval_status = 'denied') as d
-  from end_user group by dataset_id) e on e.dataset_id = c.dataset_id;
-insert into people_count (dataset_id, providers, requested, approved, denied, staff)
-select '', 0, coalesce(sum(requested), 0), coalesce(sum(approved), 0), coalesce(sum(denied), 0), (select count(*) from staff)
-from people_count;
-
--- Lists by status, of one dataset and of all, in the order of the lists.
-create index end_user_dataset_status on end_user (dataset_id, approval_status, user_id);
-create index end_user_status on end_user (approval_status, user_id, dataset_id);
-
--- Who decides by waiting, and who governs: few of many.
-create index curated_dataset_waiting on curated_dataset (dataset_id)
-  where days_for_approval >= 0 and restriction_level in ('protected', 'controlled');
-create index provider_manager on provider (dataset_id, provider_id) where is_manager;
-create index staff_owner on staff (staff_id) where is_owner;
+insert into people_count (dataset_id) values ('');

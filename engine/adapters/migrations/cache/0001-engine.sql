@@ -1,13 +1,13 @@
 -- The engine's memory: process instances, leases, jobs, the embedded event log and change queue.
--- Names are unqualified: the search path chooses the schema.
+-- Names are unqualified: the search path selects the schema.
 
 -- Process instances -----------------------------------------------------------------------------------------------
--- Each process takes one id and holds the advisory lock (instance_class(), id) on a session of its own. Whoever holds
--- it is alive; nothing has to expire before a dead process's rows are free.
+-- Each process takes an id and holds the advisory lock (instance_class(), id) on a session of its own. A process is alive as
+-- long as that lock is held, so the rows of a dead process are free at once; nothing has to expire first.
 
 create sequence instance_id as integer;
 
--- The first key of those locks: differs between schemas of one database, whose ids overlap.
+-- The first key of those locks. It differs between schemas of one database, whose ids overlap.
 create function instance_class() returns integer language sql stable
   return ('instance_id'::regclass::oid::bigint & 2147483647)::integer;
 
@@ -18,14 +18,14 @@ create view alive_instance as
     and l.database = (select d.oid from pg_database d where d.datname = current_database())
     and l.classid::bigint = instance_class();
 
--- Volatile on purpose: asked anew for every row, so that a process that started a moment ago is not called dead.
+-- Volatile on purpose: PostgreSQL evaluates it for every row, so a process that started a moment ago does not count as dead.
 create function instance_alive(instance integer) returns boolean language sql volatile
   begin atomic
     select exists (select from alive_instance a where a.id = instance);
   end;
 
 -- Leases ----------------------------------------------------------------------------------------------------------
--- A row stays after its release, because tokens of one name only grow.
+-- A row stays after its release, because the tokens of a name only grow.
 
 create table lease (
   name text collate "C" primary key,
@@ -34,9 +34,19 @@ create table lease (
   expires_at timestamptz not null
 ) with (fillfactor = 70);
 
+-- Control schemas remember the last lease token of a dataset and refuse lower ones. They outlive the cache, which may be
+-- dropped and rebuilt. Therefore a name's first token is the time of its first lease, in ms since 1970. That is greater than
+-- every token of a lost cache, because nobody takes a lease a thousand times a second.
+create function first_lease_token() returns trigger language plpgsql as $$
+begin
+  new.token := greatest(new.token, (extract(epoch from clock_timestamp()) * 1000)::bigint);
+  return new;
+end $$;
+create trigger lease_first_token before insert on lease for each row execute function first_lease_token();
+
 -- Jobs ------------------------------------------------------------------------------------------------------------
--- run_at is the time from which the job may be claimed; delayed rows lie in the future until they are due, dead ones
--- for ever. No index has `state` in its columns or its predicate: so a claim does not touch the indexes (HOT update).
+-- `run_at` is the time from which the job may be claimed. It is in the future for delayed jobs and infinite for dead ones. No
+-- index has `state` in its columns or its predicate, so a claim does not touch the indexes (HOT update).
 
 create table job (
   id bigint generated always as identity primary key,
@@ -48,6 +58,8 @@ create table job (
   event_id bigint not null,
   source text not null,
   type text,
+  -- Of the last request that changed the dataset (W3C Trace Context).
+  traceparent text,
   state text not null default 'queued' check (state in ('queued', 'running', 'delayed', 'dead')),
   again boolean not null default false,
   alone boolean not null default false,
@@ -66,6 +78,7 @@ create table job (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 create index job_due on job (lane, run_at, id);
+create index job_shares on job (lane, owner, run_at, id);
 
 -- Event log -------------------------------------------------------------------------------------------------------
 
@@ -80,7 +93,7 @@ create table event_log (
   owner numeric(19) not null check (owner > 0),
   dataset_id text collate "C" not null,
   source text not null,
-  -- The process and its consumer that is handling the row.
+  -- The process, and its consumer, that handles the row.
   holder integer,
   consumer integer,
   check ((holder is null) = (consumer is null))
@@ -89,7 +102,7 @@ create table event_log (
 create index event_log_channel on event_log (channel, id);
 
 -- Changes of the directory store ----------------------------------------------------------------------------------
--- pending: noted by `holder`, the change may or may not have been made; ready: to be handed to a consumer.
+-- pending: `holder` announced the change, which may or may not have been made. ready: waits for a consumer.
 
 create table object_change (
   id bigint generated always as identity primary key,

@@ -1,9 +1,11 @@
--- Control schema: which datasets are installed for whom, read by the sites. Several targets may share one schema, so
--- whatever depends on the target is keyed by it; what the owner said about the dataset is kept once.
+-- Control schema: which datasets are installed for whom; sites read it. Several targets may share one schema, so everything
+-- that depends on the target is keyed by it. What the owner said about the dataset is kept once.
 
 create table dataset (
   dataset_id text primary key,
   owner numeric(19) not null check (owner > 0),
+  -- The id of its first revision.
+  original_id text not null,
   type_name text not null,
   type_version text not null,
   category text not null,
@@ -18,6 +20,7 @@ create table dataset (
   lease_token bigint not null
 );
 create index dataset_owner on dataset (owner);
+create index dataset_original on dataset (original_id, owner);
 -- The order of keys in the object store, bytewise, for merging both streams.
 create index dataset_store_order on dataset ((owner::text || '/' || dataset_id || '/') collate "C");
 
@@ -101,16 +104,14 @@ create table dataset_organism (
 
 -- Lists of the metadata; `position` keeps the owner's order.
 create table dataset_dependency (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
+  dataset_id text not null references dataset on delete cascade, position integer not null,
   identifier text not null,
   display_name text not null,
   version text not null,
   primary key (dataset_id, position)
 );
 create table dataset_publication (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
+  dataset_id text not null references dataset on delete cascade, position integer not null,
   external_id text not null,
   type text not null check (type in ('pmid', 'doi')),
   citation text,
@@ -118,119 +119,100 @@ create table dataset_publication (
   primary key (dataset_id, position)
 );
 create table dataset_hyperlink (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  url text not null,
-  description text,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  url text not null, description text, primary key (dataset_id, position)
 );
 create table dataset_contact (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
+  dataset_id text not null references dataset on delete cascade, position integer not null,
   is_primary boolean not null,
-  first_name text,
-  middle_name text,
-  last_name text,
-  email text,
-  affiliation text,
-  country text,
+  first_name text, middle_name text, last_name text,
+  email text, affiliation text, country text,
   primary key (dataset_id, position)
 );
 create table dataset_funding_award (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  agency text not null,
-  award_number text not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  agency text not null, award_number text not null, primary key (dataset_id, position)
 );
 create table dataset_country (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  country text not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  country text not null, primary key (dataset_id, position)
 );
 create table dataset_species (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  species text not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  species text not null, primary key (dataset_id, position)
 );
 create table dataset_outcome (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  outcome text not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  outcome text not null, primary key (dataset_id, position)
 );
 create table dataset_associated_factor (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  associated_factor text not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  associated_factor text not null, primary key (dataset_id, position)
 );
 create table dataset_sample_type (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  sample_type text not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  sample_type text not null, primary key (dataset_id, position)
 );
 create table dataset_doi (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  doi text not null,
-  description text,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  doi text not null, description text, primary key (dataset_id, position)
 );
 create table dataset_bioproject_id (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  bioproject_id text not null,
-  description text,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  bioproject_id text not null, description text, primary key (dataset_id, position)
 );
 create table dataset_link (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  uri text not null,
-  shares_records boolean not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  uri text not null, shares_records boolean not null, primary key (dataset_id, position)
 );
 create table dataset_source (
-  dataset_id text not null references dataset on delete cascade,
-  position integer not null,
-  url text not null,
-  version text not null,
-  primary key (dataset_id, position)
+  dataset_id text not null references dataset on delete cascade, position integer not null,
+  url text not null, version text not null, primary key (dataset_id, position)
 );
 
--- What a site shows to a user: installed in the site's project, not deleted, visible to the user. To people it was
--- shared with a dataset is private whatever it is to the world.
+-- Who has access to users' datasets by a grant of the dataset access service, for the view below. A grant is for a dataset with
+-- all its revisions, and is here whether or not one of them is installed.
+create table dataset_grant (
+  original_id text not null,
+  owner numeric(19) not null check (owner > 0),
+  user_id numeric(19) not null check (user_id > 0),
+  begins timestamptz not null,
+  -- Null: no end.
+  ends timestamptz,
+  primary key (original_id, user_id)
+);
+create index dataset_grant_user on dataset_grant (user_id);
+
+-- Per source of grants: the number of its last change that is applied here.
+create table dataset_grant_told (
+  source text primary key,
+  number bigint not null
+);
+
+-- What a site shows to a user: installed in the site's project, not deleted, and the user owns it, accepted a share, or has a
+-- grant in force. A grant counts for nothing while the dataset is private. A dataset appears as private to everybody but its
+-- owner, whatever its visibility. The same rule decides who may read files (engine/model/dataset-reading.ts).
 create view available_user_datasets as
 select
-  v.user_id,
-  d.dataset_id,
-  p.project_id,
-  p.project_display_name,
-  d.owner,
+  v.user_id, d.dataset_id, p.project_id, p.project_display_name, d.owner,
   case when v.user_id = d.owner then 1 else 0 end as is_owner,
-  d.type_name,
-  d.type_version,
-  d.category,
+  d.type_name, d.type_version, d.category,
   case when v.user_id = d.owner then i.accessibility else 'private' end as accessibility,
   case when v.user_id = d.owner and i.accessibility = 'public' then 1 else 0 end as is_public,
-  d.days_for_approval,
-  d.creation_date,
-  m.name,
-  m.short_name,
-  m.summary,
-  m.description,
-  m.program_name,
-  m.project_name,
-  m.short_attribution,
-  m.disclaimer
-from dataset_visibility v
+  d.days_for_approval, d.creation_date, m.name, m.short_name, m.summary, m.description, m.program_name, m.project_name,
+  m.short_attribution, m.disclaimer
+from (
+  select user_id, dataset_id, false as by_grant from dataset_visibility
+  union all
+  select g.user_id, o.dataset_id, true
+  from dataset_grant g join dataset o on o.original_id = g.original_id and o.owner = g.owner
+  where g.begins <= now() and (g.ends is null or now() < g.ends)
+    and not exists (
+      select from dataset_visibility w where w.user_id = g.user_id and w.dataset_id = o.dataset_id)) v
 join dataset d on d.dataset_id = v.dataset_id
 join dataset_meta m on m.dataset_id = d.dataset_id
 join dataset_install i on i.dataset_id = d.dataset_id and i.deleted_status = 0
+  and (not v.by_grant or i.accessibility <> 'private')
 join dataset_project p on p.dataset_id = i.dataset_id and p.project_id = i.target_id
 join dataset_install_message mm on mm.dataset_id = i.dataset_id and mm.target_id = i.target_id
   and mm.install_type = 'meta' and mm.status = 'complete'

@@ -1,7 +1,7 @@
--- Report jobs, their files, and the collections of users. Names are unqualified: the search path chooses the schema,
--- which may be in the cache DB or in a database of its own.
+-- Report jobs, their files, and the collections of users. Names are unqualified: the search path selects the schema, which may
+-- be in the cache database or in a database of its own.
 
--- Process instances, as in the cache DB: whoever holds the advisory lock (instance_class(), id) is alive.
+-- Process instances, as in the cache database: whoever holds the advisory lock (instance_class(), id) is alive.
 create sequence instance_id as integer;
 
 create function instance_class() returns integer language sql stable
@@ -19,7 +19,7 @@ create function instance_alive(instance integer) returns boolean language sql vo
     select exists (select from alive_instance a where a.id = instance);
   end;
 
--- Times come from the service's clock, but for leases, on which all processes must agree.
+-- Times come from the service's clock, except for leases, on which all processes must agree.
 create table report_job (
   id text collate "C" primary key check (id ~ '^[0-9a-f]{32}$'),
   query_id text collate "C" not null check (query_id ~ '^[0-9a-f]{32}$'),
@@ -39,8 +39,13 @@ create table report_job (
   lease_until timestamptz,
   failure text,
   stderr text,
-  -- The object store may still hold what attempts up to this one wrote, and nobody needs it.
+  -- The object store may still hold objects of attempts up to this one. Nobody needs them.
   debris_to integer check (debris_to <= attempt),
+  -- Of the request that last queued the job (W3C Trace Context); its attempts log it.
+  traceparent text,
+  -- Whose share of the queue the job counts against while it waits or runs. Ended jobs have the default: who asked for them, or
+  -- from where, is not kept.
+  tenant text collate "C" not null default 'unknown',
   unique (id, query_id),
   check ((status = 'in-progress') = (holder is not null) and (holder is null) = (lease_until is null)),
   check ((status in ('complete', 'failed')) = (stderr is not null)),
@@ -50,9 +55,12 @@ create table report_job (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 create index report_job_queued on report_job (run_at, id) where status = 'queued';
+create index report_job_shares on report_job (tenant, run_at, id) where status = 'queued';
 create index report_job_running on report_job (holder) where status = 'in-progress';
 create index report_job_idle on report_job (accessed_at, id) where status in ('complete', 'failed');
 create index report_job_debris on report_job (id) where debris_to is not null;
+-- Administrators list failed jobs.
+create index report_job_failed on report_job (id) where status = 'failed';
 
 -- Of complete jobs only.
 create table report_file (
@@ -66,14 +74,16 @@ create table report_file (
 
 create table collection (
   link_id bigint generated always as identity primary key,
+  -- Guests have collections of their own: a guest's number may equal a user's.
+  guest boolean not null default false,
   user_id numeric(19) not null check (user_id > 0),
   report_id text collate "C" not null,
   query_id text collate "C" not null,
   summary text check (char_length(summary) <= 512),
   description text,
-  unique (user_id, report_id),
+  constraint collection_owner_report_key unique (user_id, guest, report_id),
   foreign key (report_id, query_id) references report_job (id, query_id)
 );
 
-create index collection_newest on collection (user_id, link_id desc);
-create index collection_query on collection (user_id, query_id, link_id desc);
+create index collection_newest on collection (user_id, guest, link_id desc);
+create index collection_query on collection (user_id, guest, query_id, link_id desc);

@@ -45,7 +45,7 @@ t.test(`the jobs of others are found behind ${FLOOD} that are not wanted`, async
   for (const [n, more] of [{ withheldOwners: [flooder] }, { crowdedOwners: [flooder] }].entries()) {
     let claimed: readonly { readonly dataset: DatasetId; readonly owner: UserId }[] = [];
     const { pages, ms } = await costOf(async () => {
-      claimed = await jobs.exchange([], { ...CLAIM, limit: 1, ...more }, signal);
+      claimed = await jobs.completeAndFetch([], { ...CLAIM, limit: 1, ...more }, signal);
     });
     t.strictSame(
       claimed.map(({ owner }) => owner),
@@ -55,12 +55,16 @@ t.test(`the jobs of others are found behind ${FLOOD} that are not wanted`, async
     t.comment(`${pages} pages, ${ms.toFixed(1)} ms`);
     t.ok(pages < 200, `${pages} pages of the table and its indexes were read`);
   }
-  const none = await costOf(() => jobs.exchange([], { ...CLAIM, limit: 9, withheldOwners: [flooder, other] }, signal));
+  const none = await costOf(() =>
+    jobs.completeAndFetch([], { ...CLAIM, limit: 9, withheldOwners: [flooder, other] }, signal),
+  );
   t.ok(none.pages < 500, `${none.pages} pages to find the last one`);
 });
 
 t.test('the jobs of the owner who has all of them are found as fast', async (t) => {
-  const { pages, ms } = await costOf(() => jobs.exchange([], { ...CLAIM, limit: 4, crowdedOwners: [flooder] }, signal));
+  const { pages, ms } = await costOf(() =>
+    jobs.completeAndFetch([], { ...CLAIM, limit: 4, crowdedOwners: [flooder] }, signal),
+  );
   t.comment(`${pages} pages, ${ms.toFixed(1)} ms`);
   t.ok(pages < 500);
 });

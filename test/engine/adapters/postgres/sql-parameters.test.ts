@@ -158,7 +158,7 @@ t.test('notes, filters and output of reports reach SQL as parameters', async (t)
   await process.jobs.submit(request, { user, meta: { summary: EVIL, description: EVIL } }, rulesAt(0), signal);
   const outcome = { ...failed(0), reason: EVIL, stderr: EVIL } as const;
   const [claimed] = await claim(process, 0);
-  if (claimed) await process.queue.exchange([{ claim: claimed, outcome }], { limit: 0 }, after(0), signal);
+  if (claimed) await process.queue.completeAndFetch([{ claim: claimed, outcome }], { limit: 0 }, after(0), signal);
   t.equal(await process.jobs.stderr(request.id, signal), EVIL);
   await process.collections.annotate(user, request.id, { summary: `${EVIL}!` }, signal);
   const meta = { summary: `${EVIL}!`, description: EVIL };

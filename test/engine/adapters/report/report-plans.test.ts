@@ -99,9 +99,9 @@ t.test('what one tenant has waiting costs the claims of others nothing', async (
   await more.db.query('alter table report_job alter tenant set (n_distinct = 1)');
   await more.db.query('vacuum (analyze)');
   const statements = recordStatements(more.db);
-  const claims = await more.queue.exchange([], { limit: 2, withheld: [tenantOf(7)] }, at(10 ** 6), signal);
+  const claims = await more.queue.completeAndFetch([], { limit: 2, withheld: [tenantOf(7)] }, at(10 ** 6), signal);
   t.match(claims, [{ id: idOf(100_000) }]);
-  t.equal((await more.queue.exchange([], { limit: 4 }, at(10 ** 6), signal)).length, 4);
+  t.equal((await more.queue.completeAndFetch([], { limit: 4 }, at(10 ** 6), signal)).length, 4);
   const claiming = statements.filter(({ text }) => text.includes('ranked'));
   t.equal(claiming.length, 2);
   for (const { text, values } of claiming)
@@ -118,15 +118,15 @@ t.test('what one tenant has waiting costs the claims of others nothing', async (
 });
 
 t.test('the queue and the expiry read what they need', async (t) => {
-  let claims: Awaited<ReturnType<typeof queue.exchange>> = [];
+  let claims: Awaited<ReturnType<typeof queue.completeAndFetch>> = [];
   await planned(t, async () => {
-    claims = await queue.exchange([], { limit: 24 }, at(10 ** 6), signal);
+    claims = await queue.completeAndFetch([], { limit: 24 }, at(10 ** 6), signal);
   });
   t.equal(claims.length, 24);
   await planned(t, () => queue.renew(claims, signal));
   const outcomes = [complete(1), failed(1), { kind: 'again', from: at(0), countTry: true } as const];
   const done = claims.map((claim, i) => ({ claim, outcome: outcomes[i % 3] ?? complete(1) }));
-  await planned(t, () => queue.exchange(done, { limit: 0 }, at(10 ** 6), signal));
+  await planned(t, () => queue.completeAndFetch(done, { limit: 0 }, at(10 ** 6), signal));
   await planned(t, () => expiry.expire(at(1_000), 100, signal));
   await planned(t, () => expiry.expireOne(idOf(12), signal));
   await planned(t, () => all(jobs.failed(signal)));

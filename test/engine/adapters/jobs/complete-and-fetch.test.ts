@@ -1,4 +1,4 @@
-// What swap_jobs finds of rows that somebody else writes at the same moment: it waits, and then it must see them as they
+// What complete_and_fetch_jobs does with rows that somebody else writes at the same moment: it waits, and then sees them as they
 // have become.
 
 import t, { type Test } from 'tap';
@@ -9,7 +9,6 @@ import type { PostgresInstance } from '../../../../engine/adapters/postgres/post
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
 import type { ClaimedJob, JobRequest } from '../../../../engine/ports/jobs.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
-import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 import { cacheDatabase, emptyCache, engineProcess } from '../../../support/engine-process.ts';
 
 const signal = new AbortController().signal;
@@ -24,9 +23,9 @@ async function setup(t: Test) {
   const { db, instance } = await engineProcess(t, at);
   const jobs = new PostgresJobs(db, instance, systemClock);
   await jobs.enqueue([request(1)], signal);
-  const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+  const [job] = await jobs.completeAndFetch([], { ...CLAIM, limit: 1 }, signal);
   const complete = () =>
-    jobs.exchange([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
+    jobs.completeAndFetch([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
   return { db, instance, jobs, complete };
 }
 
@@ -53,19 +52,19 @@ const rows = async (db: Postgres) => ({
   leases: await db.query('select holder from lease'),
 });
 
-/** What `exchange` gives when it begins while somebody's change is written and not committed. */
+/** What `completeAndFetch` gives when it begins while somebody's change is written and not committed. */
 async function meanwhile<Result>(
   db: Postgres,
   change: (sql: Sql) => Promise<unknown>,
-  exchange: () => Promise<Result>,
+  completeAndFetch: () => Promise<Result>,
 ): Promise<Result> {
-  let exchanged: Promise<Result> | undefined;
+  let fetched: Promise<Result> | undefined;
   await db.transaction(async (sql) => {
     await change(sql);
-    exchanged = exchange();
+    fetched = completeAndFetch();
     await somebodyWaits(db);
   }, signal);
-  return (await exchanged) as Result;
+  return (await fetched) as Result;
 }
 
 t.test('a job whose lease is being renewed is completed, and its lease is free', async (t) => {
@@ -82,7 +81,7 @@ t.test('a job that an event is coming for is completed, and comes again', async 
     jobs: [{ state: 'queued', again: false, event_id: 2, holder: null }],
     leases: [{ holder: null }],
   });
-  t.match(await jobs.exchange([], { ...CLAIM, limit: 1 }, signal), [{ dataset: 'd', eventId: 2 }]);
+  t.match(await jobs.completeAndFetch([], { ...CLAIM, limit: 1 }, signal), [{ dataset: 'd', eventId: 2 }]);
 });
 
 t.test('a lost lease keeps its job from being completed', async (t) => {
@@ -97,7 +96,7 @@ t.test('a lease that somebody else takes while a claim is under way is theirs, a
   await jobs.enqueue([request(2)], signal);
   const other = (await engineProcess(t, at)).instance.id;
   const taken = "update lease set holder = $1, token = token + 1, expires_at = now() + interval '30 seconds'";
-  const claim = () => jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+  const claim = () => jobs.completeAndFetch([], { ...CLAIM, limit: 1 }, signal);
   t.strictSame(await meanwhile(db, (sql) => sql.query(taken, [other]), claim), []);
   t.match(await rows(db), { jobs: [{ state: 'queued', holder: null }], leases: [{ holder: other }] });
 });
@@ -108,7 +107,7 @@ t.test(
     const { db, jobs, complete } = await setup(t);
     await complete();
     await jobs.enqueue([request(2)], signal);
-    const claim = () => jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
+    const claim = () => jobs.completeAndFetch([], { ...CLAIM, limit: 1 }, signal);
     const first = await meanwhile(db, (sql) => sql.query('update lease set token = token + 1'), claim);
     const held = await rows(db);
     t.equal(held.leases.filter(({ holder }) => holder !== null).length, first.length);
@@ -130,9 +129,9 @@ t.test('of the jobs that two processes claim at once each has its lease with the
         signal,
       );
     const claims = await Promise.all([
-      jobs.exchange([], { ...CLAIM, limit: 40 }, signal),
-      others.exchange([], { ...CLAIM, lane: 'install', limit: 40 }, signal),
-      others.exchange([], { ...CLAIM, limit: 40 }, signal),
+      jobs.completeAndFetch([], { ...CLAIM, limit: 40 }, signal),
+      others.completeAndFetch([], { ...CLAIM, lane: 'install', limit: 40 }, signal),
+      others.completeAndFetch([], { ...CLAIM, limit: 40 }, signal),
     ]);
     const claimed = claims.flat().map(({ dataset }) => dataset);
     t.equal(new Set(claimed).size, claimed.length, 'no dataset is worked on twice');
@@ -169,7 +168,7 @@ t.test(
         let claimed: readonly ClaimedJob[] = [];
         do {
           const done = claimed.map((job) => ({ job, outcome: { kind: 'done' } as const }));
-          claimed = await jobs.exchange(done, { ...CLAIM, lane, limit: 60 }, signal);
+          claimed = await jobs.completeAndFetch(done, { ...CLAIM, lane, limit: 60 }, signal);
         } while (claimed.length > 0);
       };
       await Promise.all(processes.flatMap((jobs) => lanes.flatMap((lane) => [drain(jobs, lane), drain(jobs, lane)])));
@@ -183,21 +182,21 @@ t.test('completions that a deadlock undid are written all the same', async (t) =
   const { db, jobs } = await setup(t);
   const others = ['e', 'f'].map((dataset) => ({ ...request(2), dataset: dataset as DatasetId }));
   await jobs.enqueue(others, signal);
-  const claimed = await jobs.exchange([], { ...CLAIM, limit: 2 }, signal);
+  const claimed = await jobs.completeAndFetch([], { ...CLAIM, limit: 2 }, signal);
   const [first] = await db.query<{ id: number; token: number }>("select id, token from job where dataset_id = 'd'");
   const d = { ...claimed[0], ...first, dataset: 'd', lease: { name: 'd', token: first?.token } } as ClaimedJob;
   const done = [...claimed, d].map((job) => ({ job, outcome: { kind: 'done' } as const }));
   const renew = "update lease set expires_at = now() + interval '30 seconds' where name = $1";
   let completed: Promise<unknown> | undefined;
   let renewed: Promise<unknown> | undefined;
-  // The exchange has the lease of d and waits for that of e; who has that of f waits for d; then e is free, and the
-  // exchange waits for f: it closes the ring. It alone looks for one, so it is undone, or nobody ever goes on.
+  // The fetch has the lease of d and waits for that of e; who has that of f waits for d; then e is free, and the
+  // fetch waits for f: it closes the ring. It alone looks for one, so it is undone, or nobody ever goes on.
   await db.transaction(async (sql) => {
     await sql.query("set local deadlock_timeout = '1h'");
     await sql.query(renew, ['f']);
     await db.transaction(async (e) => {
       await e.query(renew, ['e']);
-      completed = jobs.exchange(done, { ...CLAIM, limit: 0 }, signal);
+      completed = jobs.completeAndFetch(done, { ...CLAIM, limit: 0 }, signal);
       await somebodyWaits(db);
       renewed = sql.query(renew, ['d']);
       await somebodyWaits(db, 2);
@@ -208,80 +207,12 @@ t.test('completions that a deadlock undid are written all the same', async (t) =
   t.same(await rows(db), { jobs: [], leases: [{ holder: null }, { holder: null }, { holder: null }] });
 });
 
-t.test('processes are told of few of the leases that a busy one releases, and of the last one too', async (t) => {
-  await emptyCache(at);
-  const { db, instance } = await engineProcess(t, at);
-  const { db: otherDb, instance: other } = await engineProcess(t, at);
-  const clock = new VirtualClock();
-  const jobs = new PostgresJobs(db, instance, clock);
-  const others = new PostgresJobs(otherDb, other, clock);
-  const notices: (string | undefined)[] = [];
-  let heard = Promise.withResolvers<void>();
-  other.listen(LEASE_CHANNEL, (payload) => {
-    notices.push(payload);
-    heard.resolve();
-  });
-  const untilHeard = async (payload: string, times: number): Promise<void> => {
-    while (notices.filter((one) => one === payload).length < times) {
-      heard = Promise.withResolvers();
-      await heard.promise;
-    }
-  };
-  const datasets = Array.from({ length: 40 }, (_, n) => `d${n}` as DatasetId);
-  for (const [eventId, lane] of [
-    [1, 'import'],
-    [2, 'install'],
-  ] as const)
-    await jobs.enqueue(
-      datasets.map((dataset) => ({ ...request(eventId), dataset, lane })),
-      signal,
-    );
-  const { woken } = await watched(others, other, 'install');
-  t.strictSame(await others.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), [], 'imports go first');
-  for (const _ of datasets) {
-    const [job] = await jobs.exchange([], { ...CLAIM, limit: 1 }, signal);
-    await jobs.exchange([{ job: job as ClaimedJob, outcome: { kind: 'done' } }], { ...CLAIM, limit: 0 }, signal);
-  }
-  await woken;
-  // What was notified before is heard before.
-  await otherDb.query('select pg_notify($1, $2)', [LEASE_CHANNEL, 'so far']);
-  await untilHeard('so far', 1);
-  const own = String(instance.id);
-  t.equal(notices.filter((one) => one === own).length, 10, 'ten at once');
-  await clock.advance(100);
-  await untilHeard(own, 11);
-  await otherDb.query('select pg_notify($1, $2)', [LEASE_CHANNEL, 'now']);
-  await untilHeard('now', 1);
-  t.equal(notices.filter((one) => one === own).length, 11, 'and one for thirty');
-});
-
 t.test('a lane is told at once of a lease that its own process released', async (t) => {
   const { jobs, instance, complete } = await setup(t);
   await jobs.enqueue([{ ...request(2), lane: 'install' }], signal);
   const { woken } = await watched(jobs, instance, 'install');
-  t.strictSame(await jobs.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), []);
+  t.strictSame(await jobs.completeAndFetch([], { ...CLAIM, lane: 'install', limit: 1 }, signal), []);
   await complete();
   await woken;
-  t.match(await jobs.exchange([], { ...CLAIM, lane: 'install', limit: 1 }, signal), [{ dataset: 'd' }]);
-});
-
-t.test('a process of the release before claims and completes by the function that it knows', async (t) => {
-  const { db, jobs } = await setup(t);
-  const other = await engineProcess(t, at);
-  await jobs.enqueue([{ ...request(2), dataset: 'e' as DatasetId }], signal);
-  const swap = (...done: readonly { readonly id: number; readonly dataset_id: string; readonly token: number }[]) =>
-    other.db.query<{ id: number; dataset_id: string; token: number }>(
-      `select * from swap_jobs($1, $2, $3, $4, null, null, null, null, null, 'import', 10, '{}', '{}', '{}', null, null)`,
-      [other.instance.id, ...(['id', 'dataset_id', 'token'] as const).map((key) => done.map((one) => one[key]))],
-    );
-  const [job, last] = await swap();
-  t.match(
-    [job, last],
-    [
-      { dataset_id: 'e', token: Number },
-      { id: null, blocked: false },
-    ],
-  );
-  if (job) t.match(await swap(job), [{ id: null }]);
-  t.match(await rows(db), { jobs: [{ event_id: 1 }], leases: [{ holder: Number }, { holder: null }] });
+  t.match(await jobs.completeAndFetch([], { ...CLAIM, lane: 'install', limit: 1 }, signal), [{ dataset: 'd' }]);
 });

@@ -1,4 +1,4 @@
-// A lane that finds plenty of jobs: two exchanges under way at once.
+// What a lane sends to its source, whose answers wait until the test gives them.
 
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -23,15 +23,13 @@ interface Asked {
   fail(carriedOut?: boolean): void;
 }
 
-/** A table of `count` jobs; each exchange waits until it is answered. Who claims a job holds it until it gives it back. */
+/** A table of `count` jobs; each call waits until it is answered. Who claims a job holds it until it gives it back. */
 class Table implements LaneSource<Job, Outcome> {
   readonly open: number[];
   readonly held = new Set<number>();
   /** How often each job's end was written. */
   readonly ends = new Map<number, number>();
   readonly asked: Asked[] = [];
-  mostAsked = 0;
-  mostPromised = 0;
   wake: () => void = () => {};
   watched = false;
 
@@ -47,7 +45,7 @@ class Table implements LaneSource<Job, Outcome> {
     };
   }
 
-  exchange(done: readonly Completion<Job, Outcome>[], limit: number): Promise<Job[]> {
+  completeAndFetch(done: readonly Completion<Job, Outcome>[], limit: number): Promise<Job[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Job[]>();
     const over = (): void => void this.asked.splice(this.asked.indexOf(asked), 1);
     const asked: Asked = {
@@ -65,7 +63,6 @@ class Table implements LaneSource<Job, Outcome> {
       },
     };
     this.asked.push(asked);
-    this.mostAsked = Math.max(this.mostAsked, this.asked.length);
     return promise;
   }
 
@@ -119,8 +116,8 @@ async function setup(t: Test, count: number, options: Partial<LaneOptions<Job, O
       await clock.settle();
     }
   };
-  const answer = async (at = 0): Promise<void> => {
-    table.asked[at]?.answer();
+  const answer = async (): Promise<void> => {
+    table.asked[0]?.answer();
     await clock.settle();
   };
   return { clock, table, runs, lane, finish, answer };
@@ -128,87 +125,29 @@ async function setup(t: Test, count: number, options: Partial<LaneOptions<Job, O
 
 const brief = ({ done, limit }: Asked): string => `${done.length} done, ${limit} wanted`;
 
-t.test(
-  'when many jobs have ended again another exchange is sent before the one under way is answered, and no third',
-  async (t) => {
-    const { table, lane, finish, answer, clock } = await setup(t, 500);
-    t.strictSame(table.asked.map(brief), ['0 done, 50 wanted']);
-    await answer();
-    t.strictSame(table.asked, []);
-    await finish(21);
-    t.strictSame(table.asked.map(brief), ['21 done, 21 wanted'], 'as ever: the mailbox is less than half full');
-    await finish(19);
-    t.strictSame(table.asked.map(brief), ['21 done, 21 wanted']);
-    await finish(1);
-    t.strictSame(table.asked.map(brief), ['21 done, 21 wanted', '20 done, 20 wanted']);
-    await finish(9);
-    t.strictSame([lane.sizes.depth, lane.sizes.inFlight, lane.sizes.unwritten], [0, 0, 50]);
-    await answer();
-    t.equal(lane.sizes.inFlight, 10, 'what the first brought begins though the second is under way');
-    await answer();
-    await clock.advance(25);
-    await finish(100);
-    t.equal(table.mostAsked, 2);
-  },
-);
-
-t.test(
-  'what exchanges under way may bring takes places: there are never more jobs in memory than may be',
-  async (t) => {
-    const { table, lane, finish, answer } = await setup(t, 500);
-    await answer();
-    for (let n = 0; n < 6; n++) {
-      await finish(41);
-      const promised = table.asked.reduce((sum, { limit }) => sum + limit, 0);
-      t.ok(lane.sizes.depth + lane.sizes.inFlight + promised <= 50, `${promised} promised`);
-      while (table.asked.length > 0) await answer();
-    }
-    t.equal(table.mostAsked, 2);
-  },
-);
-
-t.test('a lane whose last claim did not fill up sends one after the other', async (t) => {
-  const { table, lane, finish, answer } = await setup(t, 70);
+t.test('there are never more jobs in memory than may be', async (t) => {
+  const { table, lane, finish, answer } = await setup(t, 500);
   await answer();
-  await finish(21);
-  await answer();
-  t.equal(lane.sizes.depth + lane.sizes.inFlight, 49, 'one fewer than it might have');
-  await finish(49);
-  t.strictSame([lane.sizes.unwritten, table.asked.length], [49, 1]);
-});
-
-t.test('a small lane sends one after the other, unless it is told otherwise', async (t) => {
-  for (const [options, most] of [
-    [{}, 1],
-    [{ anotherAt: 1 }, 2],
-  ] as const) {
-    const { table, finish, answer } = await setup(t, 100, { queueSize: 10, workerCount: 4, ...options });
+  for (let n = 0; n < 6; n++) {
+    await finish(41);
+    const promised = table.asked.reduce((sum, { limit }) => sum + limit, 0);
+    t.ok(promised > 0 && lane.sizes.depth + lane.sizes.inFlight + promised <= 50, `${promised} promised`);
     await answer();
-    for (let n = 0; n < 5; n++) {
-      await finish(14);
-      await answer();
-    }
-    t.equal(table.mostAsked, most);
   }
 });
 
-t.test(
-  'the outcomes of an exchange that fails beside another are written in the end, and neither is sent twice at once',
-  async (t) => {
-    const { table, finish, answer, clock } = await setup(t, 100);
-    await answer();
-    await finish(41);
-    t.equal(table.asked.length, 2);
-    table.asked[0]?.fail();
-    await clock.settle();
-    t.equal(table.asked.length, 1, 'not while one is under way that may fare no better');
-    await answer();
-    t.strictSame(table.asked.map(brief), ['21 done, 21 wanted'], 'at once, for it works again');
-    await answer();
-    t.equal(table.ends.size, 41);
-    t.ok([...table.ends.values()].every((times) => times === 1));
-  },
-);
+t.test('the outcomes of a call that fails go first with the next one', async (t) => {
+  const { table, finish, answer, clock } = await setup(t, 100);
+  await answer();
+  await finish(21);
+  t.strictSame(table.asked.map(brief), ['21 done, 21 wanted']);
+  await finish(4);
+  table.asked[0]?.fail();
+  await clock.advance(200);
+  t.strictSame(table.asked.map(brief), ['25 done, 25 wanted']);
+  await answer();
+  t.equal(table.ends.size, 25);
+});
 
 t.test('a claim that failed is made again after the delay, though nobody wakes the lane', async (t) => {
   const { table, answer, clock, lane } = await setup(t, 10);
@@ -219,21 +158,20 @@ t.test('a claim that failed is made again after the delay, though nobody wakes t
   t.equal(lane.sizes.inFlight, 10);
 });
 
-t.test('a lane that is stopped or killed waits for both exchanges, and sends nothing else meanwhile', async (t) => {
+t.test('a lane that is stopped or killed waits for the call under way, and sends nothing else meanwhile', async (t) => {
   for (const end of ['stop', 'kill'] as const) {
     const { table, lane, finish, answer, clock } = await setup(t, 500);
     await answer();
     await finish(41);
     const ending = end === 'stop' ? lane.stop(clock.now() + 10_000) : lane.kill();
     await finish(100);
-    t.equal(table.asked.length, 2);
-    await answer();
-    t.equal(table.watched, true, 'one is under way');
+    t.equal(table.asked.length, 1);
+    t.equal(table.watched, true, 'it is under way');
     while (table.asked.length > 0) await answer();
     await ending;
     t.equal(table.watched, false);
     t.equal(table.held.size > 0, end === 'kill', 'what a stopped lane had is written or given back');
-    t.equal(table.ends.size, end === 'kill' ? 41 : 50);
+    t.equal(table.ends.size, end === 'kill' ? 21 : 50);
   }
 });
 
@@ -243,12 +181,11 @@ t.test('every job ends once, whatever fails and whenever', async (t) => {
       weight: 6,
       arbitrary: fc.record({ kind: fc.constant('finish' as const), many: fc.integer({ min: 1, max: 12 }) }),
     },
-    { weight: 5, arbitrary: fc.record({ kind: fc.constant('answer' as const), at: fc.integer({ min: 0, max: 1 }) }) },
+    { weight: 5, arbitrary: fc.record({ kind: fc.constant('answer' as const) }) },
     {
       weight: 1,
       arbitrary: fc.record({
         kind: fc.constant('fail' as const),
-        at: fc.integer({ min: 0, max: 1 }),
         carriedOut: fc.boolean(),
       }),
     },
@@ -257,23 +194,22 @@ t.test('every job ends once, whatever fails and whenever', async (t) => {
       arbitrary: fc.record({ kind: fc.constant('resize' as const), queueSize: fc.integer({ min: 1, max: 20 }) }),
     },
   );
-  let twice = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const { table, lane, finish, answer, clock } = await setup(t, 60, { queueSize: 8, workerCount: 4, anotherAt: 2 });
+      const { table, lane, finish, answer, clock } = await setup(t, 60, { queueSize: 8, workerCount: 4 });
       const inMemory = (): number =>
         lane.sizes.depth + lane.sizes.inFlight + table.asked.reduce((sum, { limit }) => sum + limit, 0);
       let most = 12;
       for (const one of steps) {
         if (one.kind === 'finish') await finish(one.many);
-        else if (one.kind === 'answer') await answer(one.at);
-        else if (one.kind === 'fail') table.asked[one.at]?.fail(one.carriedOut);
+        else if (one.kind === 'answer') await answer();
+        else if (one.kind === 'fail') table.asked[0]?.fail(one.carriedOut);
         else {
           lane.resize({ queueSize: one.queueSize, workerCount: 4 });
           most = Math.max(most, one.queueSize + 4);
         }
         await clock.settle();
-        if (inMemory() > most || table.asked.length > 2)
+        if (inMemory() > most || table.asked.length > 1)
           throw new Error(`${inMemory()} of ${most}, ${table.asked.length}`);
       }
       for (let n = 0; table.ends.size < 60; n++) {
@@ -283,12 +219,10 @@ t.test('every job ends once, whatever fails and whenever', async (t) => {
         await clock.advance(10_000);
       }
       if ([...table.ends.values()].some((times) => times !== 1)) throw new Error('ended twice');
-      twice += table.mostAsked - 1;
       const stopped = lane.stop(clock.now() + 1_000);
       while (table.asked.length > 0) await answer();
       await stopped;
     }),
     { numRuns: 150, seed: 42 },
   );
-  t.ok(twice > 50, 'often with two under way');
 });

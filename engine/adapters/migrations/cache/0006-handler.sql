@@ -1,6 +1,6 @@
--- Jobs of the handler service, and what it has done so far.
--- The caller's id is null once another registration took its place; such a row is due at once. `holder` is the process
--- instance that a running job runs in. Times come from the service's clock.
+-- Jobs of the handler service, and its totals so far.
+-- The job id is null after another registration took it; such a row is due for removal at once. `holder` is the process that
+-- runs the job. Times come from the service's clock.
 
 create table handler_job (
   id uuid primary key,
@@ -23,22 +23,17 @@ create table handler_job (
   check (num_nulls(result_name, result_bytes, result_expires_at) in (0, 3))
 );
 
--- The earlier of both is when something of the row has to be removed; null while it runs.
+-- The earlier of both is when some part of the row has to be removed; null while it runs.
 create index handler_job_due on handler_job (least(expires_at, result_expires_at));
 create index handler_job_running on handler_job (holder) where holder is not null;
+-- Results are counted for the owner of the job, at each upload.
+create index handler_job_kept on handler_job ((registration ->> 'owner')) where result_bytes is not null;
 
-create table handler_response (
-  status smallint primary key,
-  count bigint not null
-);
+create table handler_response (status smallint primary key, count bigint not null);
 
 create table handler_total (
   only_row boolean primary key default true check (only_row),
-  uploads bigint not null default 0,
-  uploaded_bytes numeric not null default 0,
-  largest bigint not null default 0,
-  runs bigint not null default 0,
-  run_ms bigint not null default 0,
-  longest_ms bigint not null default 0
+  uploads bigint not null default 0, uploaded_bytes numeric not null default 0, largest bigint not null default 0,
+  runs bigint not null default 0, run_ms bigint not null default 0, longest_ms bigint not null default 0
 );
 insert into handler_total default values;

@@ -1,13 +1,8 @@
--- Users' own datasets beside the curated ones: entered when somebody first asks about one, with the owner as manager. The
--- installer gives files of protected datasets to who has a grant for a dataset of that owner.
-alter table curated_dataset add column owner_id numeric(19) check (owner_id > 0);
-create index curated_dataset_owned on curated_dataset (dataset_id) where owner_id is not null;
-
--- Which grants of users' datasets changed, for the sites: a number for each person and dataset, in the order of commits. Each
--- transaction takes the row of the numbers last, after those of the counts (0002), so that none waits for another in turn.
+-- Which grants of users' datasets changed, for the sites: a number for each person and dataset, in the order of commits. To
+-- avoid deadlocks, each transaction writes the row of the numbers last, after those of the counts.
 create table grant_number (
   last bigint not null,
-  -- Another database's numbers mean nothing.
+  -- Identifies this database: numbers of another one mean nothing here.
   source uuid not null
 );
 insert into grant_number (last, source) values (0, gen_random_uuid());
@@ -47,7 +42,7 @@ begin
   from curated_dataset c where c.dataset_id = new.dataset_id and c.owner_id is not null;
   return null;
 end $$;
--- Triggers of one kind run in the order of their names: these after end_user_counted_*.
+-- Triggers of one kind run in the order of their names, so these run after end_user_counted_*.
 create trigger end_user_numbered_added after insert on end_user
   referencing new table as changed for each statement execute function number_end_users();
 create trigger end_user_numbered_removed after delete on end_user

@@ -1,6 +1,6 @@
--- Who asked for what: one row a request that changes, downloads, reads as an administrator or is refused. Kept by weeks, so
--- that what is old goes without a delete. Nothing changes a row: update, delete and truncate are refused to everybody, owner
--- and superuser too, as long as they leave the triggers where they are. Weeks are made as they are needed.
+-- The audit trail: one row for each request that changes or downloads something, reads as an administrator, or is refused.
+-- Partitioned by week, so old rows are dropped with their partition; partitions are created when they are needed. Triggers
+-- refuse update, delete and truncate to everybody, including the owner and superusers.
 create sequence audit_number;
 
 create table audit (
@@ -34,7 +34,8 @@ end $$;
 create trigger audit_append_only before update or delete or truncate on audit
   for each statement execute function audit_refuse();
 
--- The week of a moment, there when this returns. Attaching waits for no reader, as making it in its place would.
+-- Creates the partition for the week of `moment` unless it exists. Attaching a table, unlike creating a partition, does not wait
+-- for readers.
 create function audit_week(moment timestamptz) returns void language plpgsql as $$
 declare
   monday date := date_trunc('week', moment at time zone 'UTC')::date;
@@ -42,8 +43,11 @@ declare
 begin
   if to_regclass(week) is not null then return; end if;
   perform pg_advisory_xact_lock(7305020);
-  -- By a query: it sees what was committed while the lock was waited for.
-  if exists (select from pg_inherits where inhparent = 'audit'::regclass and inhrelid in (select oid from pg_class where relname = week)) then return; end if;
+  -- A query, because it sees what was committed while this waited for the lock.
+  if exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'audit'::regclass and c.relname = week) then
+    return;
+  end if;
   execute format('create table %I (like audit including defaults including constraints)', week);
   execute format('create trigger audit_append_only before update or delete or truncate on %I
     for each statement execute function audit_refuse()', week);
@@ -51,7 +55,7 @@ begin
     monday::timestamp at time zone 'UTC', (monday + 7)::timestamp at time zone 'UTC');
 end $$;
 
--- Drops the weeks that were over by then.
+-- Drops the partitions of weeks that ended by `before`. Returns their number.
 create function audit_drop(before timestamptz) returns integer language plpgsql as $$
 declare
   week regclass;

@@ -1,0 +1,133 @@
+// Calls the database function complete_and_fetch_jobs (engine/adapters/migrations/cache/): writes completions and claims jobs, or
+// does one of both, in one statement.
+
+import type { LaneName } from '../../model/event.ts';
+import type { DatasetId, UserId } from '../../model/ids.ts';
+import type { Traceparent } from '../../model/traceparent.ts';
+import {
+  type ClaimedJob,
+  type ClaimRequest,
+  CRASHES_ALONE,
+  type JobCompletion,
+  type JobOutcome,
+} from '../../ports/jobs.ts';
+import { LEASE_TIME } from '../postgres/leases-postgres.ts';
+import { type Sql, sqlState } from '../postgres/postgres.ts';
+import { storableJson } from '../postgres/storable-text.ts';
+
+const COMPLETE_AND_FETCH =
+  'select * from complete_and_fetch_jobs($1, $2::interval, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)';
+
+/** SQLSTATE deadlock_detected: the whole statement was rolled back, and the other participants went on. */
+const DEADLOCK = '40P01';
+/** Each attempt costs the server its deadlock_timeout, one second. */
+const DEADLOCK_TRIES = 3;
+
+interface ClaimedRow {
+  readonly id: number;
+  readonly dataset_id: DatasetId;
+  readonly owner: UserId;
+  readonly event_id: number;
+  readonly source: ClaimedJob['source'];
+  readonly type: string | null;
+  readonly tries: number;
+  readonly crashes: number;
+  readonly alone: boolean;
+  readonly token: number;
+  readonly waited_ms: number;
+  readonly traceparent: Traceparent | null;
+}
+
+/** Comes after the claimed jobs. */
+interface LastRow {
+  readonly id: null;
+  readonly blocked: boolean;
+  readonly next_due_ms: number | null;
+}
+
+export interface Fetched {
+  readonly claimed: readonly ClaimedJob[];
+  /** The claim had room left, and some due jobs could not be claimed. */
+  readonly blocked: boolean;
+  /** Milliseconds until the lane's next delayed job is due. */
+  readonly nextDueMs: number | undefined;
+}
+
+/**
+ * Writes the completions of one process instance and claims jobs for it. When some owners are restricted, the others take
+ * turns, beginning after `afterOwner`.
+ */
+export async function completeAndFetchJobs(
+  db: Sql,
+  instance: number,
+  done: readonly JobCompletion[],
+  claim: ClaimRequest & { readonly afterOwner: UserId | undefined },
+): Promise<Fetched> {
+  const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
+  const { crowdedOwners = [], withheldOwners = [], afterOwner = null } = claim;
+  const rows = await repeatedAfterDeadlock(db, [
+    ...[instance, LEASE_TIME, CRASHES_ALONE, storableJson(JSON.stringify(done.map(completionOf)))],
+    ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, crowdedOwners, withheldOwners, afterOwner],
+  ]);
+  const claimed: ClaimedJob[] = [];
+  for (const row of rows) {
+    if (row.id !== null) claimed.push(claimedJob(lane, row));
+    else return { claimed, blocked: row.blocked, nextDueMs: row.next_due_ms ?? undefined };
+  }
+  return { claimed, blocked: false, nextDueMs: undefined };
+}
+
+async function repeatedAfterDeadlock(db: Sql, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await db.query<ClaimedRow | LastRow>(COMPLETE_AND_FETCH, values, 'complete-and-fetch');
+    } catch (error) {
+      if (sqlState(error) !== DEADLOCK || tries === DEADLOCK_TRIES) throw error;
+    }
+  }
+}
+
+/** As the function takes it. */
+const completionOf = ({ job, outcome }: JobCompletion) => ({
+  ...{ id: job.id, dataset: job.dataset, token: job.lease.token },
+  ...outcomeOf(outcome),
+});
+
+function outcomeOf(outcome: JobOutcome) {
+  switch (outcome.kind) {
+    case 'done':
+      return { outcome: 'done' };
+    case 'retry':
+      return {
+        outcome: 'retry',
+        delay_ms: outcome.delayMs,
+        counted: outcome.countTry,
+        failure: 'transient',
+        message: outcome.message,
+      };
+    case 'requeue':
+      return { outcome: outcome.crashed ? 'crash' : 'requeue' };
+    case 'dead':
+      return { outcome: 'dead', failure: outcome.failure, message: outcome.message };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function claimedJob(lane: LaneName, row: ClaimedRow): ClaimedJob {
+  return {
+    id: row.id,
+    lane,
+    dataset: row.dataset_id,
+    owner: row.owner,
+    eventId: row.event_id,
+    source: row.source,
+    tries: row.tries,
+    crashes: row.crashes,
+    alone: row.alone,
+    type: row.type ?? undefined,
+    ...(row.traceparent === null ? {} : { traceparent: row.traceparent }),
+    lease: { name: row.dataset_id, token: row.token },
+    waitedMs: row.waited_ms,
+  };
+}

@@ -1,0 +1,119 @@
+-- Writes the completions of one process, and claims jobs for it, in one round trip.
+-- Fencing: a completion is written only while its lease token is current.
+-- Locks: completions lock leases, then jobs, each in the order of dataset ids. A claim skips jobs that somebody else has locked
+--   and takes leases in the order of dataset ids. A deadlock needs two races at once; the caller then repeats the statement.
+-- Plans: the statistics of a queue are wrong by nature (empty a minute ago, full now). The settings, the lateral joins with
+--   `offset 0` and the array of names pin a plan that looks rows up one by one, in the order of an index, up to the limit.
+create function complete_and_fetch_jobs(
+  me integer, lease_time interval, crashes_alone integer,
+  -- An array of {id, dataset, token, outcome, delay_ms, counted, failure, message}; outcome: done, retry, requeue, crash, dead.
+  completions jsonb,
+  its_lane text, max_claims bigint,
+  -- Types and owners to claim when no others wait, and those not to claim. `types_away`: see holds_back.
+  types_last text[], types_not text[], types_away text[], owners_last numeric[], owners_not numeric[],
+  -- When some owners are restricted, the others take turns, beginning with the owner after this one.
+  owners_after numeric)
+returns table (
+  id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, tries integer, crashes integer,
+  alone boolean, token bigint, waited_ms bigint, traceparent text,
+  -- Only in the last row, which has no job: due jobs remain although there was room; time until the next delayed job is due.
+  blocked boolean, next_due_ms bigint)
+language plpgsql volatile set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  owners_looked_at constant integer := 1000;
+  by_owner constant boolean := cardinality(owners_last) + cardinality(owners_not) > 0;
+  crowded boolean; its_owner numeric;
+  room bigint := max_claims; rows_written bigint;
+begin
+  if jsonb_array_length(completions) > 0 then
+    with finished as (
+      select * from jsonb_to_recordset(completions) as f(id bigint, dataset text, token bigint, outcome text,
+        delay_ms double precision, counted boolean, failure text, message text) order by f.dataset collate "C"),
+    released as (
+      update lease l set holder = null, expires_at = now() from finished f
+      where l.name = any(array(select d ->> 'dataset' from jsonb_array_elements(completions) d))
+        and l.name = f.dataset and l.token = f.token and l.holder = me returning f.*),
+    ended as materialized (
+      select f.*, f.outcome = 'done' and not j.again as gone,
+        f.outcome = 'dead' or (f.outcome = 'crash' and j.alone and j.crashes + 1 >= crashes_alone) as dies
+      from released f join job j on j.id = f.id and j.token = f.token and j.dataset_id = f.dataset
+      where j.holder = me order by j.dataset_id, j.lane for update of j),
+    removed as (delete from job j using ended e where j.id = e.id and e.gone),
+    kept as (
+      update job j set
+        state = case when e.dies then 'dead' when e.outcome = 'retry' then 'delayed' else 'queued' end,
+        again = j.again and e.dies,
+        alone = e.outcome = 'crash' or (e.outcome = 'requeue' and j.alone),
+        tries = case when e.outcome = 'done' then 0
+          else j.tries + (e.outcome = 'dead' or (e.outcome = 'retry' and e.counted))::integer end,
+        crashes = case when e.outcome = 'done' then 0 else j.crashes + (e.outcome = 'crash' and j.alone)::integer end,
+        -- A job that was put back keeps its place in the queue. A dead one is where no claim looks.
+        run_at = case when e.dies then 'infinity' when e.outcome = 'retry' then now() + e.delay_ms * interval '1 millisecond'
+          when e.outcome = 'requeue' then j.run_at else now() end,
+        failure = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.failure
+          when e.dies then 'defect' else j.failure end,
+        message = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.message
+          when e.dies then 'its worker died ' || crashes_alone || ' times while it ran alone' else j.message end,
+        holder = null, token = null, claimed_at = null
+      from ended e where j.id = e.id and not e.gone returning j.lane, j.state)
+    select count(pg_notify(n.channel, n.payload)) into rows_written from (
+      select distinct 'longshore_job' as channel, k.lane as payload from kept k where k.state = 'queued'
+      union all select distinct 'longshore_lease', me::text from released) n;
+  end if;
+  if max_claims <= 0 then return; end if;
+  foreach crowded in array array[false, true] loop
+    exit when crowded and cardinality(types_last) = 0;
+    for its_owner in -- null: all owners, oldest job first. Otherwise owner after owner, found in the index, once around.
+      with recursive turn (owner, went_round, n) as (
+        select coalesce(owners_after, 0), false, 0 where by_owner
+        union all
+        select coalesce(next.owner, 0), t.went_round or next.owner is null, t.n + 1
+        from turn t left join lateral (select j.owner from job j where j.lane = its_lane and j.owner > t.owner
+          order by j.lane, j.owner limit 1) next on true
+        where t.n < owners_looked_at and (not t.went_round or next.owner <= owners_after))
+      select null where not by_owner
+      union all select t.owner from turn t where t.n > 0 and t.owner > 0 and t.owner <> all(owners_last || owners_not)
+      union all select o.owner from unnest(owners_last) as o(owner) where o.owner <> all(owners_not)
+    loop exit when room <= 0;
+      -- A running job with a free lease (expired, or its process died) is claimed as it was. If its token is higher than its
+      -- lease's, somebody claimed it while this statement ran: PostgreSQL shows a locked job as it is now, its lease as it was.
+      return query with candidate as materialized (
+        select found.* from (
+          (select i.id from job i where its_owner is null and i.lane = its_lane and i.run_at <= now() order by i.run_at, i.id)
+          union all -- Not `owner = its_owner`: the planner might then read job_due, with the jobs of all owners.
+          (select i.id from job i where i.lane = its_lane and i.owner >= its_owner and i.owner <= its_owner and i.run_at <= now()
+            order by i.lane, i.owner, i.run_at, i.id)) due
+        cross join lateral (
+          select j.id, j.dataset_id from job j
+            left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
+          where j.id = due.id and j.run_at <= now() and not (j.state = 'running' and j.token > coalesce(l.token, 0))
+            and coalesce(j.type = any(types_last), false) = crowded and (j.type is null or j.type <> all(types_not))
+            and (l.holder is null or l.expires_at <= now()
+              or (l.holder <> me and l.holder not in (select a.id from alive_instance a)))
+            and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
+              and holds_back(lower.state, lower.lane, lower.type, types_away) offset 0)
+          for update of j skip locked) found
+        limit case when its_owner is null or its_owner = any(owners_last) then room else (room + 1) / 2 end),
+      taken as ( -- The lease decides between processes that want the same dataset, on the row as it is now.
+        insert into lease as l (name, holder, token, expires_at)
+        select c.dataset_id, me, 1, now() + lease_time from candidate c order by c.dataset_id
+        on conflict (name) do update set holder = me, token = l.token + 1, expires_at = excluded.expires_at
+        where l.holder is null or l.expires_at <= now() or (l.holder <> me and not instance_alive(l.holder))
+        returning l.name, l.token),
+      claimed as (
+        update job j set state = 'running', holder = me, token = t.token, claimed_at = now(), again = false
+        from candidate c join taken t on t.name = c.dataset_id where j.id = c.id returning j.*)
+      select c.id, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.tries, c.crashes, c.alone, c.token,
+        ceil(date_part('epoch', now() - c.run_at) * 1000)::bigint, c.traceparent, null::boolean, null::bigint
+      from claimed c order by c.run_at, c.id;
+      get diagnostics rows_written = row_count; room := room - rows_written;
+    end loop;
+  end loop;
+  blocked := room > 0 and exists (select from job j
+    where j.lane = its_lane and j.run_at <= now() and j.state in ('queued', 'delayed'));
+  next_due_ms := (select ceil(extract(epoch from min(j.run_at) - now()) * 1000) from job j
+    where j.lane = its_lane and j.run_at > now() and j.run_at < 'infinity' and j.state in ('queued', 'delayed'));
+  return next;
+end $$;
