@@ -3,7 +3,7 @@
 //   cancel     Its own `signal` ends the thread at once and keeps other tasks out of the thread. So pool and thread share two
 //              words of memory per task (thread-messages.ts): a waiting task is answered at once and never begins; a task that
 //              runs is told, and the thread that it runs in is terminated when it has not answered after its grace.
-//   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. Those that had not begun are `transient`.
+//   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. Those that it had not begun go to another.
 //   placement  A task gets a thread of its own until all threads have been started.
 
 import { Piscina } from 'piscina';
@@ -47,6 +47,7 @@ export interface ThreadOptions {
 
 class ThreadTask {
   readonly name: string;
+  readonly input: unknown;
   readonly control = new Int32Array(new SharedArrayBuffer(8));
   readonly answer = Promise.withResolvers<unknown>();
   /** Why it was cancelled; answered with this unless it finishes all the same. */
@@ -54,8 +55,9 @@ class ThreadTask {
   /** Stops what waits for the task's end. */
   readonly release: (() => void)[] = [];
 
-  constructor(name: string) {
+  constructor(name: string, input: unknown) {
     this.name = name;
+    this.input = input;
   }
 
   /** WAITING, CANCELLED or the id of the thread that began it. */
@@ -82,6 +84,8 @@ export class ThreadGroup {
   readonly #tasks = new Set<ThreadTask>();
   /** Ids of threads that the group has terminated. */
   readonly #terminated = new Set<number>();
+  /** What the last thread died of that had begun a task. */
+  #lastDeath: Error | undefined;
 
   constructor(kind: 'shared' | 'solo', options: ThreadOptions) {
     this.#kind = kind;
@@ -116,21 +120,17 @@ export class ThreadGroup {
 
   /** Rejects as `transient` when no more tasks may wait. `signal` must not be aborted yet. */
   run(name: string, input: unknown, signal: AbortSignal): Promise<unknown> {
-    const { queueSize = 1000, filename } = this.#options;
+    const { queueSize = 1000 } = this.#options;
     if (this.#piscina.queueSize >= queueSize) {
       const text = `the ${this.#kind} worker threads are busy and ${queueSize} tasks wait, the most that may`;
       return Promise.reject(transient(text));
     }
-    const task = new ThreadTask(name);
+    const task = new ThreadTask(name, input);
     const cancel = (): void => this.#cancel(task, signal.reason);
     signal.addEventListener('abort', cancel, { once: true });
     task.release.push(() => signal.removeEventListener('abort', cancel));
     this.#tasks.add(task);
-    // The file is named here rather than to the constructor: one that cannot be loaded costs the task, not the thread.
-    this.#piscina.run({ name, input, control: task.control }, { filename: filename.href }).then(
-      (answer) => this.#answered(task, answer),
-      (error: unknown) => this.#failed(task, error),
-    );
+    this.#submit(task);
     return task.answer.promise;
   }
 
@@ -165,6 +165,15 @@ export class ThreadGroup {
     return [...this.#tasks].filter((task) => task.owner === WAITING).length;
   }
 
+  #submit(task: ThreadTask): void {
+    const { name, input, control } = task;
+    // The file is named here rather than to the constructor: one that cannot be loaded costs the task, not the thread.
+    this.#piscina.run({ name, input, control }, { filename: this.#options.filename.href }).then(
+      (answer) => this.#answered(task, answer),
+      (error: unknown) => this.#failed(task, error),
+    );
+  }
+
   #cancel(task: ThreadTask, reason: unknown): void {
     if (task.cancelled) return;
     task.cancelled = { reason };
@@ -194,20 +203,23 @@ export class ThreadGroup {
       this.#reject(task, fromWire(answer.failure));
     } else {
       // Piscina takes a thread that dies of a thrown null for one that has answered.
-      this.#failed(task, answer);
+      this.#failed(task, new Error('it threw null'));
     }
   }
 
   /** Piscina's own failures: the call did not reach a thread, or the thread is gone. */
   #failed(task: ThreadTask, error: unknown): void {
     if (!this.#tasks.has(task)) return;
-    if (!task.takeBack()) this.#threadDied(task.owner, error);
+    if (task.owner !== WAITING) this.#threadDied(task.owner, error);
+    // Piscina gives all tasks of a thread the same error, and those that had begun come first.
+    else if (error === this.#lastDeath) this.#submit(task);
     else if (error instanceof DOMException && error.name === 'DataCloneError')
       this.#reject(task, defect(`input of task '${task.name}' cannot cross to a thread: ${messageOf(error)}`));
     else this.#reject(task, this.#unstartable(error));
   }
 
   #threadDied(id: number, error: unknown): void {
+    this.#lastDeath = error instanceof Error ? error : undefined;
     const crashed = !this.#terminated.delete(id);
     const message = crashed
       ? `the worker thread died: ${messageOf(error)}`
@@ -240,9 +252,8 @@ export class ThreadGroup {
   /** When its last thread dies, Piscina starts another only for a new task: here one that has been cancelled already. */
   #replaceLast(): void {
     if (this.#piscina.threads.length > 0 || this.#waiting === 0) return;
-    const nothing = new ThreadTask('nothing');
+    const nothing = new ThreadTask('nothing', undefined);
     nothing.takeBack();
-    const call: TaskCall = { name: nothing.name, input: null, control: nothing.control };
-    this.#piscina.run(call, { filename: this.#options.filename.href }).catch(() => {});
+    this.#submit(nothing);
   }
 }
