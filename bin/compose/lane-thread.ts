@@ -1,5 +1,5 @@
-// Entry of the worker threads. A thread opens its own reader of the object store and its own plugin clients, once;
-// only plain data comes in and goes out.
+// Entry of the worker threads. A thread opens its own reader of the object store and its own plugin clients, once. They end with
+// the thread, sockets included. Only plain data comes in and goes out.
 
 import { packagesHere } from '../../actors/handler/packages.ts';
 import { archivesHere } from '../../actors/plugin-host/archives.ts';
@@ -20,22 +20,12 @@ import { serveTasks } from '../../engine/threads/thread.ts';
 import { openStoreReader } from './store-reader.ts';
 import type { ThreadData, ThreadTasks } from './thread-data.ts';
 
-type Resources = Omit<TaskContext, 'signal'> & AsyncDisposable;
+type Resources = Omit<TaskContext, 'signal'>;
 
 async function open(data: ThreadData): Promise<Resources> {
   const plugins = new Map(data.plugins.map((plugin) => [plugin.key, new PluginHttp(plugin)] as const));
   const remote = data.remote && new RemoteHttp(data.remote);
-  const store = await openStoreReader(data.store);
-  return {
-    store,
-    plugins,
-    remote,
-    async [Symbol.asyncDispose]() {
-      await Promise.all([...plugins.values()].map((client) => client[Symbol.asyncDispose]()));
-      await remote?.[Symbol.asyncDispose]();
-      store[Symbol.dispose]?.();
-    },
-  };
+  return { store: await openStoreReader(data.store), plugins, remote };
 }
 
 export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {

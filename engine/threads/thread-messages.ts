@@ -1,62 +1,29 @@
-// What crosses between the pool and its threads. One session per thread: the pool's first message to it is a
-// SessionStart, after that both sides send arrays over its port (see outbox.ts).
-//
-// Tasks and their results cross in columns, all that follow one another in one message: to clone an object costs five
-// times as much as to clone what is in it.
+// What crosses between the pool and its threads: one call for each task, and its answer.
 
-import type { MessagePort } from 'node:worker_threads';
 import { Failure, type FailureKind, kindOf, messageOf } from '../runtime/failure.ts';
 
-/** A map from task name to what goes in and comes out, plain data both. */
+/** A map from task name to its input and output. Both are plain data. */
 export type TaskMap<Tasks> = { readonly [K in keyof Tasks]: { readonly input: unknown; readonly output: unknown } };
 
-export interface SessionStart {
-  readonly port: MessagePort;
-  /** For the thread to open its resources with. */
-  readonly workerData: unknown;
+export interface TaskCall {
+  readonly name: string;
+  readonly input: unknown;
+  /** Memory that the pool and the thread share: see OWNER and ABORT. */
+  readonly control: Int32Array<SharedArrayBuffer>;
 }
 
-/** `inputs[n]` is that of task `ids[n]`. */
-export interface RunTasks {
-  readonly kind: 'run';
-  readonly task: string;
-  readonly ids: number[];
-  readonly inputs: unknown[];
-}
+/** Word of `control`: WAITING, then either CANCELLED or the id of the thread that runs the task. Never changes after that. */
+export const OWNER = 0;
+/** Word of `control`: 0, then 1 once the task's signal is to abort. */
+export const ABORT = 1;
+export const WAITING = 0;
+export const CANCELLED = -1;
 
-/** `outputs[n]` is that of task `ids[n]`. */
-export interface TasksDone {
-  readonly kind: 'done';
-  readonly ids: number[];
-  readonly outputs: unknown[];
-}
-
-export type ToThread =
-  | RunTasks
-  | { readonly kind: 'abort'; readonly id: number; readonly reason: WireFailure }
-  /** Sent to a thread without tasks only: close the resources and end the session. */
-  | { readonly kind: 'end' };
-
-export type FromThread =
-  | { readonly kind: 'ready' }
-  /** The resources could not be opened; the session ends. */
-  | { readonly kind: 'unready'; readonly failure: WireFailure }
-  | TasksDone
-  /** The kind of task that it is quick at from now on: it answered all that came, of that kind alone, at once. */
-  | { readonly kind: 'pace'; readonly quickAt: string | undefined }
-  | { readonly kind: 'failed'; readonly id: number; readonly failure: WireFailure };
-
-export function partsToThread(message: ToThread): readonly ToThread[] {
-  if (message.kind !== 'run') return [message];
-  const { ids, inputs } = message;
-  return ids.map((id, n) => ({ ...message, ids: [id], inputs: [inputs[n]] }));
-}
-
-export function partsFromThread(message: FromThread): readonly FromThread[] {
-  if (message.kind !== 'done') return [message];
-  const { ids, outputs } = message;
-  return ids.map((id, n) => ({ ...message, ids: [id], outputs: [outputs[n]] }));
-}
+export type TaskAnswer =
+  | { readonly kind: 'done'; readonly output: unknown }
+  | { readonly kind: 'failed'; readonly failure: WireFailure }
+  /** The thread could not open its resources; the task has not run. */
+  | { readonly kind: 'unready'; readonly failure: WireFailure };
 
 /** A failure as plain data: an error's class and own fields do not survive the crossing. */
 export interface WireFailure {

@@ -1,51 +1,73 @@
 // The pool of worker threads that all lanes share: CPU-bound and long work runs here, never on the main thread. The type
 // `Tasks` defines the name, input and output of each task; the thread's entry file serves the same map (thread.ts). Each lane
 // limits its own number of tasks here (its workerCount).
+//   running    run() gives a task to a thread
+//   draining   the same: lanes that drain still need it
+//   stopping   refuses; at `hurried` the tasks are cancelled, at `ended` the threads are ended by force
 //
 // Cancelling a task first aborts its signal in the thread. If it continues, its thread is terminated: the task rejects with the
 // abort's reason, other tasks of the thread with ThreadDied. When a thread dies, only its own tasks fail.
 
-import type { Child } from '../runtime/child.ts';
+import { aborted, transient } from '../runtime/failure.ts';
+import { Lifecycle, type LifecycleOptions } from '../runtime/lifecycle.ts';
+import { settledUnless } from '../runtime/wait.ts';
+import { ThreadGroup, type ThreadOptions } from './thread-group.ts';
 import type { TaskMap } from './thread-messages.ts';
-import { type TaskOptions, ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
 
-export class WorkerPool<Tasks extends TaskMap<Tasks>> implements Child {
-  readonly name: string;
-  readonly broken: Promise<never>;
-  readonly #threads: ThreadPool;
+export interface WorkerPoolOptions extends LifecycleOptions, ThreadOptions {
+  /** Threads for tasks that run alone; default 1. */
+  readonly soloThreads?: number;
+}
 
-  constructor(options: ThreadPoolOptions) {
-    this.name = options.name;
-    this.#threads = new ThreadPool(options);
-    this.broken = this.#threads.broken;
+export interface TaskOptions {
+  /** No other task in the same thread meanwhile. */
+  readonly alone?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export class WorkerPool<Tasks extends TaskMap<Tasks>> extends Lifecycle {
+  readonly #options: WorkerPoolOptions;
+  #groups: { readonly shared: ThreadGroup; readonly solo: ThreadGroup } | undefined;
+
+  constructor(options: WorkerPoolOptions) {
+    super(options);
+    this.#options = options;
   }
 
   /**
    * Runs a task in a thread. Rejects with the task's failure; with the signal's reason when cancelled; with `ThreadDied` when
    * its thread ended; as `transient` when too many tasks wait or no thread can start.
    */
-  run<K extends keyof Tasks & string>(
+  async run<K extends keyof Tasks & string>(
     name: K,
     input: Tasks[K]['input'],
-    options: TaskOptions,
+    { alone = false, signal }: TaskOptions,
   ): Promise<Tasks[K]['output']> {
+    if (this.stopping.aborted) throw aborted('the worker pool is shut down');
+    if (!this.#groups) throw transient('the worker pool has not started', { unreachable: true });
+    signal.throwIfAborted();
     // The thread serves the same map, so the output for this name has this type.
-    return this.#threads.submit(name, input, options) as Promise<Tasks[K]['output']>;
+    return (await this.#groups[alone ? 'solo' : 'shared'].run(name, input, signal)) as Tasks[K]['output'];
   }
 
-  start(signal: AbortSignal): Promise<void> {
-    return this.#threads.start(signal);
+  protected override async open(): Promise<void> {
+    const options = { ...this.#options, log: this.log };
+    const solo = { ...options, threads: options.soloThreads ?? 1, tasksPerThread: 1 };
+    this.#groups = { shared: new ThreadGroup('shared', options), solo: new ThreadGroup('solo', solo) };
   }
 
-  quiet(): void {
-    this.#threads.quiet();
-  }
-
-  stop(deadline: number): Promise<void> {
-    return this.#threads.stop(deadline);
-  }
-
-  kill(): void {
-    this.#threads.kill();
+  protected override async work(): Promise<void> {
+    const groups = Object.values(this.#groups ?? {});
+    const observe = (): void => {
+      for (const group of groups) group.observe();
+    };
+    const answered = (): Promise<unknown> => Promise.all(groups.map((group) => group.answered()));
+    using _observed = { [Symbol.dispose]: this.#options.metrics.onScrape(observe) };
+    await settledUnless(new Promise(() => {}), this.stopping);
+    await settledUnless(answered(), this.hurried);
+    for (const group of groups) group.cancelAll(this.hurried.reason);
+    await settledUnless(answered(), this.ended);
+    await Promise.all(groups.map((group) => group.close(this.stopping.reason)));
+    observe();
   }
 }

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { JobOutcome } from '../../engine/ports/jobs.ts';
-import { ThreadDied } from '../../engine/threads/thread-seat.ts';
+import { ThreadDied } from '../../engine/threads/thread-group.ts';
 import type { FakeDataset } from '../fakes/fake-catalog.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
 import { worldBefore } from '../support/lane-start.ts';

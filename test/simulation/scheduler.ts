@@ -8,7 +8,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
 import { type Failure, type FailureOptions, transient } from '../../engine/runtime/failure.ts';
-import { ThreadDied } from '../../engine/threads/thread-seat.ts';
+import { ThreadDied } from '../../engine/threads/thread-group.ts';
 import type { VirtualClock } from '../fakes/virtual-clock.ts';
 import { CALM, type Fault, type FaultCounts, noFaults, type Weather } from './faults.ts';
 import type { SeededRandom } from './random.ts';

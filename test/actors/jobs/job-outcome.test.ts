@@ -3,7 +3,7 @@ import { decideOutcome } from '../../../actors/jobs/job-outcome.ts';
 import { pluginServerError } from '../../../actors/plugins/plugin-server-error.ts';
 import type { JobOutcome } from '../../../engine/ports/jobs.ts';
 import { aborted, defect, rejected, transient } from '../../../engine/runtime/failure.ts';
-import { ThreadDied } from '../../../engine/threads/thread-seat.ts';
+import { ThreadDied } from '../../../engine/threads/thread-group.ts';
 
 const policy = { tries: 12, baseMs: 1000, maxMs: 600_000 };
 const lowest = (): number => 0;

@@ -10,9 +10,9 @@ export interface BenchTasks {
   readonly die: { readonly input: number; readonly output: never };
 }
 
-const open = async (): Promise<AsyncDisposable> => ({ async [Symbol.asyncDispose]() {} });
+const open = async (): Promise<Record<never, never>> => ({});
 
-export default serveTasks<BenchTasks, null, AsyncDisposable>(open, {
+export default serveTasks<BenchTasks, null, Record<never, never>>(open, {
   noop: async (n) => noop(n),
   digest: async () => digest(),
   die: async () => process.exit(1),

@@ -1,18 +1,15 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { aborted } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
-import { LOOK_MS } from '../../../engine/threads/abort-watch.ts';
-import { MANY } from '../../../engine/threads/outbox.ts';
-import type { ThreadPoolOptions } from '../../../engine/threads/thread-pool.ts';
-import { WorkerPool } from '../../../engine/threads/worker-pool.ts';
-import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { WorkerPool, type WorkerPoolOptions } from '../../../engine/threads/worker-pool.ts';
 import { type FixtureData, type FixtureTasks, flags, raise, reached } from '../fixtures/fixture-tasks.ts';
 
 const never = new AbortController().signal;
 
-async function setup(t: Pick<Test, 'teardown'>, options: Partial<ThreadPoolOptions> = {}) {
+async function setup(t: Pick<Test, 'teardown'>, options: Partial<WorkerPoolOptions> = {}) {
   const metrics = new Metrics();
   const sessions = flags();
   const workerData: FixtureData = { greeting: 'hello', sessions };
@@ -34,15 +31,6 @@ async function setup(t: Pick<Test, 'teardown'>, options: Partial<ThreadPoolOptio
   });
   await pool.start(never);
   return { pool, metrics, sessions };
-}
-
-/** The threads of so many tasks that wait for each other. */
-async function gatesIn(pool: WorkerPool<FixtureTasks>, count: number): Promise<readonly number[]> {
-  const shared = flags();
-  const gates = Array.from({ length: count }, () => pool.run('gate', shared, { signal: never }));
-  await reached(shared, 0, count);
-  raise(shared, 1);
-  return await Promise.all(gates);
 }
 
 /** For tests that leave the threads as they were, however long one takes to heed an abort: starting one is the dear part. */
@@ -101,27 +89,6 @@ t.test('busy threads are joined by others up to the limit, before tasks share on
   t.equal(new Set(await Promise.all(gates)).size, 2);
 });
 
-t.test('a handful of tasks goes to the thread that is quick at their kind; more and others go to all', async (t) => {
-  const { pool } = await setup(t, { threads: 2 });
-  await gatesIn(pool, 2);
-  const idsOf = (count: number): Promise<readonly number[]> =>
-    Promise.all(Array.from({ length: count }, () => pool.run('threadId', null, { signal: never })));
-  // The first ones are dealt out, and the machine may be slow at any time.
-  while (new Set(await idsOf(8)).size > 1);
-  t.equal(new Set(await idsOf(40)).size, 2);
-  t.equal(new Set(await gatesIn(pool, 2)).size, 2);
-});
-
-t.test('tasks that last are dealt out as ever, those of the same kind too', async (t) => {
-  const { pool } = await setup(t, { threads: 2 });
-  const shared = flags();
-  await gatesIn(pool, 2);
-  for (let n = 0; n < 3; n++) {
-    const tasks = [1, 2].map(() => pool.run('compute', { shared, waits: false }, { signal: never }));
-    t.equal(new Set(await Promise.all(tasks)).size, 2);
-  }
-});
-
 t.test('refuses when as many wait as may', async (t) => {
   const { pool } = await setup(t, { tasksPerThread: 1, queueSize: 1 });
   const shared = flags();
@@ -160,16 +127,18 @@ t.test('two tasks alone never share a thread, the second waits', async (t) => {
   await two;
 });
 
-t.test('a cancelled task is told in its thread and answered with the reason', async (t) => {
+t.test('a cancelled task is told in its thread and answered with the reason, and no other task is told', async (t) => {
   const { pool } = steady;
   const shared = flags();
-  const cancel = new AbortController();
-  const running = pool.run('untilAborted', shared, { signal: cancel.signal });
-  await reached(shared, 0, 1);
+  const cancels = [new AbortController(), new AbortController()] as const;
+  const [first, second] = cancels.map(({ signal }) => pool.run('untilAborted', shared, { signal }));
+  await reached(shared, 0, 2);
   const reason = aborted('the lease was lost');
-  cancel.abort(reason);
-  t.equal(await running.catch((error: unknown) => error), reason);
+  cancels[0].abort(reason);
+  t.equal(await first?.catch((error: unknown) => error), reason);
   t.equal(await pool.run('echo', 'alive', { signal: never }), 'alive');
+  cancels[1].abort(aborted('the other one'));
+  await t.rejects(second as Promise<never>, { message: 'the other one' });
 });
 
 t.test('a task that finishes all the same is answered with its result', async (t) => {
@@ -200,35 +169,19 @@ t.test('a waiting task that is cancelled never begins', async (t) => {
   await t.rejects(late, { message: 'changed my mind' });
 });
 
-t.test('of many tasks that compute, the first are answered before the last begin', async (t) => {
+t.test('a task that is cancelled while its thread computes another never begins', async (t) => {
   const { pool } = steady;
   const shared = flags();
-  await pool.run('echo', null, { signal: never });
-  const run = (waits: boolean) => pool.run('compute', { shared, waits }, { signal: never });
-  const first = [run(false), run(false), run(false), run(false)];
-  const last = [run(true), run(true), run(true), run(true)];
-  t.equal((await Promise.all(first)).length, 4);
-  raise(shared, 1);
-  t.equal((await Promise.all(last)).length, 4);
-});
-
-t.test('tasks that are cancelled while their thread computes others never begin', async (t) => {
-  const clock = new VirtualClock();
-  const { pool } = await setup(t, { clock });
-  const shared = flags();
   const cancel = new AbortController();
-  await pool.run('echo', null, { signal: never });
-  const run = (signal: AbortSignal) => pool.run('compute', { shared, waits: true }, { signal });
-  const others = Array.from({ length: MANY }, () => run(never));
-  const late = Array.from({ length: MANY }, () => run(cancel.signal));
+  const other = pool.run('block', shared, { signal: never });
   await reached(shared, 0, 1);
+  const late = pool.run('block', shared, { signal: cancel.signal });
   cancel.abort(aborted('changed my mind'));
-  // So many aborts go to the thread at once, and so before it goes on.
-  await clock.advance(LOOK_MS);
+  await t.rejects(late, { kind: 'aborted', message: 'changed my mind' });
   raise(shared, 1);
-  await Promise.all(late.map((task) => t.rejects(task, { kind: 'aborted', message: 'changed my mind' })));
-  await Promise.all(others);
-  t.equal(shared[0], MANY);
+  await other;
+  await pool.run('echo', null, { signal: never });
+  t.equal(shared[0], 1);
 });
 
 t.test('a task that does not heed its abort costs its thread; its neighbours are not blamed', async (t) => {
@@ -246,8 +199,32 @@ t.test('a task that does not heed its abort costs its thread; its neighbours are
   t.notMatch(await metrics.text(), /worker_thread_deaths_total\{/);
 });
 
+t.test('the last thread is terminated for a task that heeds nothing, and tasks that wait get a new one', async (t) => {
+  const { pool } = await setup(t, { tasksPerThread: 1 });
+  const shared = flags();
+  const cancel = new AbortController();
+  const stubborn = pool.run('stubborn', shared, { signal: cancel.signal });
+  await reached(shared, 0, 1);
+  const waiting = pool.run('echo', 'waited', { signal: never });
+  cancel.abort(aborted('enough'));
+  await t.rejects(stubborn, { message: 'enough' });
+  t.equal(await waiting, 'waited');
+});
+
+t.test('when a thread dies, tasks that it had not begun go to another', async (t) => {
+  const { pool } = await setup(t);
+  const shared = flags();
+  const culprit = pool.run('exitOnceRaised', shared, { signal: never });
+  await reached(shared, 0, 1);
+  const neighbour = pool.run('echo', 'unharmed', { signal: never });
+  raise(shared, 1);
+  await t.rejects(culprit, { name: 'ThreadDied', crashed: true });
+  t.equal(await neighbour, 'unharmed');
+});
+
 const deaths = [
   ['throws outside of any task', 'throwOutside', null, /nobody catches this/],
+  ['throws null outside of any task', 'throwNull', null, /it threw null/],
   ['exits', 'exit', 3, /exited with code: 3/],
   ['runs out of memory', 'outOfMemory', null, /memory/],
 ] as const;
@@ -269,32 +246,32 @@ for (const [what, task, input, message] of deaths) {
 const unstartable = [
   ['cannot open its resources', 'unready-thread', /no such bucket/],
   ['cannot load its file', 'broken-thread', /cannot be loaded/],
+  ['exits while it loads', 'exiting-thread', /exited with code: 7/],
 ] as const;
 for (const [what, file, message] of unstartable) {
-  t.test(`a thread that ${what} delays tasks without a try used up`, async (t) => {
-    const filename = new URL(`./fixtures/${file}.ts`, import.meta.url);
-    const { pool } = await setup(t, { filename });
+  t.test(`a thread that ${what} delays tasks without an attempt used up`, async (t) => {
+    const filename = new URL(`../fixtures/${file}.ts`, import.meta.url);
+    const { pool, metrics } = await setup(t, { filename });
     const expected = { kind: 'transient', unreachable: true, message };
+    const tasks = [1, 2].map(() => pool.run('echo', null, { signal: never }));
+    for (const task of tasks) await t.rejects(task, expected);
     await t.rejects(pool.run('echo', null, { signal: never }), expected);
-    t.comment('and further tasks at once, until the next attempt');
-    await t.rejects(pool.run('echo', null, { signal: never }), expected);
+    t.notMatch(await metrics.text(), /worker_thread_deaths_total\{/);
   });
 }
 
-t.test('a thread that ends without a word is given up in time', async (t) => {
-  const clock = new VirtualClock();
-  const filename = new URL('../fixtures/exiting-thread.ts', import.meta.url);
-  const { pool } = await setup(t, { clock, filename, openMs: 30_000 });
-  const expected = { kind: 'transient', unreachable: true, message: /not ready after 30000 ms/ };
-  const told = t.rejects(pool.run('echo', null, { signal: never }), expected);
-  await clock.advance(30_000);
-  await told;
+t.test('a thread opens its resources again after it could not', async (t) => {
+  const sessions = flags();
+  const { pool } = await setup(t, { workerData: { greeting: 'hello', sessions, opensAt: 2 } satisfies FixtureData });
+  await t.rejects(pool.run('opened', null, { signal: never }), { kind: 'transient', message: /not yet/ });
+  t.equal(await pool.run('opened', null, { signal: never }), 'hello');
+  t.equal(sessions[0], 2);
 });
 
-t.test('an idle thread closes its resources and ends', async (t) => {
-  const { pool, sessions } = await setup(t, { idleMs: 1 });
+t.test('an idle thread ends, and the next task gets another', async (t) => {
+  const { pool, metrics, sessions } = await setup(t, { idleMs: 1 });
   await pool.run('echo', null, { signal: never });
-  await reached(sessions, 1, 1);
+  while (/worker_threads\{kind="shared"\} 1/.test(await metrics.text())) await turn();
   t.equal(await pool.run('echo', 'again', { signal: never }), 'again');
   t.equal(sessions[0], 2);
 });

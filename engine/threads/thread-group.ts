@@ -1,0 +1,259 @@
+// The threads of one kind (shared, or for tasks that run alone) with their tasks. Piscina queues the tasks, starts threads, and
+// ends them when they are idle. What it does not do:
+//   cancel     Its own `signal` ends the thread at once and keeps other tasks out of the thread. So pool and thread share two
+//              words of memory per task (thread-messages.ts): a waiting task is answered at once and never begins; a task that
+//              runs is told, and the thread that it runs in is terminated when it has not answered after its grace.
+//   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. Those that it had not begun go to another.
+//   placement  A task gets a thread of its own until all threads have been started.
+
+import { Piscina } from 'piscina';
+import { defect, Failure, messageOf, transient } from '../runtime/failure.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { Counter, Metrics } from '../runtime/metrics.ts';
+import type { Clock } from '../runtime/time.ts';
+import { ABORT, CANCELLED, fromWire, OWNER, type TaskAnswer, type TaskCall, WAITING } from './thread-messages.ts';
+
+/** The thread ended under its tasks. `crashed`: by itself, so any of them may be to blame; else the pool ended it. */
+export class ThreadDied extends Failure {
+  readonly crashed: boolean;
+
+  constructor(message: string, crashed: boolean, cause?: unknown) {
+    super('aborted', message, { cause });
+    this.name = 'ThreadDied';
+    this.crashed = crashed;
+  }
+}
+
+export interface ThreadOptions {
+  /** Entry file of a thread; its default export is made by serveTasks (thread.ts). */
+  readonly filename: URL;
+  /** Plain data that a thread opens its resources with. */
+  readonly workerData: unknown;
+  readonly threads: number;
+  /** Tasks that one thread runs at a time. */
+  readonly tasksPerThread: number;
+  /** Tasks that may wait for a place, of each kind; default 1,000. */
+  readonly queueSize?: number;
+  /** From a task's cancellation to the end of its thread; default 5 s. */
+  readonly cancelGraceMs?: number;
+  /** A thread idle for so long ends; default 60 s. */
+  readonly idleMs?: number;
+  /** JavaScript heap of each thread; one that needs more dies. */
+  readonly maxOldGenerationSizeMb?: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+class ThreadTask {
+  readonly name: string;
+  readonly input: unknown;
+  readonly control = new Int32Array(new SharedArrayBuffer(8));
+  readonly answer = Promise.withResolvers<unknown>();
+  /** Why it was cancelled; answered with this unless it finishes all the same. */
+  cancelled: { readonly reason: unknown } | undefined;
+  /** Stops what waits for the task's end. */
+  readonly release: (() => void)[] = [];
+
+  constructor(name: string, input: unknown) {
+    this.name = name;
+    this.input = input;
+  }
+
+  /** WAITING, CANCELLED or the id of the thread that began it. */
+  get owner(): number {
+    return Atomics.load(this.control, OWNER);
+  }
+
+  /** True when no thread has begun it, and none will. */
+  takeBack(): boolean {
+    return Atomics.compareExchange(this.control, OWNER, WAITING, CANCELLED) === WAITING;
+  }
+
+  abort(): void {
+    Atomics.store(this.control, ABORT, 1);
+    Atomics.notify(this.control, ABORT);
+  }
+}
+
+export class ThreadGroup {
+  readonly #kind: 'shared' | 'solo';
+  readonly #options: ThreadOptions;
+  readonly #piscina: Piscina<TaskCall, TaskAnswer | undefined>;
+  readonly #deaths: Counter<'kind'>;
+  readonly #tasks = new Set<ThreadTask>();
+  /** Ids of threads that the group has terminated. */
+  readonly #terminated = new Set<number>();
+  /** What the last thread died of that had begun a task. */
+  #lastDeath: Error | undefined;
+
+  constructor(kind: 'shared' | 'solo', options: ThreadOptions) {
+    this.#kind = kind;
+    this.#options = options;
+    const { threads, tasksPerThread, idleMs = 60_000, workerData, maxOldGenerationSizeMb, metrics } = options;
+    this.#deaths = metrics.counter('worker_thread_deaths_total', 'Threads that died by themselves.', ['kind']);
+    this.#piscina = new Piscina({
+      workerData,
+      minThreads: 0,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
+      idleTimeout: idleMs,
+      stricterFIFO: true,
+      // A thread that sleeps in Atomics.wait would hold up its own sockets.
+      atomics: 'disabled',
+      recordTiming: false,
+      loadBalancer: (_task, workers) => {
+        const most = this.#piscina.threads.length < threads ? 1 : tasksPerThread;
+        const open = workers.filter(({ id, currentUsage }) => currentUsage < most && !this.#terminated.has(id));
+        // Of equals the last, because those that are still starting come first.
+        return open.toReversed().sort((a, b) => a.currentUsage - b.currentUsage)[0] ?? null;
+      },
+      ...(maxOldGenerationSizeMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb } }),
+    });
+    // Piscina tells here of a thread that dies without a task, also while it starts. It may have been meant for those that wait.
+    this.#piscina.on('error', (error) => {
+      this.#logDeath(error);
+      for (const task of this.#tasks) if (task.takeBack()) this.#reject(task, this.#unstartable(error));
+    });
+    this.#piscina.on('workerDestroy', () => queueMicrotask(() => this.#replaceLast()));
+  }
+
+  /** Rejects as `transient` when no more tasks may wait. `signal` must not be aborted yet. */
+  run(name: string, input: unknown, signal: AbortSignal): Promise<unknown> {
+    const { queueSize = 1000 } = this.#options;
+    if (this.#piscina.queueSize >= queueSize) {
+      const text = `the ${this.#kind} worker threads are busy and ${queueSize} tasks wait, the most that may`;
+      return Promise.reject(transient(text));
+    }
+    const task = new ThreadTask(name, input);
+    const cancel = (): void => this.#cancel(task, signal.reason);
+    signal.addEventListener('abort', cancel, { once: true });
+    task.release.push(() => signal.removeEventListener('abort', cancel));
+    this.#tasks.add(task);
+    this.#submit(task);
+    return task.answer.promise;
+  }
+
+  /** Resolves when every task there is now has been answered. */
+  async answered(): Promise<void> {
+    await Promise.allSettled([...this.#tasks].map((task) => task.answer.promise));
+  }
+
+  cancelAll(reason: unknown): void {
+    for (const task of this.#tasks) this.#cancel(task, reason);
+  }
+
+  /** Ends all threads by force; their tasks are answered with `reason`. */
+  async close(reason: unknown): Promise<void> {
+    this.cancelAll(reason);
+    for (const { threadId } of this.#piscina.threads) this.#terminated.add(threadId);
+    await this.#piscina.destroy();
+  }
+
+  observe(): void {
+    const { metrics } = this.#options;
+    const kind = this.#kind;
+    const waiting = this.#waiting;
+    metrics.gauge('worker_threads', 'Threads that are up.', ['kind']).set({ kind }, this.#piscina.threads.length);
+    const running = metrics.gauge('worker_tasks_running', 'Tasks in threads.', ['kind']);
+    running.set({ kind }, this.#tasks.size - waiting);
+    metrics.gauge('worker_tasks_waiting', 'Tasks waiting for a place.', ['kind']).set({ kind }, waiting);
+  }
+
+  /** Tasks that no thread has begun. */
+  get #waiting(): number {
+    return [...this.#tasks].filter((task) => task.owner === WAITING).length;
+  }
+
+  #submit(task: ThreadTask): void {
+    const { name, input, control } = task;
+    // The file is named here rather than to the constructor: one that cannot be loaded costs the task, not the thread.
+    this.#piscina.run({ name, input, control }, { filename: this.#options.filename.href }).then(
+      (answer) => this.#answered(task, answer),
+      (error: unknown) => this.#failed(task, error),
+    );
+  }
+
+  #cancel(task: ThreadTask, reason: unknown): void {
+    if (task.cancelled) return;
+    task.cancelled = { reason };
+    if (task.takeBack()) this.#reject(task, reason);
+    else {
+      task.abort();
+      const { clock, cancelGraceMs = 5000 } = this.#options;
+      task.release.push(clock.after(cancelGraceMs, () => this.#terminate(task.owner)));
+    }
+  }
+
+  #terminate(id: number): void {
+    const thread = this.#piscina.threads.find(({ threadId }) => threadId === id);
+    if (!thread) return;
+    this.#terminated.add(id);
+    void thread.terminate();
+  }
+
+  #answered(task: ThreadTask, answer: TaskAnswer | undefined): void {
+    if (!this.#tasks.has(task)) return;
+    if (answer?.kind === 'done') {
+      this.#end(task);
+      task.answer.resolve(answer.output);
+    } else if (answer?.kind === 'unready') {
+      this.#reject(task, this.#unstartable(fromWire(answer.failure)));
+    } else if (answer?.kind === 'failed') {
+      this.#reject(task, fromWire(answer.failure));
+    } else {
+      // Piscina takes a thread that dies of a thrown null for one that has answered.
+      this.#failed(task, new Error('it threw null'));
+    }
+  }
+
+  /** Piscina's own failures: the call did not reach a thread, or the thread is gone. */
+  #failed(task: ThreadTask, error: unknown): void {
+    if (!this.#tasks.has(task)) return;
+    if (task.owner !== WAITING) this.#threadDied(task.owner, error);
+    // Piscina gives all tasks of a thread the same error, and those that had begun come first.
+    else if (error === this.#lastDeath) this.#submit(task);
+    else if (error instanceof DOMException && error.name === 'DataCloneError')
+      this.#reject(task, defect(`input of task '${task.name}' cannot cross to a thread: ${messageOf(error)}`));
+    else this.#reject(task, this.#unstartable(error));
+  }
+
+  #threadDied(id: number, error: unknown): void {
+    this.#lastDeath = error instanceof Error ? error : undefined;
+    const crashed = !this.#terminated.delete(id);
+    const message = crashed
+      ? `the worker thread died: ${messageOf(error)}`
+      : 'the worker thread was ended because of another task';
+    for (const task of this.#tasks) if (task.owner === id) this.#reject(task, new ThreadDied(message, crashed, error));
+    if (crashed) this.#logDeath(error);
+  }
+
+  #logDeath(error: unknown): void {
+    this.#deaths.inc({ kind: this.#kind });
+    this.#options.log.error({ err: messageOf(error) }, 'a worker thread died');
+  }
+
+  /** What a task is told that could not begin. */
+  #unstartable(error: unknown): Failure {
+    this.#options.log.error({ err: messageOf(error) }, 'a worker thread could not start');
+    return transient(`a worker thread could not start: ${messageOf(error)}`, { cause: error, unreachable: true });
+  }
+
+  #reject(task: ThreadTask, error: unknown): void {
+    this.#end(task);
+    task.answer.reject(task.cancelled ? task.cancelled.reason : error);
+  }
+
+  #end(task: ThreadTask): void {
+    this.#tasks.delete(task);
+    for (const release of task.release) release();
+  }
+
+  /** When its last thread dies, Piscina starts another only for a new task: here one that has been cancelled already. */
+  #replaceLast(): void {
+    if (this.#piscina.threads.length > 0 || this.#waiting === 0) return;
+    const nothing = new ThreadTask('nothing', undefined);
+    nothing.takeBack();
+    this.#submit(nothing);
+  }
+}
