@@ -43,8 +43,6 @@ const NO_LOSS: Readonly<Record<string, string>> = {
   'engine/adapters/s3/s3-connection.ts': 'XML of the object store: codes of errors',
   'engine/adapters/s3/s3-listing-scan.ts': 'XML of the object store: keys that we made from text',
   'engine/adapters/s3/s3-listing.ts': 'XML of the object store: keys that we made from text',
-  'http/kernel/pipeline/context.ts': 'written: text that was found to be Latin-1 or UTF-8',
-  'http/kernel/answers/header-line.ts': 'written: a header',
   'http/kernel/bodies/multipart-outside.ts': 'looked through for the name of a header, and thrown away',
   'http/kernel/bodies/part-head.ts':
     'headers, whose bytes are Latin-1 to the parser, on their way to the strict decoder',
