@@ -6,6 +6,7 @@ import type { AccessInvitations } from '../../engine/ports/access-invitations.ts
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { AddressBook } from '../../engine/ports/address-book.ts';
+import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, conflict, forbidden, notFound, tooMany } from '../kernel/pipeline/errors.ts';
@@ -13,8 +14,8 @@ import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
-import { objectReader, readFlagPatch } from './bodies.ts';
 import { findInvitee, readInvitee } from './invitee.ts';
+import { readFlagPatch } from './json-patch.ts';
 import { emptyListing, pageOf, pageParameters, rowId, sendPage } from './paging.ts';
 import { documented, NewProvider, PatchItems, ProviderCreated, ProviderList } from './schema.ts';
 
@@ -91,7 +92,7 @@ export function providerRoutes(options: ProvidersOptions): readonly Route[] {
 }
 
 function createRoute(options: ProvidersOptions): Route {
-  const readNew = objectReader(NewProvider);
+  const readNew = jsonBody(NewProvider);
   return {
     method: 'POST',
     path: '/dataset-providers',

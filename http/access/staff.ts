@@ -4,13 +4,14 @@
 import { parseUserId } from '../../engine/model/ids.ts';
 import type { AccessStaff, StaffChange } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
+import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict, notFound } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
-import { objectReader, readFlagPatch } from './bodies.ts';
+import { readFlagPatch } from './json-patch.ts';
 import { pageOf, pageParameters, rowId, sendPage } from './paging.ts';
 import { documented, NewStaff, PatchItems, StaffCreated, StaffList } from './schema.ts';
 
@@ -22,7 +23,7 @@ export interface StaffOptions extends ActorOptions {
 const DEFAULT_LIMIT = 1_000;
 
 export function staffRoutes(options: StaffOptions): readonly Route[] {
-  const readNew = objectReader(NewStaff);
+  const readNew = jsonBody(NewStaff);
   const access = 'user-or-admin';
   const one = { params: { id: { description: 'The staff entry', schema: { type: 'integer', format: 'int64' } } } };
   const changes = {

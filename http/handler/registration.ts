@@ -5,7 +5,7 @@ import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../..
 import { hiddenCharacter, hiddenWords } from '../../engine/model/hidden-characters.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
-import { mediaType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';
+import { isJsonType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';
 import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 import { optionLike } from './template.ts';
 
@@ -44,8 +44,7 @@ export async function readRegistration(
 ): Promise<JobRegistration> {
   const given = request.headers['content-type'];
   if (given === undefined) throw badRequest('there is no Content-Type header: application/json is needed');
-  if (!/^application\/([\w.-]+\+)?json$/.test(mediaType(given)))
-    throw badRequest(`Content-Type '${given}' is not supported: application/json is needed`);
+  if (!isJsonType(given)) throw badRequest(`Content-Type '${given}' is not supported: application/json is needed`);
   const bytes = await readBytes(request, MAX_METADATA_BYTES).catch((error: unknown) => {
     throw error instanceof HttpError ? badRequest(error.message) : error;
   });
