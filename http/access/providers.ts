@@ -10,13 +10,14 @@ import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, conflict, forbidden, notFound, tooMany } from '../kernel/pipeline/errors.ts';
+import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
 import { findInvitee, readInvitee } from './invitee.ts';
 import { readFlagPatch } from './json-patch.ts';
-import { emptyListing, pageOf, pageParameters, rowId, sendPage } from './paging.ts';
+import { emptyListing, rowId, sendPage } from './people.ts';
 import { documented, NewProvider, PatchItems, ProviderCreated, ProviderList } from './schema.ts';
 
 export interface ProvidersOptions extends ActorOptions {
@@ -151,7 +152,7 @@ async function list(options: ProvidersOptions, context: RequestContext): Promise
   const dataset = (await askedDataset(options, asked, context.signal))?.id;
   const { roles } = await actorOf(options, context, dataset);
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
-  const request = pageOf(context, DEFAULT_LIMIT);
+  const request = pageOf(context.query, DEFAULT_LIMIT);
   const page = dataset ? await options.providers.list(dataset, request, context.signal) : emptyListing();
   await sendPage(context, page, options.accounts, request.offset, (item, user) => ({
     ...{ providerId: item.providerId, datasetId: item.datasetId, user: user(item.userId), isManager: item.isManager },

@@ -5,7 +5,7 @@ import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { sendObject } from '../kernel/answers/download.ts';
-import { sendBody } from '../kernel/answers/send-body.ts';
+import { sendBody } from '../kernel/answers/sending.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { HttpError, notFound } from '../kernel/pipeline/errors.ts';
 import type { HealthReport } from '../kernel/pipeline/ops.ts';

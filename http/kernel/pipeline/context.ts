@@ -13,8 +13,7 @@ import { type Items, inTurn, startingWith } from '../../../engine/runtime/items.
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { Places } from '../../../engine/runtime/places.ts';
 import { isKnown, requireMatch, tagOf } from '../answers/conditional.ts';
-import { jsonListText } from '../answers/json-list.ts';
-import { JSON_TYPE } from '../answers/json-type.ts';
+import { JSON_TYPE, jsonListText } from '../answers/json-text.ts';
 import { sendPieces } from '../answers/sending.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Exchange } from '../server/exchange.ts';

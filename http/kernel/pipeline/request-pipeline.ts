@@ -14,7 +14,7 @@ import { standingHeaders } from '../answers/standing-headers.ts';
 import { type AuthSettings, authenticate } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
 import { checkServiceToken } from '../auth/service-token.ts';
-import { discardBody } from '../bodies/discard-body.ts';
+import { discardBody } from '../bodies/body-stream.ts';
 import { Exchange } from '../server/exchange.ts';
 import { refuseOddHeads } from '../server/odd-heads.ts';
 import { answerError } from './answer-error.ts';
