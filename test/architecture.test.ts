@@ -113,6 +113,35 @@ t.test('one file asks where the program stands: in the executable there are no f
   );
 });
 
+t.test('no file reaches for what Node or a package keeps to itself', async (t) => {
+  const ways: Readonly<Record<string, RegExp>> = {
+    // Ours begin with `#`. A file name may begin with `._`.
+    'a member that begins with _': /(?<!['"`/])\?*\._[a-z]|\[\s*['"`]_[a-z]/i,
+    'a member that begins with _, taken out of its object': /\{\s*_[a-z]\w*\s*[,:}]/i,
+    'a member that begins with _, declared to be there': /^\s*(?:readonly )?_[a-z]\w*\??:/im,
+    'a method of a class, called on something else': /\.prototype\b/,
+    'bindings of Node': /\bprocess\.binding\b|_linkedBinding|internalBinding/,
+    'symbols that are not exported for it': /getOwnPropertySymbols|\.symbols\b/,
+  };
+  const found = (code: string): readonly string[] =>
+    Object.entries(ways).flatMap(([what, way]) => (way.test(code) ? [what] : []));
+  for (const code of [
+    'response._header = head',
+    "response['_header']",
+    'const { _header } = response',
+    'interface Inner {\n  _header?: string;\n}',
+    'Server.prototype.close.call(server)',
+    "process.binding('fs')",
+    'Object.getOwnPropertySymbols(socket)',
+    'const { stringifiersSym } = pino.symbols',
+  ])
+    t.equal(found(code).length, 1, code);
+  t.same(
+    sources.flatMap((file) => found(codeOf(file)).map((what) => `${file}: ${what}`)),
+    [],
+  );
+});
+
 t.test('no file starts a shell', async (t) => {
   t.same(
     sources.filter((file) => /\b(execSync|exec)\(|shell:\s*true/.test(codeOf(file).replace(/\.exec\(/g, ''))),

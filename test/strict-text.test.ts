@@ -41,9 +41,7 @@ const NO_LOSS: Readonly<Record<string, string>> = {
     'a header, whose bytes are Latin-1 to Node, on its way to the strict decoder',
   'engine/adapters/s3/s3-connection.ts': 'XML of the object store: codes of errors',
   'engine/adapters/s3/s3-listing.ts': 'XML of the object store: keys that we made from text',
-  'http/kernel/pipeline/context.ts': 'written: text that was found to be Latin-1 or UTF-8',
-  'http/kernel/answers/header-line.ts': 'written: a header',
-  'http/kernel/bodies/multipart-outside.ts': 'looked through for the name of a header, and thrown away',
+  'http/kernel/bodies/multipart-reading.ts': 'looked through for the name of a header, and thrown away',
   'http/kernel/bodies/part-head.ts':
     'headers, whose bytes are Latin-1 to the parser, on their way to the strict decoder',
   'actors/plugin-host/install-sweep.ts': 'the name of a plugin, written by us',

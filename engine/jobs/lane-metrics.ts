@@ -2,7 +2,6 @@
 
 import type { FailureKind } from '../runtime/failure.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import type { Series } from '../runtime/tallied-histogram.ts';
 
 export interface LaneSizes {
   /** Claimed jobs that wait in the mailbox. */
@@ -55,20 +54,13 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   // Starts at zero, so that the first one shows as an increase.
   for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
   for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
-  // Created at the first observation, then kept: a lookup costs more than an observation.
-  let waits: Series | undefined;
-  let runs: Series | undefined;
   return {
     started(waitedMs) {
-      waits ??= wait.series({ lane });
-      waits.observe(waitedMs / 1000);
+      wait.observe({ lane }, waitedMs / 1000);
     },
     finished(outcome, ranMs) {
       const { kind, countTry, failure } = outcome;
-      if (ranMs !== undefined) {
-        runs ??= run.series({ lane });
-        runs.observe(ranMs / 1000);
-      }
+      if (ranMs !== undefined) run.observe({ lane }, ranMs / 1000);
       jobs.inc({ lane, outcome: kind });
       if (countTry !== undefined) retries.inc({ lane, cause: countTry ? 'failed' : 'waiting' });
       if (failure !== undefined) dead.inc({ lane, failure });

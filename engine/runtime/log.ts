@@ -4,10 +4,8 @@
 
 import pino from 'pino';
 import type { LogLevel } from '../model/log-level.ts';
-import { defect } from './failure.ts';
 import { LogDestination, type LogTarget } from './log-destination.ts';
 import { LogThreshold } from './log-threshold.ts';
-import { systemClock } from './time.ts';
 
 export type Logger = pino.Logger;
 
@@ -51,7 +49,7 @@ export function createLogger(options: LogOptions): Logger {
         },
       },
       base: { pid: process.pid },
-      timestamp: timeField(),
+      timestamp: pino.stdTimeFunctions.isoTime,
       redact: {
         paths: SECRET_FIELDS.flatMap((field) =>
           field.includes('.') || field.includes('[') ? [field] : [field, `*.${field}`],
@@ -62,40 +60,9 @@ export function createLogger(options: LogOptions): Logger {
     },
     destination,
   );
-  passPlainValues(log);
   return Object.assign(log, {
     isLevelEnabled: (level: string) => threshold.passes(log.levels.values[level] ?? Number.NaN),
   });
-}
-
-/**
- * The library searches every value of a line for secrets, texts and numbers too, which takes longer than all else that a line
- * costs. Only values with fields can contain one; a field with a secret's name is censored before this.
- */
-function passPlainValues(log: Logger): void {
-  const { stringifiersSym, wildcardFirstSym } = pino.symbols;
-  const stringifiers = (log as unknown as Record<symbol, Record<symbol, (value: unknown) => unknown>>)[stringifiersSym];
-  const redacted = stringifiers?.[wildcardFirstSym];
-  if (!stringifiers || !redacted) throw defect('the logging library keeps its redaction elsewhere');
-  stringifiers[wildcardFirstSym] = (value) =>
-    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-      ? JSON.stringify(value)
-      : redacted(value);
-}
-
-/**
- * The time of a line in ISO 8601. Lines of one millisecond share the text, because formatting it takes as long as writing the
- * line.
- */
-function timeField(): () => string {
-  let at = Number.NaN;
-  let field = '';
-  return () => {
-    const now = systemClock.now();
-    if (now !== at) field = `,"time":"${new Date(now).toISOString()}"`;
-    at = now;
-    return field;
-  };
 }
 
 /** A logger that writes nothing; for tests and one-shot commands. */

@@ -4,7 +4,6 @@
 
 import * as prometheus from 'prom-client';
 import { defect } from './failure.ts';
-import { type Series, TalliedHistogram } from './tallied-histogram.ts';
 
 export type Labels<L extends string> = { readonly [K in L]: string };
 
@@ -18,8 +17,6 @@ export interface Gauge<L extends string> {
 
 export interface Histogram<L extends string> {
   observe(labels: Labels<L>, value: number): void;
-  /** For callers that observe often: keep the returned series. */
-  series(labels: Labels<L>): Series;
 }
 
 /** Upper bounds in seconds, from a thread's answer to an hour-long import. */
@@ -71,15 +68,10 @@ export class Metrics {
     buckets: readonly number[] = DURATION_BUCKETS,
   ): Histogram<L> {
     const histogram = this.#once(name, 'histogram', labelNames, (full) => {
-      const made = new TalliedHistogram(full, help, labelNames, buckets);
-      // The library's type demands members that only its own metrics have; it calls only `get`.
-      this.registry.registerMetric(made as unknown as prometheus.Metric);
-      return made;
+      const settings = { name: full, help, labelNames: [...labelNames], buckets: [...buckets] };
+      return new prometheus.Histogram({ ...settings, registers: [this.registry] });
     });
-    return {
-      observe: (labels, value) => histogram.series(labels).observe(value),
-      series: (labels) => histogram.series(labels),
-    };
+    return { observe: (labels, value) => histogram.observe(labels, value) };
   }
 
   #once<M extends object>(name: string, type: string, labelNames: readonly string[], create: (full: string) => M): M {

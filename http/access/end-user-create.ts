@@ -9,6 +9,7 @@ import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
 import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
 import type { AddressBook } from '../../engine/ports/address-book.ts';
 import type { EndUsers } from '../../engine/ports/end-users.ts';
+import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { Faults } from '../kernel/input/faults.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
@@ -17,7 +18,6 @@ import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
-import { objectReader } from './bodies.ts';
 import { parseDate } from './dates.ts';
 import { findInvitee, type Invitee, readInvitee } from './invitee.ts';
 import { unknownDataset, writtenToday } from './providers.ts';
@@ -31,7 +31,7 @@ export interface EndUserCreateOptions extends ActorOptions {
 }
 
 type Body = Partial<Awaited<ReturnType<ReturnType<typeof reader>>>['body']>;
-const reader = () => objectReader(NewEndUser);
+const reader = () => jsonBody(NewEndUser);
 
 /** Only for others to say. */
 const DECIDED_BY_OTHERS = ['startDate', 'restrictionLevel', 'approvalStatus', 'denialReason'] as const;

@@ -7,7 +7,7 @@ import type { RequestChange } from '../../engine/ports/end-users.ts';
 import { quote } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';
 import { forbidden } from '../kernel/pipeline/errors.ts';
-import type { PatchItem } from './bodies.ts';
+import type { PatchItem } from './json-patch.ts';
 import { PATCH_TABLE, type PatchRole, type PathRule } from './patch-table.ts';
 
 /**
@@ -26,7 +26,7 @@ export function decidePatch(
   const faults = new Faults();
   let wanted: RequestTerms = before;
   for (const { item, rule } of allowed) wanted = apply(item, rule, wanted, now, faults);
-  if (!faults.empty) throw faults.refusal();
+  faults.throwIfAny();
   const terms = settleTerms(before, wanted, now);
   const after = { ...before, ...terms };
   if (isDeepStrictEqual(after, before)) return undefined;

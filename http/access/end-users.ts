@@ -12,15 +12,15 @@ import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { EndUsers } from '../../engine/ports/end-users.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden, type HttpError, notFound } from '../kernel/pipeline/errors.ts';
+import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
 import { askedDataset, askedRequest } from './asked-dataset.ts';
-import { readPatch } from './bodies.ts';
 import { decidePatch } from './end-user-patch.ts';
 import { requestTag, showRequest } from './end-user-view.ts';
-import { emptyListing, pageOf, pageParameters, sendPage } from './paging.ts';
-import { showUsers } from './people.ts';
+import { readPatch } from './json-patch.ts';
+import { emptyListing, sendPage, showUsers } from './people.ts';
 import { EndUser, EndUserList, PatchItems } from './schema.ts';
 
 export interface EndUsersOptions extends ActorOptions {
@@ -129,7 +129,7 @@ async function list(options: EndUsersOptions, context: RequestContext): Promise<
   if (asked === '' && !roles.isOwner) throw badRequest("query parameter 'datasetId' is missing");
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
   const status = context.query.approval as ApprovalStatus | undefined;
-  const request = pageOf(context, DEFAULT_LIMIT);
+  const request = pageOf(context.query, DEFAULT_LIMIT);
   // Nobody has a row for what was not requested, and none is for a dataset that cannot be.
   const none = status === 'unrequested' || (asked !== '' && !dataset);
   const filter = { ...request, ...(dataset ? { dataset } : {}), ...(none || !status ? {} : { status }) };

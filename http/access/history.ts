@@ -4,13 +4,13 @@
 import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
-import { jsonReport } from '../kernel/answers/json-report.ts';
+import { jsonReport } from '../kernel/answers/json-text.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf } from './actor.ts';
 import { dateTimeOnly } from './dates.ts';
-import { pageOf, pageParameters } from './paging.ts';
 import { type ShownUser, showUsers } from './people.ts';
 import { History } from './schema.ts';
 
@@ -39,7 +39,7 @@ export function historyRoute(options: HistoryOptions): Route {
 async function list(options: HistoryOptions, context: RequestContext): Promise<void> {
   const { userId, signal } = context;
   const { roles } = await actorOf(options, context);
-  const page = pageOf(context, DEFAULT_LIMIT);
+  const page = pageOf(context.query, DEFAULT_LIMIT);
   const { rows, items } = await options.history.list(roles.isOwner ? 'all' : { managedBy: userId }, page, signal);
   await jsonReport(context, {
     head: { meta: { rows, offset: page.offset } },

@@ -16,7 +16,7 @@ import type { Grants } from '../../engine/ports/grants.ts';
 import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts';
 import { startingWith } from '../../engine/runtime/items.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { jsonMapReport } from '../kernel/answers/json-map.ts';
+import { jsonMapReport } from '../kernel/answers/json-text.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { notFound } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';

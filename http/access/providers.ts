@@ -6,16 +6,18 @@ import type { AccessInvitations } from '../../engine/ports/access-invitations.ts
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { AddressBook } from '../../engine/ports/address-book.ts';
+import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, conflict, forbidden, notFound, tooMany } from '../kernel/pipeline/errors.ts';
+import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
-import { objectReader, readFlagPatch } from './bodies.ts';
 import { findInvitee, readInvitee } from './invitee.ts';
-import { emptyListing, pageOf, pageParameters, rowId, sendPage } from './paging.ts';
+import { readFlagPatch } from './json-patch.ts';
+import { emptyListing, rowId, sendPage } from './people.ts';
 import { documented, NewProvider, PatchItems, ProviderCreated, ProviderList } from './schema.ts';
 
 export interface ProvidersOptions extends ActorOptions {
@@ -91,7 +93,7 @@ export function providerRoutes(options: ProvidersOptions): readonly Route[] {
 }
 
 function createRoute(options: ProvidersOptions): Route {
-  const readNew = objectReader(NewProvider);
+  const readNew = jsonBody(NewProvider);
   return {
     method: 'POST',
     path: '/dataset-providers',
@@ -150,7 +152,7 @@ async function list(options: ProvidersOptions, context: RequestContext): Promise
   const dataset = (await askedDataset(options, asked, context.signal))?.id;
   const { roles } = await actorOf(options, context, dataset);
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
-  const request = pageOf(context, DEFAULT_LIMIT);
+  const request = pageOf(context.query, DEFAULT_LIMIT);
   const page = dataset ? await options.providers.list(dataset, request, context.signal) : emptyListing();
   await sendPage(context, page, options.accounts, request.offset, (item, user) => ({
     ...{ providerId: item.providerId, datasetId: item.datasetId, user: user(item.userId), isManager: item.isManager },

@@ -1,6 +1,6 @@
 // The routes of the dataset access service, with everything they stand on handed in.
 
-import { type HealthOptions, healthRoute } from '../kernel/pipeline/dependency-health.ts';
+import { type HealthOptions, healthRoute } from '../kernel/pipeline/ops.ts';
 import type { Route, RouteParameter } from '../kernel/pipeline/route.ts';
 import { type ApprovalsOptions, approvalsRoute } from './approvals.ts';
 import { type EndUserCreateOptions, endUserCreateRoute } from './end-user-create.ts';

@@ -4,14 +4,16 @@
 import { parseUserId } from '../../engine/model/ids.ts';
 import type { AccessStaff, StaffChange } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
+import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict, notFound } from '../kernel/pipeline/errors.ts';
+import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
-import { objectReader, readFlagPatch } from './bodies.ts';
-import { pageOf, pageParameters, rowId, sendPage } from './paging.ts';
+import { readFlagPatch } from './json-patch.ts';
+import { rowId, sendPage } from './people.ts';
 import { documented, NewStaff, PatchItems, StaffCreated, StaffList } from './schema.ts';
 
 export interface StaffOptions extends ActorOptions {
@@ -22,7 +24,7 @@ export interface StaffOptions extends ActorOptions {
 const DEFAULT_LIMIT = 1_000;
 
 export function staffRoutes(options: StaffOptions): readonly Route[] {
-  const readNew = objectReader(NewStaff);
+  const readNew = jsonBody(NewStaff);
   const access = 'user-or-admin';
   const one = { params: { id: { description: 'The staff entry', schema: { type: 'integer', format: 'int64' } } } };
   const changes = {
@@ -118,7 +120,7 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
 
 async function list(options: StaffOptions, context: RequestContext): Promise<void> {
   demandStaff(await actorOf(options, context));
-  const request = pageOf(context, DEFAULT_LIMIT);
+  const request = pageOf(context.query, DEFAULT_LIMIT);
   const page = await options.staff.list(request, context.signal);
   await sendPage(context, page, options.accounts, request.offset, ({ staffId, userId, isOwner }, user) => ({
     ...{ staffId, user: user(userId), isOwner },

@@ -6,7 +6,7 @@ import { optionLike } from '../../engine/model/handler-template.ts';
 import { hiddenCharacter, hiddenWords } from '../../engine/model/hidden-characters.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
-import { mediaType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';
+import { isJsonType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';
 import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 
 export const MAX_METADATA_BYTES = 1024 * 1024;
@@ -44,8 +44,7 @@ export async function readRegistration(
 ): Promise<JobRegistration> {
   const given = request.headers['content-type'];
   if (given === undefined) throw badRequest('there is no Content-Type header: application/json is needed');
-  if (!/^application\/([\w.-]+\+)?json$/.test(mediaType(given)))
-    throw badRequest(`Content-Type '${given}' is not supported: application/json is needed`);
+  if (!isJsonType(given)) throw badRequest(`Content-Type '${given}' is not supported: application/json is needed`);
   const bytes = await readBytes(request, MAX_METADATA_BYTES).catch((error: unknown) => {
     throw error instanceof HttpError ? badRequest(error.message) : error;
   });

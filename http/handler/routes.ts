@@ -6,7 +6,7 @@ import type { HandlerCounter } from '../../engine/ports/handler-runs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { sendObject } from '../kernel/answers/download.ts';
-import { sendBody } from '../kernel/answers/send-body.ts';
+import { sendBody } from '../kernel/answers/sending.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { HttpError, notFound } from '../kernel/pipeline/errors.ts';
 import type { HealthReport } from '../kernel/pipeline/ops.ts';

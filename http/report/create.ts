@@ -6,6 +6,7 @@ import { parseQueryJobId, type QueryJob } from '../../engine/model/report/query-
 import { reportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
 import type { ReportLink } from '../../engine/ports/report-jobs.ts';
+import { jsonBody, type ReadBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { Faults } from '../kernel/input/faults.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
@@ -13,9 +14,9 @@ import { tooMany, unavailable } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type BlastConfigReader, blastConfigReader } from './blast-config.ts';
-import { bodyReader, givenMeta, type ReadBody } from './bodies.ts';
 import { callersCollection, type LookupParts, now } from './job-lookup.ts';
 import { CreateChecks, CreateRequest, CreateResponse } from './schema.ts';
+import { givenMeta } from './user-notes.ts';
 
 export interface ReportLimits {
   /** Jobs that may wait. */
@@ -53,7 +54,7 @@ export const queueRules = (context: RequestContext, { limits, ...parts }: Create
 });
 
 export function createRoute(parts: CreateParts): Route {
-  const readBody = bodyReader(CreateChecks);
+  const readBody = jsonBody(CreateChecks);
   const readConfig = blastConfigReader();
   return {
     method: 'POST',
@@ -80,23 +81,23 @@ export function createRoute(parts: CreateParts): Route {
 
 async function create(
   context: RequestContext,
-  { body, faults }: ReadBody,
+  { given, faults }: ReadBody,
   readConfig: BlastConfigReader,
   parts: CreateParts,
 ): Promise<void> {
   const { jobs, limits, queries } = parts;
   const { signal } = context;
-  const configuration = readConfig(body.blastConfig, faults);
-  const query = await findQuery(body.queryJobID, queries, faults, signal);
-  const formatType = configuration?.formatType ?? askedType(body.blastConfig);
+  const configuration = readConfig(given.blastConfig, faults);
+  const query = await findQuery(given.queryJobID, queries, faults, signal);
+  const formatType = configuration?.formatType ?? askedType(given.blastConfig);
   if (query && formatType) checkProgram(formatType, query.program, faults);
   if (!faults.empty || !configuration || !query) throw faults.refusal();
   const { id: queryId, fingerprint } = query;
   const id = reportJobId(configuration, query);
   const link: ReportLink | undefined =
-    body.addToUserCollection === false
+    given.addToUserCollection === false
       ? undefined
-      : { user: callersCollection(context), meta: givenMeta(body.userMeta) };
+      : { user: callersCollection(context), meta: givenMeta(given.userMeta) };
   const common = queueRules(context, parts);
   const rules = { ...common, failedBefore: new Date(common.now.getTime() - limits.retryAfterMs) };
   const submission = await jobs.submit({ id, queryId, configuration, fingerprint }, link, rules, signal);

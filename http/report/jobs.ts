@@ -3,14 +3,15 @@
 import { parseQueryJobId } from '../../engine/model/report/query-job.ts';
 import type { UserMeta } from '../../engine/model/report-job.ts';
 import type { ReportCollections } from '../../engine/ports/report-collections.ts';
+import { jsonBody } from '../kernel/bodies/body.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, notFound } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
-import { bodyReader, changedMeta } from './bodies.ts';
 import { type CreateParts, queueIsFull, queueRules, shareIsFull } from './create.ts';
 import { callersCollection, collectorOf, jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
 import { JobDetails, JobList, PatchChecks, PatchRequest } from './schema.ts';
+import { changedMeta } from './user-notes.ts';
 
 export interface JobsParts extends CreateParts {
   readonly collections: ReportCollections;
@@ -20,7 +21,7 @@ const NOT_COLLECTED = "It is not in the caller's collection";
 const ABSENT = 'There is no such job';
 
 export function jobRoutes(parts: JobsParts): readonly Route[] {
-  const readPatch = bodyReader(PatchChecks);
+  const readPatch = jsonBody(PatchChecks);
   const one = { path: '/jobs/:id', params: jobParam } as const;
   const access = 'user-or-guest';
   return [
@@ -77,9 +78,9 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       },
       handler: async (context) => {
         const id = jobIdOf(context);
-        const { body, faults } = await readPatch(context.request);
-        if (!faults.empty) throw faults.refusal();
-        const change = changedMeta(body.userMeta);
+        const { given, faults } = await readPatch(context.request);
+        faults.throwIfAny();
+        const change = changedMeta(given.userMeta);
         if (!(await parts.collections.annotate(callersCollection(context), id, change, context.signal)))
           throw notCollected(id);
         context.empty(204);

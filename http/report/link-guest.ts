@@ -6,12 +6,12 @@ import type { ReportCollections } from '../../engine/ports/report-collections.ts
 import { kindOf } from '../../engine/runtime/failure.ts';
 import type { Caller } from '../kernel/auth/caller.ts';
 import type { TokenVerifier } from '../kernel/auth/tokens.ts';
+import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, HttpError } from '../kernel/pipeline/errors.ts';
 import { refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
-import { bodyReader } from './bodies.ts';
 import { LinkGuestChecks, LinkGuestRequest } from './schema.ts';
 
 export interface LinkGuestParts {
@@ -23,7 +23,7 @@ export interface LinkGuestParts {
 const NOT_PROVED = 'the token is not a valid one of that guest';
 
 export function linkGuestRoute(parts: LinkGuestParts): Route {
-  const readBody = bodyReader(LinkGuestChecks);
+  const readBody = jsonBody(LinkGuestChecks);
   return {
     method: 'POST',
     path: '/link-guest',
@@ -49,7 +49,7 @@ export function linkGuestRoute(parts: LinkGuestParts): Route {
       const named = given === undefined ? undefined : parseUserId(String(given));
       if (given !== undefined && !named)
         faults.add(['guestID'], `is ${describeValue(given)}; a whole number from 1 is required`);
-      if (!faults.empty) throw faults.refusal();
+      faults.throwIfAny();
       const guest = await guestOf(String(body.guestToken), parts);
       if (guest.kind !== 'guest' || (named !== undefined && named !== guest.userId)) throw forbidden(NOT_PROVED);
       await link(context, guest, parts);

@@ -1,6 +1,6 @@
 // The routes of the report job service, with everything they stand on handed in (docs/contract/report.md).
 
-import { type HealthOptions, healthRoute } from '../kernel/pipeline/dependency-health.ts';
+import { type HealthOptions, healthRoute } from '../kernel/pipeline/ops.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { createRoute } from './create.ts';
 import { type FilesParts, fileRoutes } from './files.ts';

@@ -1,5 +1,5 @@
-// What comes in and goes out of the report job service (docs/contract/report.md). Bodies are checked in bodies.ts, by these
-// schemas where they tell enough.
+// What comes in and goes out of the report job service (docs/contract/report.md). Bodies are checked by these schemas where they
+// tell enough.
 
 import type { TSchema } from 'typebox';
 import { BLAST_CONFIG_SCHEMA } from '../../engine/model/report/blast-config.ts';

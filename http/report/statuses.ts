@@ -3,10 +3,10 @@
 import { parseReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { ReportStatus } from '../../engine/model/report-job.ts';
 import type { ReportJobs } from '../../engine/ports/report-jobs.ts';
+import { readJsonList } from '../kernel/bodies/body.ts';
 import { Faults } from '../kernel/input/faults.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
-import { readList } from './bodies.ts';
 import { MAX_IDS, Statuses, StatusesRequest } from './schema.ts';
 
 export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statuses'> }): Route {
@@ -27,7 +27,7 @@ export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statu
       }),
     },
     handler: async (context) => {
-      const list = await readList(context.request);
+      const list = await readJsonList(context.request);
       if (list.length > MAX_IDS) throw tooMany(list.length);
       const ids = list.flatMap((text) => {
         const id = typeof text === 'string' ? parseReportJobId(text) : undefined;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { fetch } from 'undici';
-import { JSON_TYPE } from '../../http/kernel/answers/json-type.ts';
+import { JSON_TYPE } from '../../http/kernel/answers/json-text.ts';
 import type { OpenApiDocument } from '../../http/kernel/openapi/openapi.ts';
 import { closed } from '../http/installer/response-check.ts';
 import type { Answer } from './client.ts';

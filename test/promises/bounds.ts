@@ -68,7 +68,7 @@ export const BOUNDS: readonly PromiseRow[] = [
     promise: 'Many slow downloads at once are all sent to their end, and together have a bounded amount of memory.',
     heldBy: [
       {
-        file: 'test/http/kernel/answers/send-room.test.ts',
+        file: 'test/http/kernel/answers/sending.test.ts',
         test: 'many slow clients at once get the whole of their downloads, and none is cut off',
       },
     ],
@@ -118,7 +118,7 @@ export const BOUNDS: readonly PromiseRow[] = [
     id: 'memories-bounded',
     promise: 'What front ends remember about callers is bounded: the oldest entry goes first.',
     heldBy: [
-      { file: 'test/http/kernel/auth/token-memory.test.ts', test: 'of too many the oldest is forgotten' },
+      { file: 'test/http/kernel/auth/tokens.test.ts', test: 'of too many the oldest is forgotten' },
       { file: 'test/http/kernel/auth/profile-memory.test.ts', test: 'what is remembered has a bound' },
     ],
   },

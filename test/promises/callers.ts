@@ -65,11 +65,11 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'We trust a verified token for at most a minute, and never after it expires.',
     heldBy: [
       {
-        file: 'test/http/kernel/auth/token-memory.test.ts',
+        file: 'test/http/kernel/auth/tokens.test.ts',
         test: 'a token is believed for a minute, and not after it expires',
       },
       {
-        file: 'test/http/kernel/auth/token-memory.test.ts',
+        file: 'test/http/kernel/auth/tokens.test.ts',
         test: 'a token that was accepted is refused once it has expired; another signature is not believed',
       },
     ],

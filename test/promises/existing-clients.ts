@@ -108,10 +108,10 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'Every JSON answer, errors included, has the media type application/json without parameters.',
     heldBy: [
       {
-        file: 'test/http/kernel/answers/json-type.test.ts',
+        file: 'test/http/kernel/answers/json-text.test.ts',
         test: 'every JSON answer has the type application/json, without parameters',
       },
-      { file: 'test/http/kernel/answers/json-type.test.ts', test: 'so has the answer to bytes that are no request' },
+      { file: 'test/http/kernel/answers/json-text.test.ts', test: 'so has the answer to bytes that are no request' },
     ],
   },
   {

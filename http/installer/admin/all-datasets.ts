@@ -4,15 +4,15 @@
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { DatasetReports, ReportFilter } from '../../../engine/ports/dataset-reports.ts';
 import { Items } from '../../../engine/runtime/items.ts';
-import { jsonReport } from '../../kernel/answers/json-report.ts';
+import { jsonReport } from '../../kernel/answers/json-text.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { reportPageOf, reportPageParameters } from '../../kernel/pipeline/paging.ts';
 import type { Query } from '../../kernel/pipeline/query.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
 import { AllDatasets, type AllDatasetsEntry } from '../schema/admin-report.ts';
 import { allDatasetsEntry } from '../views/admin-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
-import { reportPageOf, reportPaging } from './report-paging.ts';
 
 export interface AllDatasetsOptions {
   readonly reports: Pick<DatasetReports, 'count' | 'all'>;
@@ -35,7 +35,7 @@ export function allDatasetsRoute(options: AllDatasetsOptions): Route {
         description: 'Those marked deleted, too',
         schema: { type: 'boolean', default: false },
       },
-      ...reportPaging,
+      ...reportPageParameters,
     },
     responses: {
       200: answer('Datasets, oldest first', AllDatasets),

@@ -3,11 +3,11 @@
 
 import { targetId } from '../../../engine/model/ids.ts';
 import type { ClearOrder, ClearRun, FailedInstalls } from '../../../engine/ports/failed-installs.ts';
+import { soundJsonBody } from '../../kernel/bodies/body.ts';
 import { Faults } from '../../kernel/input/faults.ts';
 import { conflict } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { bodyCheck } from '../checks/body-check.ts';
 import { ClearInput, ClearRuns, ClearStarted, type ClearView, MAX_PLACES } from '../schema/clear-report.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
@@ -20,7 +20,7 @@ const PATH = '/admin/rpc/installs/clear-failed';
 const MAX_BODY_BYTES = MAX_PLACES * 200;
 
 export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): readonly Route[] {
-  const read = bodyCheck(ClearInput, MAX_BODY_BYTES);
+  const read = soundJsonBody(ClearInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
   return [
     {
       method: 'POST',

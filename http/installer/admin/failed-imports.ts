@@ -5,10 +5,11 @@ import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
 import { mapped } from '../../../engine/runtime/items.ts';
-import { jsonReport } from '../../kernel/answers/json-report.ts';
+import { jsonReport } from '../../kernel/answers/json-text.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
+import { reportPageOf, reportPageParameters } from '../../kernel/pipeline/paging.ts';
 import type { QueryValue } from '../../kernel/pipeline/query.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
@@ -16,7 +17,6 @@ import { BrokenImports } from '../schema/admin-report.ts';
 import { brokenImport } from '../views/admin-report.ts';
 import { momentOf } from './partial-datetime.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
-import { reportPageOf, reportPaging } from './report-paging.ts';
 
 export interface FailedImportsOptions {
   readonly reports: Pick<DatasetReports, 'failedImports'>;
@@ -38,7 +38,7 @@ export function failedImportsRoute(options: FailedImportsOptions): Route {
       after: moment('Only datasets created then or later; given as `before` is'),
       sort: { description: 'By when they were created', schema: { enum: ['date'], default: 'date' } },
       order: { description: 'Oldest or newest first', schema: { enum: ['asc', 'desc'], default: 'desc' } },
-      ...reportPaging,
+      ...reportPageParameters,
     },
     responses: {
       200: answer('Failed imports', BrokenImports),

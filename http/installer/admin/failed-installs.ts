@@ -6,7 +6,7 @@ import type { DatasetId } from '../../../engine/model/ids.ts';
 import type { DatasetRecord } from '../../../engine/ports/catalog.ts';
 import type { DatasetReports } from '../../../engine/ports/dataset-reports.ts';
 import { mapped } from '../../../engine/runtime/items.ts';
-import { jsonReport } from '../../kernel/answers/json-report.ts';
+import { jsonReport } from '../../kernel/answers/json-text.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
 import { type BrokenInstall, BrokenInstalls } from '../schema/admin-report.ts';

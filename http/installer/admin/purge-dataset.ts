@@ -18,11 +18,11 @@ import type { JobAdmin } from '../../../engine/ports/job-admin.ts';
 import type { Jobs } from '../../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { soundJsonBody } from '../../kernel/bodies/body.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { type HttpError, notFound, unavailable } from '../../kernel/pipeline/errors.ts';
 import { refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { bodyCheck } from '../checks/body-check.ts';
 import { PurgeBody, PurgeInput, purgedAddress } from '../schema/purge.ts';
 import { ADMIN_REFUSALS } from './refusals.ts';
 
@@ -43,7 +43,7 @@ const WORK_MS = 15_000;
 const RETRY_SECONDS = 5;
 
 export function purgeDatasetRoute(options: PurgeDatasetOptions): Route {
-  const read = bodyCheck(PurgeInput, MAX_BODY_BYTES);
+  const read = soundJsonBody(PurgeInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
   return {
     method: 'POST',
     needsNoRoom: true,

@@ -8,12 +8,12 @@ import { isDeleted } from '../../../engine/model/status.ts';
 import type { ShareWords } from '../../../engine/ports/catalog.ts';
 import type { DecidedEdit, EditableDataset } from '../../../engine/ports/dataset-edits.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import { soundJsonBody } from '../../kernel/bodies/body.ts';
 import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest, forbidden, notFound } from '../../kernel/pipeline/errors.ts';
 import { refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { bodyCheck } from '../checks/body-check.ts';
 import { sightOf } from '../details/access.ts';
 import { datasetParam } from '../schema/dataset-param.ts';
 import { OfferInput, ReceiptInput } from '../schema/share.ts';
@@ -29,8 +29,8 @@ export interface SharesOptions extends OwnerEditOptions {
 const MAX_BODY_BYTES = 1024;
 
 export function shareRoutes(options: SharesOptions): readonly Route[] {
-  const readOffer = bodyCheck(OfferInput, MAX_BODY_BYTES);
-  const readReceipt = bodyCheck(ReceiptInput, MAX_BODY_BYTES);
+  const readOffer = soundJsonBody(OfferInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
+  const readReceipt = soundJsonBody(ReceiptInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
   const common = {
     method: 'PUT',
     access: 'user-or-admin',

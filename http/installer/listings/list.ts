@@ -2,6 +2,7 @@
 
 import type { ListFilter, Ownership } from '../../../engine/ports/dataset-queries.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { openPageOf, openPageParameters } from '../../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
 import { InstallTargetId } from '../schema/details.ts';
@@ -9,7 +10,6 @@ import { Listing } from '../schema/listing-item.ts';
 import type { InstallTargets } from '../service/install-targets.ts';
 import { askedTarget } from './asked-target.ts';
 import { type ListingSources, listing } from './listing.ts';
-import { paging, pagingOf } from './paging.ts';
 
 export interface ListOptions extends ListingSources {
   readonly targets: InstallTargets;
@@ -34,7 +34,7 @@ export function listRoute(options: ListOptions): Route {
         description: 'Only datasets that the caller owns, or that are shared with the caller',
         schema: { enum: OWNERSHIPS, default: 'any' },
       },
-      ...paging,
+      ...openPageParameters(-1),
     },
     responses: {
       200: answer('Datasets, newest first', Listing),
@@ -51,6 +51,6 @@ function filterOf(targets: InstallTargets, { query, userId }: RequestContext): L
     viewer: userId,
     ownership: OWNERSHIPS.find((ownership) => ownership === query.ownership) ?? 'any',
     ...(target === undefined ? {} : { target }),
-    ...pagingOf(query),
+    ...openPageOf(query, -1),
   };
 }

@@ -10,6 +10,7 @@ import {
 } from '../../../engine/ports/dataset-queries.ts';
 import { flattened, type Items, mapped } from '../../../engine/runtime/items.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { openPageOf, openPageParameters } from '../../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
 import { findProfiles } from '../details/profiles.ts';
@@ -17,7 +18,6 @@ import { type ShareOffer, ShareOffers } from '../schema/share.ts';
 import { ownerView } from '../views/people.ts';
 import { typeView } from '../views/terms.ts';
 import { inBatches } from './batches.ts';
-import { paging, pagingOf } from './paging.ts';
 
 export interface ShareOffersOptions {
   readonly queries: Pick<DatasetQueries, 'offers'>;
@@ -42,7 +42,7 @@ export function shareOffersRoute(options: ShareOffersOptions): Route {
         description: `Only offers answered so: ${WORDS.join(', ')}, in upper or lower case`,
         schema: { type: 'string', pattern: `^(${ANY_CASE.join('|')})$`, default: 'open' },
       },
-      ...paging,
+      ...openPageParameters(-1),
     },
     responses: {
       200: answer('Offers that stand, newest dataset first', ShareOffers),
@@ -55,7 +55,7 @@ export function shareOffersRoute(options: ShareOffersOptions): Route {
 
 function filterOf({ query, userId }: RequestContext): OfferFilter {
   const asked = String(query.status ?? 'open').toLowerCase();
-  return { recipient: userId, status: WORDS.find((word) => word === asked) ?? 'open', ...pagingOf(query) };
+  return { recipient: userId, status: WORDS.find((word) => word === asked) ?? 'open', ...openPageOf(query, -1) };
 }
 
 function offers(

@@ -85,7 +85,7 @@ async function revise(options: ReviseOptions, context: RequestContext): Promise<
         throw conflict(`dataset ${latest.newest.dataset} became the newest revision meanwhile`);
       const { metadata, type } = documentOf(options, latest, form, address.dataset);
       checkFiles(type, metadata.visibility, form, form.faults);
-      if (!form.faults.empty) throw form.faults.refusal();
+      form.faults.throwIfAny();
       shares = shareDocuments(address, latest.dataset.shares);
       await keepShares(session, shares, signal);
       return metadata;

@@ -111,9 +111,9 @@ export class UploadIntake {
     const url = form.url === undefined ? undefined : checkUrl(form.url, remoteFiles !== undefined, faults);
     const described = await order.describe(form, signal);
     checkFiles(type, described.visibility, { data, properties }, faults);
-    if (!faults.empty) throw faults.refusal();
+    faults.throwIfAny();
     const expected = url && remoteFiles && (await probeUpload(url, remoteFiles, type, faults, clock, signal));
-    if (!faults.empty) throw faults.refusal();
+    faults.throwIfAny();
     if (expected !== undefined) await session.expect(expected, signal);
     const metadata = (await order.complete?.(form, session, signal)) ?? described;
     const leftOut = form.leftOut.length > 0 ? { leftOut: form.leftOut } : {};

@@ -1,8 +1,9 @@
-// Conditional requests (RFC 9110, 13). Tags are compared without their `W/`: a proxy that compresses our answers marks
+// Conditional and range requests (RFC 9110, 13 and 14). Tags are compared without their `W/`: a proxy that compresses our answers marks
 // the tag as weak, and the client sends it back so.
 
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ByteRange } from '../../../engine/ports/object-store.ts';
 import { preconditionFailed } from '../pipeline/errors.ts';
 
 export interface Validators {
@@ -47,3 +48,23 @@ const plain = (tag: string): string => tag.trim().replace(/^W\//, '');
 
 /** HTTP dates have no fractions. */
 const inSeconds = (date: Date): number => Math.floor(date.getTime() / 1000) * 1000;
+
+export type RangeAnswer =
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'part'; readonly range: Required<ByteRange> }
+  | { readonly kind: 'unsatisfiable' };
+
+/** Several ranges, other units and nonsense are answered with the whole. */
+export function parseRange(header: string | undefined, size: number): RangeAnswer {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
+  const [, first = '', last = ''] = match ?? [];
+  if (!match || (first === '' && last === '')) return { kind: 'whole' };
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? { kind: 'unsatisfiable' } : { kind: 'part', range: { from: size - length, to: size - 1 } };
+  }
+  const from = Number(first);
+  const to = last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== '' && Number(last) < from) return { kind: 'whole' };
+  return from >= size ? { kind: 'unsatisfiable' } : { kind: 'part', range: { from, to } };
+}

@@ -5,9 +5,8 @@ import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../../../en
 import { transient } from '../../../engine/runtime/failure.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import { HttpError, notFound } from '../pipeline/errors.ts';
-import { isKnown, isSameForRange, requireMatch } from './conditional.ts';
-import { parseRange } from './ranges.ts';
-import { sendBody } from './send-body.ts';
+import { isKnown, isSameForRange, parseRange, requireMatch } from './conditional.ts';
+import { sendBody } from './sending.ts';
 
 export interface DownloadOptions {
   readonly key: string;

@@ -6,7 +6,7 @@
 // Whoever writes notices nothing but the time.
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { SendRoom } from './send-room.ts';
+import type { SendRoom } from './sending.ts';
 
 /** What is to be waited for before an answer with this status goes out; undefined = nothing. It must not reject. */
 export type BeforeAnswer = (status: number) => Promise<void> | undefined;

@@ -1,8 +1,6 @@
 // Headers of every answer that tell browsers what not to do with it. No answer needs anything from elsewhere, so the policy
 // lets it load nothing. A route may set a policy of its own instead.
 
-import { constantHeader, type HeaderLine } from './header-line.ts';
-
 export interface StandingSettings {
   /** We are reached over TLS of our own; behind a proxy this is the proxy's to say. */
   readonly tls: boolean;
@@ -14,20 +12,15 @@ export interface StandingSettings {
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 
-export function standingHeaders({ tls, subDomains, framedBy }: StandingSettings): readonly HeaderLine[] {
-  return [
-    constantHeader('x-content-type-options', 'nosniff'),
-    constantHeader('referrer-policy', 'no-referrer'),
-    constantHeader('content-security-policy', policy(framedBy)),
+export function standingHeaders({ tls, subDomains, framedBy }: StandingSettings): Readonly<Record<string, string>> {
+  return {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': policy(framedBy),
     ...(tls
-      ? [
-          constantHeader(
-            'strict-transport-security',
-            `max-age=${YEAR_SECONDS}${subDomains ? '; includeSubDomains' : ''}`,
-          ),
-        ]
-      : []),
-  ];
+      ? { 'strict-transport-security': `max-age=${YEAR_SECONDS}${subDomains ? '; includeSubDomains' : ''}` }
+      : {}),
+  };
 }
 
 /** `object-src` follows from `default-src`; checks of sites look for the word. */

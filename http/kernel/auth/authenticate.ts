@@ -4,8 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { badRequest, forbidden, unauthorized } from '../pipeline/errors.ts';
 import { type Access, isAllowed, type Route } from '../pipeline/route.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
-import { sameSecret } from './same-secret.ts';
-import type { TokenGuesses } from './token-guesses.ts';
+import { sameSecret, type TokenGuesses } from './token-guesses.ts';
 import type { TokenVerifier } from './tokens.ts';
 
 export interface AuthSettings {

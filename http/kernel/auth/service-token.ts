@@ -6,8 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { unauthorized } from '../pipeline/errors.ts';
 import type { Concerned } from '../pipeline/request-audit.ts';
 import type { Route } from '../pipeline/route.ts';
-import { sameSecret } from './same-secret.ts';
-import type { TokenGuesses } from './token-guesses.ts';
+import { sameSecret, type TokenGuesses } from './token-guesses.ts';
 
 export interface ServiceToken {
   /** Undefined: anyone may call. */

@@ -2,6 +2,7 @@
 // the token itself. For each address, 20 wrong tokens are checked, then one more every 6 s. Any token beyond that is refused
 // with 429 without being checked, even the right one: otherwise guessing would not be slow.
 
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
@@ -103,3 +104,10 @@ export class TokenGuesses {
     this.#guessers.set(network, guesser);
   }
 }
+
+/** Compares digests, so that the time taken says nothing about the content or the length of the secret. */
+export function sameSecret(given: string, wanted: string): boolean {
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

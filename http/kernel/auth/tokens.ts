@@ -1,16 +1,14 @@
 // Bearer tokens: JWTs with asymmetric signatures, verified against one public key or the issuer's key set.
 
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from 'jose';
 import { parseUserId } from '../../../engine/model/ids.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
 import { Failure, messageOf, rejected } from '../../../engine/runtime/failure.ts';
 import { type Clock, systemClock } from '../../../engine/runtime/time.ts';
 import { type HttpError, unauthorized } from '../pipeline/errors.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, OperatorRole } from './caller.ts';
 import { keySet } from './key-set.ts';
-import { type OperatorClaims, operatorRole } from './operator-claims.ts';
-import { TokenMemory } from './token-memory.ts';
 
 /** Never `none`, never HMAC: a public key must not do as a shared secret. */
 export const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
@@ -150,4 +148,71 @@ function subjectOf({ sub }: { readonly sub?: unknown }, token: string): string {
   const digits = (_key: string, value: unknown, context?: { source?: string }): unknown =>
     typeof value === 'number' ? context?.source : value;
   return String((JSON.parse(decodeDocument(payload) ?? '', digits) as { sub?: unknown }).sub);
+}
+
+const BELIEVED_MS = 60_000;
+const MAX_KNOWN = 10_000;
+
+interface Known {
+  readonly caller: Caller;
+  readonly untilMs: number;
+}
+
+/**
+ * Who the bearers of tokens are that were verified a moment ago: to check a signature takes longer than most requests do otherwise.
+ * A token is believed for a minute at most, and never after it expires, so a key that its issuer withdraws counts for a minute
+ * more. Refusals are not kept.
+ */
+export class TokenMemory {
+  /** By hash: tokens may be long, and should not lie about in memory. In order of age. */
+  readonly #known = new Map<string, Known>();
+
+  find(token: string, nowMs: number): Caller | undefined {
+    const key = hashOf(token);
+    const known = this.#known.get(key);
+    if (!known || nowMs < known.untilMs) return known?.caller;
+    this.#known.delete(key);
+    return undefined;
+  }
+
+  /** @param expiresMs when the token is no longer accepted */
+  keep(token: string, caller: Caller, nowMs: number, expiresMs: number): void {
+    const oldest = this.#known.keys().next();
+    if (this.#known.size >= MAX_KNOWN && !oldest.done) this.#known.delete(oldest.value);
+    this.#known.set(hashOf(token), { caller, untilMs: Math.min(expiresMs, nowMs + BELIEVED_MS) });
+  }
+
+  get size(): number {
+    return this.#known.size;
+  }
+}
+
+const hashOf = (token: string): string => hash('sha256', token, 'base64');
+
+/** Operators are people: a claim of their tokens says so, in words that the configuration lists. */
+export interface OperatorClaims {
+  /** Name of the claim, or a path with dots into claims that are objects. */
+  readonly claim: string;
+  /** Values that make an operator, and those that make an observer. */
+  readonly operator: readonly string[];
+  readonly observer: readonly string[];
+}
+
+/** Undefined for everybody else, and for a claim that is neither a text nor a list of texts. */
+export function operatorRole(
+  claims: Readonly<Record<string, unknown>>,
+  settings: OperatorClaims | undefined,
+): OperatorRole | undefined {
+  if (!settings) return undefined;
+  const found = Object.hasOwn(claims, settings.claim) ? claims[settings.claim] : at(claims, settings.claim.split('.'));
+  const words = (Array.isArray(found) ? found : [found]).filter((word) => typeof word === 'string');
+  if (words.some((word) => settings.operator.includes(word))) return 'operator';
+  return words.some((word) => settings.observer.includes(word)) ? 'observer' : undefined;
+}
+
+function at(claims: unknown, path: readonly string[]): unknown {
+  const [name, ...rest] = path;
+  if (name === undefined) return claims;
+  if (typeof claims !== 'object' || claims === null || !Object.hasOwn(claims, name)) return undefined;
+  return at((claims as Readonly<Record<string, unknown>>)[name], rest);
 }

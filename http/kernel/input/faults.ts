@@ -47,6 +47,10 @@ export class Faults {
     return this.#touched.has(field);
   }
 
+  throwIfAny(): void {
+    if (!this.empty) throw this.refusal();
+  }
+
   /** What the caller is answered: 422 with all of it. */
   refusal(): HttpError {
     return invalidInput('the request holds values that are not accepted; see errors', this.errors());

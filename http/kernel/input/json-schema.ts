@@ -6,7 +6,6 @@ import formats from 'ajv-formats';
 import { checkCharacters } from './characters.ts';
 import { counted, describeSchema, describeValue, quote } from './describe.ts';
 import type { Faults, FieldPath } from './faults.ts';
-import { firstRepeat } from './repeats.ts';
 
 /** Adds the faults of `value`, each below `path`. */
 export type SchemaCheck = (value: unknown, faults: Pick<Faults, 'add'>) => void;
@@ -136,4 +135,24 @@ function toPath(pointer: string, root: unknown): FieldPath {
     at = (at as Record<string, unknown> | undefined)?.[step];
   }
   return path;
+}
+
+/** Positions of the first two equal items; objects are equal whatever the order of their keys. */
+export function firstRepeat(list: readonly unknown[]): readonly [number, number] | undefined {
+  const seen = new Map<string, number>();
+  for (const [i, item] of list.entries()) {
+    const text = canonical(item);
+    const before = seen.get(text);
+    if (before !== undefined) return [before, i];
+    seen.set(text, i);
+  }
+  return undefined;
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  );
 }

@@ -1,9 +1,10 @@
 // GET /api and /api/openapi.json: what a front end serves, for people and for programs.
 
-import { JSON_TYPE } from '../answers/json-type.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { JSON_TYPE } from '../answers/json-text.ts';
 import type { Route } from '../pipeline/route.ts';
-import { apiPage, PAGE_POLICY } from './api-page.ts';
-import { type ApiInfo, openApi } from './openapi.ts';
+import { type ApiInfo, type OpenApiDocument, type Operation, openApi, type Parameter } from './openapi.ts';
+import { membersOf, schemaWords, type WordedSchema } from './schema-node.ts';
 
 const DOCUMENT_PATH = '/api/openapi.json';
 
@@ -48,3 +49,127 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
   ];
   return docs;
 }
+
+// The page: nothing to load, no script, readable without a network.
+
+/** What the page may do: show itself. */
+export const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const STYLE = `
+  :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #57606a; --line: #d8dee4; --link: #0b5c8a }
+  body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
+    color: var(--ink); background: var(--paper); overflow-wrap: anywhere }
+  a { color: var(--link) } p { margin: .2rem 0 } h1 { font-size: 1.6rem }
+  h2, nav, code { font-family: ui-monospace, monospace } code { font-size: 13px }
+  h2 { font-size: 1.05rem; margin: 0 0 .3rem } b { display: inline-block; min-width: 4.5rem; color: var(--link) }
+  nav { margin: 1rem 0; font-size: 14px } nav a { display: block; color: inherit; text-decoration: none }
+  nav a:hover, nav a:focus { text-decoration: underline }
+  section { border-top: 1px solid var(--line); margin-top: 1.6rem; padding-top: 1.2rem }
+  h3 { font-size: .8rem; text-transform: uppercase; letter-spacing: .04em; color: var(--soft); margin: .9rem 0 .1rem }
+  dl { margin: 0; display: grid; grid-template-columns: minmax(4rem, max-content) 1fr; gap: .15rem 1rem }
+  dd { margin: 0 } dt { font-family: ui-monospace, monospace; font-size: 13px; line-height: 1.7 }
+  ul { margin: .1rem 0; padding-left: 1.2rem } summary { cursor: pointer } .soft { color: var(--soft) }
+  @media (max-width: 40rem) { dl { grid-template-columns: 1fr } dd { padding-left: 1rem } }
+  @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9ea7b1; --line: #30363d;
+    --link: #79c0ff } }`;
+
+/** From here on a body is most often that of all errors, which is described once. */
+const FIRST_ERROR = 400;
+const ERRORS = 'errors';
+
+interface Media {
+  readonly schema: WordedSchema;
+}
+interface Body {
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+
+export function apiPage({ info, paths }: OpenApiDocument, documentUrl: string): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const title = text(`${info.title} ${info.version}`);
+  const links = operations.map(
+    ({ path, method, operation }) => `<a href="#${text(operation.operationId)}"><b>${method}</b> ${text(path)}</a>`,
+  );
+  const shared = sharedError(operations.map(({ operation }) => operation));
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title><style>${STYLE}</style></head><body>
+<h1>${title}</h1>
+<p>Machine-readable: <a href="${text(documentUrl)}">OpenAPI 3.1</a>. Every answer carries <code>X-Request-Id</code>.
+${shared ? `Errors have <a href="#${ERRORS}">one form</a>.` : ''} A star marks what is required.</p>
+<nav>${links.join('\n')}</nav>
+${operations.map(({ path, method, operation }) => section(path, method, operation, shared)).join('\n')}
+${shared ? `<section id="${ERRORS}"><h2>Errors</h2>${memberList(shared)}</section>` : ''}
+</body></html>
+`;
+}
+
+function section(path: string, method: string, operation: Operation, shared: WordedSchema | undefined): string {
+  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+  return `<section id="${text(operationId)}"><h2><b>${method}</b> ${text(path)}</h2>
+<p>${text(summary)}. <span class="soft">${text(description)}</span></p>
+${parameters.length > 0 ? `<h3>Parameters</h3><dl>${parameters.map(parameterRow).join('\n')}</dl>` : ''}
+${requestBody ? `<h3>Body</h3>${bodyText(requestBody)}` : ''}
+<h3>Answers</h3><dl>${Object.entries(responses)
+    .map(([status, response]) => responseRow(status, response as Body, shared))
+    .join('\n')}</dl></section>`;
+}
+
+const parameterRow = ({ name, in: place, required, description, schema }: Parameter): string =>
+  `<dt>${text(name)}${required ? '*' : ''}</dt><dd>${text(description)}
+<span class="soft">(${place}: ${text(schemaWords(schema))})</span></dd>`;
+
+function responseRow(status: string, { description = '', content = {} }: Body, shared?: WordedSchema): string {
+  const isShared = Object.values(content).some(({ schema }) => isDeepStrictEqual(schema, shared));
+  const shown = isShared ? '' : contentText(content);
+  return `<dt>${text(status)}</dt><dd>${text(description)} ${shown}</dd>`;
+}
+
+function bodyText(body: object): string {
+  const { description = '', content = {} } = body as Body;
+  return `<p>${text(description)}</p>${contentText(content)}`;
+}
+
+const contentText = (content: Readonly<Record<string, Media>>): string =>
+  Object.entries(content)
+    .map(([type, { schema }]) => {
+      const about = `<code>${text(type)}</code>`;
+      if (membersOf(schema).length === 0) return about;
+      return `<details><summary>${about} <span class="soft">${text(schemaWords(schema))}</span></summary>${memberList(schema)}</details>`;
+    })
+    .join('');
+
+function memberList(schema: WordedSchema): string {
+  const items = membersOf(schema).map(({ name, required, schema: member }) => {
+    const about = member.description === undefined ? '' : `. ${text(member.description)}`;
+    return `<li><code>${text(name)}</code>${required ? '*' : ''}
+<span class="soft">${text(schemaWords(member))}${about}</span>${memberList(member)}</li>`;
+  });
+  return items.length === 0 ? '' : `<ul>${items.join('\n')}</ul>`;
+}
+
+/** The body that most of the errors have. */
+function sharedError(operations: readonly Operation[]): WordedSchema | undefined {
+  const bodies = operations.flatMap(({ responses }) =>
+    Object.entries(responses)
+      .filter(([status]) => Number(status) >= FIRST_ERROR)
+      .flatMap(([, response]) => Object.values((response as Body).content ?? {}).map(({ schema }) => schema)),
+  );
+  const counts = new Map<string, number>();
+  for (const text of bodies.map((schema) => JSON.stringify(schema))) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const [[most] = []] = [...counts].sort(([, a], [, b]) => b - a);
+  return most === undefined ? undefined : (JSON.parse(most) as WordedSchema);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const text = (raw: string): string => raw.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);

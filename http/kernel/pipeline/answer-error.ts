@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../engine/runtime/time.ts';
-import { JSON_TYPE } from '../answers/json-type.ts';
-import { discardBody } from '../bodies/discard-body.ts';
+import { JSON_TYPE } from '../answers/json-text.ts';
+import { discardBody } from '../bodies/body-stream.ts';
 import { errorBody, type HttpError } from './errors.ts';
 
 /** What describes a body; what browsers may do with it is said of every answer. */

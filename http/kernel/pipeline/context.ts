@@ -1,6 +1,6 @@
 // One request on its way through a front end: who calls, what was asked, how to answer.
 
-import { type IncomingMessage, type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip, type ZlibOptions } from 'node:zlib';
@@ -13,9 +13,7 @@ import { type Items, inTurn, startingWith } from '../../../engine/runtime/items.
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { Places } from '../../../engine/runtime/places.ts';
 import { isKnown, requireMatch, tagOf } from '../answers/conditional.ts';
-import { constantHeader, type HeaderLine, headerLine } from '../answers/header-line.ts';
-import { jsonListText } from '../answers/json-list.ts';
-import { JSON_TYPE } from '../answers/json-type.ts';
+import { JSON_TYPE, jsonListText } from '../answers/json-text.ts';
 import { sendPieces } from '../answers/sending.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Exchange } from '../server/exchange.ts';
@@ -31,20 +29,10 @@ const TAGGED_LIST = 256 * 1024;
 /** Smaller bodies do not gain from compression. */
 const GZIP_FROM_BYTES = 1024;
 
-const OF_JSON = constantHeader('content-type', JSON_TYPE);
-const PACKED = constantHeader('content-encoding', 'gzip');
-const NOT_KEPT = constantHeader('cache-control', 'no-store');
-/** What has a tag may be kept, as long as it is asked for anew each time. */
-const KEPT_BY_TAG = constantHeader('cache-control', 'private, no-cache');
-const VARIES = constantHeader('vary', 'accept-encoding');
-
 /** For answers that are made for one caller: a higher level takes longer than it saves. In few, large pieces. */
 const GZIP_OPTIONS: ZlibOptions = { level: 1, chunkSize: 64 * 1024 };
 
 const compress: (bytes: Buffer, options: ZlibOptions) => Promise<Buffer> = promisify(gzip);
-
-/** What a handler gives back that has answered and has nothing left to do: nobody needs to wait a turn for it. */
-export const ANSWERED: Promise<void> = Promise.resolve();
 
 /** What was asked, once it is understood. */
 export interface Asked {
@@ -62,8 +50,6 @@ export interface SharedByAnswers {
   /** For lists that are being made. */
   readonly lists: Places;
 }
-
-const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export class RequestContext {
   readonly id: string;
@@ -91,7 +77,7 @@ export class RequestContext {
 
   /** For those who set headers or write themselves. */
   get response(): ServerResponse {
-    return this.#exchange.head.response;
+    return this.#exchange.response;
   }
 
   /** Base URL as the caller sees the service, without trailing slash. */
@@ -143,39 +129,25 @@ export class RequestContext {
    * Answers with JSON; user ids above 2^53 are written digit by digit. With an `etag` among the headers, a client that
    * has this version already gets 304.
    */
-  json(code: number, body: unknown, headers: Readonly<Record<string, string>> = NO_HEADERS): Promise<void> {
+  async json(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     const { etag } = headers;
-    if (etag === undefined || !this.#isKnown(etag)) return this.#jsonText(code, stringifyJson(body), headers);
-    this.empty(304, headers);
-    return ANSWERED;
+    if (etag !== undefined && this.#isKnown(etag)) return this.empty(304, headers);
+    return this.#jsonText(code, stringifyJson(body), headers);
   }
 
-  #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
-    const length = Buffer.byteLength(text);
-    if (length >= GZIP_FROM_BYTES && this.#acceptsGzip)
-      return compress(Buffer.from(text), GZIP_OPTIONS).then((packed) =>
-        this.#sendJson(code, text, length, packed, headers),
-      );
-    this.#sendJson(code, text, length, undefined, headers);
-    return ANSWERED;
-  }
-
-  #sendJson(
-    code: number,
-    text: string,
-    length: number,
-    packed: Buffer | undefined,
-    headers: Readonly<Record<string, string>>,
-  ): void {
-    const list = [OF_JSON, headerLine('content-length', String(packed?.length ?? length))];
-    if (packed) list.push(PACKED);
-    if (headers['cache-control'] === undefined) list.push(headers.etag === undefined ? NOT_KEPT : KEPT_BY_TAG);
-    // Text goes out in one piece with the head, bytes would be a piece of their own.
-    const response = this.#write(code, headers, list);
-    if (!this.wantsBody) response.end();
-    else if (packed) response.end(packed);
-    // Text as long as its bytes is ASCII alone: there is nothing to encode.
-    else response.end(text, length === text.length ? 'latin1' : 'utf8');
+  async #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
+    const plain = Buffer.from(text);
+    const isPacked = plain.length >= GZIP_FROM_BYTES && this.#acceptsGzip;
+    const bytes = isPacked ? await compress(plain, GZIP_OPTIONS) : plain;
+    this.#head(code, {
+      'content-type': JSON_TYPE,
+      'content-length': String(bytes.length),
+      ...(isPacked ? { 'content-encoding': 'gzip' } : {}),
+      // What has a tag may be kept, as long as it is asked for anew each time.
+      'cache-control': headers.etag === undefined ? 'no-store' : 'private, no-cache',
+      ...headers,
+    });
+    this.response.end(this.wantsBody ? bytes : undefined);
   }
 
   /** Like {@link json}, under a tag made of the content. */
@@ -245,20 +217,6 @@ export class RequestContext {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     this.#head(code, { 'content-type': contentType, 'content-length': String(bytes.length) });
     this.response.end(this.wantsBody ? bytes : undefined);
-  }
-
-  /** Status and headers at once. */
-  #write(code: number, headers: Readonly<Record<string, string>>, list: HeaderLine[]): ServerResponse {
-    const { head } = this.#exchange;
-    // Where other origins may call, it says so already.
-    if (!head.has('vary')) list.push(VARIES);
-    for (const name in headers) {
-      const value = headers[name] ?? '';
-      validateHeaderName(name);
-      validateHeaderValue(name, value);
-      list.push(headerLine(name, value));
-    }
-    return head.write(code, list);
   }
 
   #isKnown(etag: string): boolean {

@@ -2,6 +2,7 @@
 // becomes a 500 whose text never leaves the process.
 
 import { Failure, type FailureKind, hasNoRoom, kindOf } from '../../../engine/runtime/failure.ts';
+import { Type } from '../openapi/schema-node.ts';
 
 export const ERROR_CODES = {
   'bad-request': 400,
@@ -109,3 +110,22 @@ export function errorBody(error: HttpError, requestId: string): Record<string, u
     ...error.extra,
   };
 }
+
+const words = Object.keys(ERROR_CODES) as ErrorWord[];
+
+/** The body of every error answer. */
+export const Problem = Type.Object({
+  status: Type.Enum(words),
+  message: Type.String(),
+  requestId: Type.Optional(Type.String({ description: 'With status server-error' })),
+  dependency: Type.Optional(Type.String({ description: 'With status failed-dependency' })),
+  errors: Type.Optional(
+    Type.Object(
+      {
+        general: Type.Array(Type.String()),
+        byKey: Type.Record(Type.String(), Type.Array(Type.String())),
+      },
+      { description: 'With status invalid-input; keys are paths like contacts[0].email' },
+    ),
+  ),
+});

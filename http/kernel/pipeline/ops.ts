@@ -5,6 +5,7 @@ import { Failure, messageOf, transient } from '../../../engine/runtime/failure.t
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { unlessAborted } from '../../../engine/runtime/wait.ts';
 import { Type } from '../openapi/schema-node.ts';
+import { answer, refusals } from './responses.ts';
 import type { Route } from './route.ts';
 
 export interface HealthCheck {
@@ -153,4 +154,38 @@ export function formatUptime(ms: number): string {
   const first = units.findIndex(([count]) => count > 0);
   const whole = first < 0 ? [] : units.slice(first).map(([count, unit]) => `${count}${unit}`);
   return [...whole, `${((ms % 60_000) / 1000).toFixed(3)}s`].join(' ');
+}
+
+export interface Dependency {
+  readonly name: string;
+  /** Resolves when the dependency answers. */
+  readonly probe: (signal: AbortSignal) => Promise<void>;
+  /** Whether the service can do nothing without it; default true. */
+  readonly vital?: boolean;
+}
+
+export interface HealthOptions {
+  readonly version: string;
+  readonly dependencies: readonly Dependency[];
+  readonly clock: Clock;
+  /** Threads of this process. */
+  readonly threads: () => number;
+}
+
+/** GET /health of reports and dataset access, among their own routes. */
+export function healthRoute({ dependencies, ...parts }: HealthOptions): Route {
+  const health = sharedHealth({ ...parts, checks: dependencies.map((one) => ({ vital: true, ...one })) });
+  return {
+    method: 'GET',
+    audit: 'none',
+    path: '/health',
+    access: 'open',
+    operationId: 'getHealth',
+    summary: 'What works and what does not',
+    responses: {
+      200: answer('healthy; degraded or unhealthy when a dependency has a problem', Health),
+      ...refusals({}),
+    },
+    handler: async (context) => context.json(200, await health()),
+  };
 }

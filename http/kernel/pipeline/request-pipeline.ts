@@ -1,5 +1,6 @@
 // What every request goes through: id, version, route, caller, query, handler; and one way out for whatever is thrown.
 
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../../engine/ports/disk-room.ts';
@@ -8,27 +9,23 @@ import type { Followers } from '../../../engine/runtime/followers.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { Places } from '../../../engine/runtime/places.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
-import { AnswerHead } from '../answers/answer-head.ts';
-import { constantHeader, type HeaderLine, headerLine } from '../answers/header-line.ts';
 import type { HeldResponse } from '../answers/held-response.ts';
-import { HttpDate } from '../answers/http-date.ts';
 import { standingHeaders } from '../answers/standing-headers.ts';
 import { type AuthSettings, authenticate } from '../auth/authenticate.ts';
-import { ANONYMOUS, type Caller } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import { checkServiceToken } from '../auth/service-token.ts';
-import { discardBody } from '../bodies/discard-body.ts';
+import { discardBody } from '../bodies/body-stream.ts';
 import { Exchange } from '../server/exchange.ts';
 import { refuseOddHeads } from '../server/odd-heads.ts';
 import { answerError } from './answer-error.ts';
-import { namesVersion, VERSION_LINES, versionOf } from './api-version.ts';
-import { ANSWERED, RequestContext, type SharedByAnswers } from './context.ts';
+import { namesVersion, VERSION_HEADER, versionOf } from './api-version.ts';
+import { RequestContext, type SharedByAnswers } from './context.ts';
 import { type CorsSettings, corsHeaders, isForeign, preflightHeaders } from './cors.ts';
 import { forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
 import { RequestAudit, type RequestAuditOptions } from './request-audit.ts';
-import { RequestIds } from './request-ids.ts';
 import { needsRoom, type Route } from './route.ts';
 import { type Found, Router } from './router.ts';
 
@@ -58,23 +55,18 @@ export interface PipelineOptions {
 const LISTS_AT_ONCE = 4;
 const DRAINING_RETRY_SECONDS = 10;
 const FULL_RETRY_SECONDS = 30;
-const CLOSING = constantHeader('connection', 'close');
-/** Of a path without a query; nothing is ever added to it. */
-const NO_PARAMETERS = new URLSearchParams();
 
 export class RequestPipeline {
   readonly #options: PipelineOptions;
   readonly #router: Router;
   readonly #query: QueryReader;
-  readonly #ids = new RequestIds();
-  readonly #date = new HttpDate();
   readonly #audit: RequestAudit;
   readonly #shared: SharedByAnswers;
   readonly #always: ReadonlySet<Route>;
   /** Every route that is served, for tests and documentation. */
   readonly routes: readonly Route[];
   /** Of every answer. */
-  readonly standing: readonly HeaderLine[];
+  readonly standing: Readonly<Record<string, string>>;
   draining = false;
 
   constructor(options: PipelineOptions) {
@@ -91,49 +83,28 @@ export class RequestPipeline {
   }
 
   /**
-   * Answers; never rejects. What answers without waiting is over when this returns, which {@link ANSWERED} says.
+   * Handles the request. Never rejects.
    * @param stopped aborted when the server gives up what is under way
    * @param mayContinue sends the 100 that the client waits for before it sends its body
    */
-  handle(
+  async handle(
     request: IncomingMessage,
     response: HeldResponse,
     stopped: Followers,
     mayContinue?: () => void,
   ): Promise<void> {
-    const { clock, metrics } = this.#options;
+    const { clock, metrics, log } = this.#options;
     const begun = clock.now();
-    const exchange = this.#exchange(begun, request, response, stopped);
+    const exchange = new Exchange(randomUUID(), request, response, stopped, log);
     if (mayContinue) continueWhenRead(request, response, mayContinue);
     metrics.begun();
-    let answered: Promise<void>;
     try {
-      answered = this.#answer(exchange);
-    } catch (error) {
-      answered = this.#fail(error, exchange);
-    }
-    if (answered !== ANSWERED || response.settled) return this.#finish(exchange, begun, answered);
-    this.#end(exchange, begun);
-    return isRead(request) ? ANSWERED : this.#discardRest(exchange);
-  }
-
-  #exchange(begun: number, request: IncomingMessage, response: HeldResponse, stopped: Followers): Exchange {
-    const id = this.#ids.next();
-    const head = new AnswerHead(request, response, this.#date.at(begun), [
-      headerLine('x-request-id', id),
-      ...this.standing,
-    ]);
-    return new Exchange(id, head, request, response, stopped, this.#options.log);
-  }
-
-  async #finish(exchange: Exchange, begun: number, answered: Promise<void>): Promise<void> {
-    try {
-      await answered;
+      await this.#answer(exchange);
     } catch (error) {
       await this.#fail(error, exchange);
     }
     this.#end(exchange, begun);
-    if (!isRead(exchange.request)) await this.#discardRest(exchange);
+    if (!request.complete) await this.#discardRest(request);
   }
 
   #end(exchange: Exchange, begun: number): void {
@@ -150,41 +121,37 @@ export class RequestPipeline {
     }
   }
 
-  /** May throw at once or reject later. */
-  #answer(exchange: Exchange): Promise<void> {
-    const { request, head } = exchange;
+  async #answer(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
     const { auth, cors } = this.#options;
     const [path, search] = splitUrl(request.url ?? '/');
-    if (cors !== false)
-      for (const [name, value] of corsHeaders(cors, request.headers.origin)) head.add(headerLine(name, value));
-    if (this.draining) head.add(CLOSING);
+    response.setHeader('x-request-id', exchange.id);
+    for (const [name, value] of Object.entries(this.standing)) response.setHeader(name, value);
+    for (const [name, value] of corsHeaders(cors, request.headers.origin)) response.setHeader(name, value);
+    if (this.draining) response.setHeader('connection', 'close');
     refuseOddHeads(request);
-    if (request.method === 'OPTIONS') return this.#tellMethods(exchange, path);
+    if (request.method === 'OPTIONS') return this.#tellMethods(response, path);
     const found = this.#router.find(request.method ?? '', path);
     const { route } = found;
     exchange.route = route;
     exchange.params = found.params;
     if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request, this.#options.assumedApiVersion);
-    head.add(VERSION_LINES[version]);
-    const parameters = search === '' ? NO_PARAMETERS : new URLSearchParams(search);
-    // Most of what is asked most often is open, and should not wait a turn for nothing.
+    response.setHeader(VERSION_HEADER, version);
+    const parameters = new URLSearchParams(search);
     if (route.access === 'open') {
       if (route.method !== 'GET') this.#refuseForeign(request);
       if (route.token) exchange.concerned = checkServiceToken(route.token, request, route, auth.guesses);
-      return this.#call(exchange, found, version, parameters, ANONYMOUS);
     }
-    const known = (caller: Caller): void => {
-      exchange.caller = caller;
-    };
-    return authenticate(route, request, parameters, auth, known).then((caller) => {
-      if (caller.kind === 'admin' && caller.operator && route.method !== 'GET')
-        exchange.log.info(
-          { operator: caller.operator.userId, method: route.method, route: route.path },
-          'an operator asks for a change',
-        );
-      return this.#call(exchange, found, version, parameters, caller);
+    const caller = await authenticate(route, request, parameters, auth, (known) => {
+      exchange.caller = known;
     });
+    if (caller.kind === 'admin' && caller.operator && route.method !== 'GET')
+      exchange.log.info(
+        { operator: caller.operator.userId, method: route.method, route: route.path },
+        'an operator asks for a change',
+      );
+    return this.#call(exchange, found, version, parameters, caller);
   }
 
   #refuseForeign(request: IncomingMessage): void {
@@ -194,52 +161,39 @@ export class RequestPipeline {
       throw forbidden(`header Origin '${origin}': pages of this service and of http.enableCors may send this`);
   }
 
-  #call(
+  async #call(
     exchange: Exchange,
     { route, params }: Found,
     version: ApiVersion,
     parameters: URLSearchParams,
     caller: Caller,
   ): Promise<void> {
+    const { request, response } = exchange;
     this.#audit.admitted(exchange, route, caller);
-    if (parameters !== NO_PARAMETERS) parameters.delete('access_token');
+    parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
-    const versionNamed = namesVersion(exchange.request);
-    const asked = { caller, version, versionNamed, params, query };
-    const context = new RequestContext(exchange, this.#shared, asked);
-    const { room } = this.#options;
-    if (room && needsRoom(route)) return this.#callWithRoom(room, route, exchange, context);
-    const handled = route.handler(context);
-    const { response } = exchange;
-    if (handled !== ANSWERED || response.settled)
-      return handled.then(() => response.settled).then(() => demandAnswer(exchange, route));
-    demandAnswer(exchange, route);
-    return ANSWERED;
-  }
-
-  async #callWithRoom(room: DiskRoom, route: Route, exchange: Exchange, context: RequestContext): Promise<void> {
-    const lack = await room.lack();
+    const lack = needsRoom(route) ? await this.#options.room?.lack() : undefined;
     if (lack !== undefined) throw unavailable(lack, FULL_RETRY_SECONDS);
-    await route.handler(context);
-    await exchange.response.settled;
-    demandAnswer(exchange, route);
+    const asked = { caller, version, versionNamed: namesVersion(request), params, query };
+    await route.handler(new RequestContext(exchange, this.#shared, asked));
+    await response.settled;
+    if (!response.headersSent && !response.destroyed)
+      throw defect(`the handler of ${nameOf(route)} ended without an answer`);
   }
 
-  #tellMethods({ head }: Exchange, path: string): Promise<void> {
+  #tellMethods(response: HeldResponse, path: string): void {
     const methods = this.#router.methodsOf(path);
     if (methods.length === 0) throw notFound(`nothing is at ${path}`);
-    const { response } = head;
     response.statusCode = 204;
     response.setHeader('allow', methods.join(', '));
     if (response.hasHeader('access-control-allow-origin'))
       for (const [name, value] of preflightHeaders(methods)) response.setHeader(name, value);
     response.end();
-    return ANSWERED;
   }
 
   async #fail(thrown: unknown, exchange: Exchange): Promise<void> {
-    const { request, id, log } = exchange;
-    await exchange.response.settled;
+    const { request, response, id, log } = exchange;
+    await response.settled;
     if (exchange.clientGone) {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
@@ -251,10 +205,9 @@ export class RequestPipeline {
       const about = { err: error.cause ?? error, method: request.method, route: exchange.route?.path };
       log[error.code === 500 ? 'error' : isStopping ? 'info' : 'warn'](about, 'request failed');
     }
-    const { response } = exchange.response.headersSent ? exchange : exchange.head;
     try {
       await answerError(error, request, response, id, this.#options.clock);
-      await exchange.response.settled;
+      await response.settled;
     } catch (cause) {
       log.error({ err: cause }, 'the error could not be sent');
       response.destroy();
@@ -262,7 +215,7 @@ export class RequestPipeline {
   }
 
   /** A body that the handler did not want: what is still coming is read for a while, then the connection is cut. */
-  async #discardRest({ request }: Exchange): Promise<void> {
+  async #discardRest(request: IncomingMessage): Promise<void> {
     await discardBody(request, this.#options.clock);
     if (!request.complete) request.socket.destroy();
   }
@@ -270,24 +223,16 @@ export class RequestPipeline {
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
-/** Nothing of its body is left, or it has none: that it is complete is told only after its handler began. */
-const isRead = (request: IncomingMessage): boolean => request.complete || request.readableEnded;
-
-function demandAnswer({ response }: Exchange, route: Route): void {
-  if (!response.headersSent && !response.destroyed)
-    throw defect(`the handler of ${nameOf(route)} ended without an answer`);
-}
-
 const stopping = (): HttpError => unavailable('the service is stopping; try again', DRAINING_RETRY_SECONDS);
 
-/** The 100 goes out with the first read, so that a handler can refuse before a byte of the body was sent. */
+/** The 100 goes out when somebody begins to read, so that a handler can refuse before a byte of the body was sent. */
 function continueWhenRead(request: IncomingMessage, response: HeldResponse, mayContinue: () => void): void {
-  const read = request._read;
-  request._read = (size) => {
-    request._read = read;
+  const onListener = (event: string): void => {
+    if (event !== 'data' && event !== 'readable') return;
+    request.off('newListener', onListener);
     if (!response.headersSent) mayContinue();
-    read.call(request, size);
   };
+  request.on('newListener', onListener);
 }
 
 /** Path and query; of an absolute URL, as proxies send it, what follows the host. */

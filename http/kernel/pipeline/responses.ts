@@ -1,7 +1,7 @@
 // What routes say about their answers.
 
 import type { TSchema } from 'typebox';
-import { Problem } from './problem.ts';
+import { Problem } from './errors.ts';
 import type { RouteResponse } from './route.ts';
 
 export const answer = (description: string, schema: TSchema): RouteResponse => ({

@@ -8,8 +8,6 @@ import { METHODS, type Route } from './route.ts';
 const LONGEST_PARAMETER = 1024;
 const SHOWN_PATH = 200;
 
-const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
-
 export interface Found {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
@@ -18,18 +16,11 @@ export interface Found {
 export class Router {
   readonly #finder = findMyWay({ maxParamLength: LONGEST_PARAMETER, ignoreDuplicateSlashes: false });
   readonly #basePath: string;
-  /** Routes of one path only, by it. */
-  readonly #plain = new Map<string, Map<string, Found>>();
 
   /** @param basePath prefix that a proxy in front may leave on the path; empty = none */
   constructor(routes: readonly Route[], basePath = '') {
     this.#basePath = basePath;
-    for (const route of routes) {
-      this.#finder.on(route.method, route.path, () => undefined, { route });
-      if (isPattern(route.path)) continue;
-      const byMethod = this.#plain.get(route.path) ?? new Map<string, Found>();
-      this.#plain.set(route.path, byMethod.set(route.method, { route, params: NO_PARAMS }));
-    }
+    for (const route of routes) this.#finder.on(route.method, route.path, () => undefined, { route });
   }
 
   /** 404 for an unknown path, 405 with `Allow` for a known one, 400 for a path that cannot be decoded. */
@@ -52,8 +43,7 @@ export class Router {
   }
 
   #lookup(method: string, path: string): Found | undefined {
-    // A path that is written out comes before those with parameters, so that it need not be searched.
-    const found = this.#plain.get(path)?.get(method) ?? this.#match(method, path);
+    const found = this.#match(method, path);
     if (found || this.#basePath === '' || !path.startsWith(`${this.#basePath}/`)) return found;
     return this.#match(method, path.slice(this.#basePath.length));
   }
@@ -69,9 +59,6 @@ export class Router {
     return { route, params: match.params as Record<string, string> };
   }
 }
-
-/** For the router to take apart: parameters, patterns, or what is not as it stands in a URL. */
-const isPattern = (path: string): boolean => !/^[\w\-./]+$/.test(path);
 
 /** A route has one spelling: a proxy in front that lets no `/admin` through must not be passed by `/%61dmin`. */
 function isSpelledAs(pattern: string, path: string): boolean {

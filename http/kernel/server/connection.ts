@@ -30,10 +30,8 @@ export class Connection {
   readonly acceptedAt: number;
   /** Who it counts for; undefined for a proxy. */
   readonly peer: string | undefined;
-  /** It has the platform's timer. */
-  timed = false;
-  /** What had come when it was first seen to rest, and when that was. */
-  restsFrom: { readonly bytes: number; readonly at: number } | undefined;
+  /** When it was first seen to rest. */
+  restsFrom: number | undefined;
   /** The request that is served, or was served last; none before the first. */
   #latest: Exchanged | undefined;
   readonly #waiting: Waiting[] = [];
@@ -83,6 +81,7 @@ export class Connection {
    */
   take(exchanged: Exchanged, serve: () => void, mostWaiting: number): boolean {
     if (!this.isBusy) {
+      this.restsFrom = undefined;
       this.#latest = exchanged;
       serve();
       return true;

@@ -1,9 +1,5 @@
-// The connections of a server: how many there may be, which of them nobody uses, and what becomes of those. By itself the
-// platform sets a timer at the begin of every request and another at its end, which takes a fifth of the time of a small one. So
-// all connections are looked at together, once in a while:
-//   resting   closed when it has rested for the time that its client was told, and a little longer
-//   busy      only now it gets the platform's timer for standing still; closed when its client moves too little
-// A time that is measured so is never shorter than it was set to: standing still is at most one look longer, resting two.
+// The connections of a server: how many there may be, which of them nobody uses, and what becomes of those. The platform's
+// timers close those that rest or stand still. Those that move too little are found by looking at all of them once in a while.
 //
 // When there are as many as there may be, of one address or of all, a new one takes the place of one that is of little use:
 // one that rests, one whose first request has not come, one whose client does not take its answer. Else it is closed.
@@ -33,8 +29,6 @@ export interface ConnectionsOptions {
   readonly onCut: (reason: CutReason) => void;
 }
 
-/** For a request that is on its way while the client is still allowed to send it. */
-const GRACE_MS = 1_000;
 const LONGEST_LOOK_MS = 1_000;
 /** A client that does not take its answer for so long may lose its place. */
 const STALLED_MS = 5_000;
@@ -56,8 +50,7 @@ export class Connections {
   constructor(limits: ConnectionLimits, options: ConnectionsOptions) {
     this.#limits = limits;
     this.#options = options;
-    const shortest = Math.min(limits.idleTimeoutMs, limits.keepAliveTimeoutMs);
-    this.#lookMs = Math.max(1, Math.min(LONGEST_LOOK_MS, shortest / 4));
+    this.#lookMs = Math.max(1, Math.min(LONGEST_LOOK_MS, limits.idleTimeoutMs / 4));
   }
 
   /** Takes an accepted connection, or closes it. Of TLS, before the handshake: {@link secured} is called after it. */
@@ -197,37 +190,18 @@ export class Connections {
     const now = clock.now();
     this.#unsent = 0;
     for (const connection of this.#all) {
-      if (connection.isResting) this.#rests(connection, now);
-      else this.#isUsed(connection, now);
+      if (connection.isResting) connection.restsFrom ??= now;
+      else if (!connection.moves(now, this.#limits)) this.#cut(connection, 'slow');
       this.#unsent += connection.unsent;
     }
     if (this.#unsent > this.#limits.maxUnsentSize) this.#cutUnsent();
   };
-
-  #rests(connection: Connection, now: number): void {
-    const { restsFrom, socket } = connection;
-    if (connection.timed) this.#setTimer(connection, 0);
-    // A request that came and was answered since the last look has brought bytes; so has the begin of one.
-    if (restsFrom?.bytes !== socket.bytesRead) connection.restsFrom = { bytes: socket.bytesRead, at: now };
-    else if (now - restsFrom.at >= this.#limits.keepAliveTimeoutMs + GRACE_MS) socket.destroy();
-  }
-
-  #isUsed(connection: Connection, now: number): void {
-    connection.restsFrom = undefined;
-    if (!connection.moves(now, this.#limits)) this.#cut(connection, 'slow');
-    else if (!connection.timed) this.#setTimer(connection, this.#limits.idleTimeoutMs);
-  }
-
-  #setTimer(connection: Connection, ms: number): void {
-    connection.timed = ms > 0;
-    connection.socket.setTimeout(ms);
-  }
 }
 
 /** The lowest loses its place first, the longest idle of its kind before the others; infinite for what is in use. */
 function useOf(connection: Connection, now: number): number {
   const ofKind = (kind: number, idleMs: number): number => kind + 1 / (1 + Math.max(0, idleMs));
-  if (connection.isResting) return ofKind(0, now - (connection.restsFrom?.at ?? now));
+  if (connection.isResting) return ofKind(0, now - (connection.restsFrom ?? now));
   if (connection.isOpening) return ofKind(2, now - connection.acceptedAt);
   const stalledMs = connection.stalledFor(now);
   return stalledMs >= STALLED_MS ? ofKind(4, stalledMs) : Number.POSITIVE_INFINITY;

@@ -12,7 +12,6 @@ import {
 import { aborted } from '../../../engine/runtime/failure.ts';
 import type { Followers } from '../../../engine/runtime/followers.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
-import type { AnswerHead } from '../answers/answer-head.ts';
 import type { HeldResponse } from '../answers/held-response.ts';
 import { ANONYMOUS, type Caller } from '../auth/caller.ts';
 import type { Concerned } from '../pipeline/request-audit.ts';
@@ -25,7 +24,6 @@ export class Exchange implements Disposable {
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: HeldResponse;
-  readonly head: AnswerHead;
   /** Once it is found. */
   route: Route | undefined;
   /** Of the path. */
@@ -45,22 +43,11 @@ export class Exchange implements Disposable {
   #log: Logger | undefined;
   #traceparent: Traceparent | undefined;
 
-  /**
-   * @param head of the answer
-   * @param stopped aborted when the server gives up what is under way
-   */
-  constructor(
-    id: string,
-    head: AnswerHead,
-    request: IncomingMessage,
-    response: HeldResponse,
-    stopped: Followers,
-    log: Logger,
-  ) {
+  /** @param stopped aborted when the server gives up what is under way */
+  constructor(id: string, request: IncomingMessage, response: HeldResponse, stopped: Followers, log: Logger) {
     this.id = id;
     this.request = request;
     this.response = response;
-    this.head = head;
     this.#stopped = stopped;
     this.#serverLog = log;
   }

@@ -6,16 +6,14 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { Followers } from '../../../engine/runtime/followers.ts';
 import { Lifecycle, type LifecycleOptions } from '../../../engine/runtime/lifecycle.ts';
 import { HeldResponse } from '../answers/held-response.ts';
-import { JSON_TYPE } from '../answers/json-type.ts';
-import { SendRoom } from '../answers/send-room.ts';
-import { keepFor } from '../answers/whole-head.ts';
-import { ANSWERED } from '../pipeline/context.ts';
+import { JSON_TYPE } from '../answers/json-text.ts';
+import { SendRoom } from '../answers/sending.ts';
 import type { HttpMetrics } from '../pipeline/http-metrics.ts';
 import type { RequestPipeline } from '../pipeline/request-pipeline.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
@@ -66,17 +64,17 @@ export class HttpServer extends Lifecycle {
       headersTimeout: limits.headerTimeoutMs,
       // A slow upload is legal as long as it moves: the socket's own timeout bounds standing still.
       requestTimeout: 0,
-      // What stands still or rests is found by looking, without a timer for each request.
-      keepAliveTimeout: 0,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(limits.headerTimeoutMs, 5_000),
-      // Most requests have no body, and should not pay for a stream: theirs has ended before it begins.
-      optimizeEmptyRequests: true,
       // The pipeline refuses such a request with an error body.
       requireHostHeader: false,
     };
     this.#server = tls
       ? createTlsServer({ ...settings, ...listenerTls(tls, limits.handshakeTimeoutMs) })
       : createServer(settings);
+    this.#server.timeout = limits.idleTimeoutMs;
+    // `close` calls this. By itself it would also cut connections whose answer was written but not yet sent.
+    this.#server.closeIdleConnections = () => this.#connections.closeUnused();
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
     if (tls) this.#server.on('secureConnection', (socket: Socket) => this.#connections.secured(socket));
     this.#server.on('timeout', (socket: Socket) => this.#connections.stoodStill(socket));
@@ -117,7 +115,7 @@ export class HttpServer extends Lifecycle {
     });
     failed.catch(() => undefined);
     await Promise.race([aborts(this.stopping), failed]);
-    this.#stopListening();
+    this.#server.close();
     const finished = new Promise<void>((resolve) => {
       this.#onFinished = resolve;
     });
@@ -128,15 +126,6 @@ export class HttpServer extends Lifecycle {
   override kill(): void {
     super.kill();
     this.#closeAll();
-  }
-
-  /**
-   * The server's own `close` also cuts connections whose answer was written but not yet sent, taking them for idle; so
-   * only the listener is closed, and the connections that really are idle.
-   */
-  #stopListening(): void {
-    NetServer.prototype.close.call(this.#server);
-    this.#connections.closeUnused();
   }
 
   #closeAll(): void {
@@ -151,24 +140,16 @@ export class HttpServer extends Lifecycle {
 
   /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
   #take(request: IncomingMessage, response: HeldResponse, mayContinue?: () => void): void {
-    keepFor(response, this.#options.limits.keepAliveTimeoutMs);
     response.room = this.#sendRoom;
-    this.#underWay += 2;
-    response.on('close', this.#onHalf);
-    const handled = this.#options.pipeline.handle(request, response, this.#underWayUntil, mayContinue);
-    if (handled === ANSWERED) this.#handled(request);
-    else void handled.then(() => this.#handled(request));
+    this.#underWay++;
+    const closed = new Promise<void>((resolve) => response.once('close', resolve));
+    const handled = this.#options.pipeline
+      .handle(request, response, this.#underWayUntil, mayContinue)
+      .then(() => this.#connections.answered(request.socket));
+    void Promise.all([closed, handled]).then(() => {
+      if (--this.#underWay === 0) this.#onFinished();
+    });
   }
-
-  #handled({ socket }: IncomingMessage): void {
-    if (socket.writableLength > 0) this.#connections.answered(socket);
-    this.#onHalf();
-  }
-
-  /** A request was handled, or its answer sent. */
-  readonly #onHalf = (): void => {
-    if (--this.#underWay === 0) this.#onFinished();
-  };
 
   /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -189,7 +170,7 @@ export class HttpServer extends Lifecycle {
       `content-type: ${JSON_TYPE}`,
       `content-length: ${Buffer.byteLength(body)}`,
       `x-request-id: ${randomUUID()}`,
-      ...standing.map(({ name, value }) => `${name}: ${value}`),
+      ...Object.entries(standing).map(([name, value]) => `${name}: ${value}`),
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     (socket as Socket).destroySoon();

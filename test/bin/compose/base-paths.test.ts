@@ -8,7 +8,6 @@ import { compileCheck } from '../../../config/validate.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
-import { ANSWERED } from '../../../http/kernel/pipeline/context.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { HTTP_DEFAULTS } from '../../bench/http-settings.ts';
 import { changed, completeDocument } from '../../config/complete-document.ts';
@@ -24,10 +23,7 @@ const route: Route = {
   operationId: 'thing',
   summary: 'A thing',
   responses: { 202: { description: 'Made' } },
-  handler: (context) => {
-    context.empty(202, { location: `${context.publicUrl}/thing` });
-    return ANSWERED;
-  },
+  handler: async (context) => context.empty(202, { location: `${context.publicUrl}/thing` }),
 };
 
 t.test('one path counts for all front ends, a section for those that it names', async (t) => {

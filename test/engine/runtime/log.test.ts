@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import pino from 'pino';
 import t, { type Test } from 'tap';
 import { createLogger } from '../../../engine/runtime/log.ts';
 import { LogThreshold } from '../../../engine/runtime/log-threshold.ts';
@@ -77,60 +76,27 @@ t.test('the next level shows more, and then again what is usual', async (t) => {
   );
 });
 
-/** What the library makes of a line when it looks into every value by itself. */
-function asTheLibraryDoes(bindings: object, fields: object): string {
-  const lines: string[] = [];
-  const log = pino(
-    {
-      base: { pid: process.pid },
-      timestamp: false,
-      redact: {
-        paths: ['token', '*.token', 'password', '*.password', 'headers.authorization'],
-        censor: '[hidden]',
-      },
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (line) => void lines.push(line) },
-  );
-  log.child(bindings).info(fields, 'said "so"');
-  return lines.join('');
-}
-
 t.test('secrets are hidden wherever they stand, and all else is written as it is', async (t) => {
   const file = join(t.testdir(), 'log');
   const log = createLogger({ level: 'info', to: { file } });
-  const plain = [
-    ...['', 'two\nlines', 'a "quoted" word', 'Grüße 🧬', '\u0001\u2028', '\ud800 alone', 'back\\slash', '[hidden]'],
-    ...[0, -1.5, 1e21, Number.NaN, Number.POSITIVE_INFINITY, true, false, null, undefined],
-  ];
-  const nested = [
-    { token: 't', kept: 'k' },
-    { password: 1 },
-    { deep: { token: 'seen' } },
-    ['a', { token: 'seen' }],
-    {},
-  ];
-  const lines: { readonly ours: string; readonly library: string }[] = [];
-  for (const value of [...plain, ...nested, new Date(0)]) {
-    for (const fields of [{ value }, { token: value, other: value }, { headers: value }, { password: value }]) {
-      const bindings = typeof value === 'number' ? { actor: 'a', token: 't' } : { actor: value, password: 'p' };
-      writeFileSync(file, '');
-      log.child(bindings).info(fields, 'said "so"');
-      await turn();
-      const ours = readFileSync(file, 'utf8').replace(/,"time":"[^"]*"/, '');
-      lines.push({ ours, library: asTheLibraryDoes(bindings, fields) });
-    }
+  const texts = ['', 'two\nlines', 'a "quoted" word', 'Grüße 🧬', '\u0001\u2028', 'back\\slash', '[hidden]'];
+  const plain = [...texts, 0, -1.5, 1e21, true, false, null, ['a'], {}];
+  const written = async (bindings: object, fields: object): Promise<unknown> => {
+    writeFileSync(file, '');
+    log.child(bindings).info(fields, 'said "so"');
+    await turn();
+    const { time, level, pid, msg, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    t.strictSame([level, pid, msg], ['info', process.pid, 'said "so"']);
+    return rest;
+  };
+  for (const value of plain) {
+    t.strictSame(await written({ actor: value }, { value }), { actor: value, value });
+    const secret = { token: value, password: value, kept: value };
+    const hidden = { token: '[hidden]', password: '[hidden]', kept: value };
+    t.strictSame(await written({ password: value }, { ...secret, within: secret }), { ...hidden, within: hidden });
   }
-  t.equal(lines.length, 92);
-  t.strictSame(
-    lines.map(({ ours }) => ours),
-    lines.map(({ library }) => library),
-  );
-  writeFileSync(file, '');
-  log.info({ headers: { authorization: 'a', accept: 'b' }, request: { token: 't', id: 1 } }, 'asked');
-  await turn();
-  t.match(
-    readFileSync(file, 'utf8'),
-    '"headers":{"authorization":"[hidden]","accept":"b"},"request":{"token":"[hidden]","id":1}',
-  );
+  const headers = { authorization: 'a', 'admin-token': 'b', cookie: 'c', accept: 'd' };
+  t.strictSame(await written({}, { headers }), {
+    headers: { authorization: '[hidden]', 'admin-token': '[hidden]', cookie: '[hidden]', accept: 'd' },
+  });
 });

@@ -90,3 +90,9 @@ t.test('the process is described under the standard names, no gauge ending in _t
   t.strictSame(await names(), expected);
   t.notMatch(await metrics.text(), /# TYPE \w+_total gauge/);
 });
+
+t.test('a histogram refuses what is no number, and labels that it does not have', async (t) => {
+  const histogram = new Metrics().histogram('run_seconds', 'Run.', ['lane']);
+  t.throws(() => histogram.observe({ lane: 'import' }, Number.NaN), /NaN/);
+  t.throws(() => histogram.observe({ lane: 'import', more: '' } as { lane: string }, 1), /more/);
+});

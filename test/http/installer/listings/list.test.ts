@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { ListedDataset } from '../../../../engine/ports/dataset-queries.ts';
 import { listRoute } from '../../../../http/installer/listings/list.ts';
-import { paging } from '../../../../http/installer/listings/paging.ts';
+import { openPageParameters } from '../../../../http/kernel/pipeline/paging.ts';
 import { listed, metadata } from '../datasets.ts';
 import { dataTypes, installTargets, OWNER } from '../installation.ts';
 import { listen } from '../installer-app.ts';
@@ -65,7 +65,7 @@ t.test('a listing that skips none is the whole one', async (t) => {
   };
   for (const query of ['', '?offset=0']) t.equal(await lengthOf(query), 3, query);
   t.equal(await lengthOf('?offset=2'), 1);
-  const { offset, limit } = paging;
+  const { offset, limit } = openPageParameters(-1);
   const said = `?offset=${offset.schema.default}&limit=${limit.schema.default}`;
   t.equal(await lengthOf(said), 3, 'as the defaults in the description of the API');
 });

@@ -1,8 +1,7 @@
 import t from 'tap';
 import { fetch } from 'undici';
 import { issueToken } from '../../../../http/kernel/auth/local-issuer.ts';
-import { operatorRole } from '../../../../http/kernel/auth/operator-claims.ts';
-import { tokenVerifier } from '../../../../http/kernel/auth/tokens.ts';
+import { operatorRole, tokenVerifier } from '../../../../http/kernel/auth/tokens.ts';
 import type { Access, Method } from '../../../../http/kernel/pipeline/route.ts';
 import { ADMIN, httpApp, keys, route } from '../../http-app.ts';
 

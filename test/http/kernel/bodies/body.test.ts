@@ -1,7 +1,15 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
 import { fetch } from 'undici';
-import { mediaType, parseJsonText, readBytes, readJson } from '../../../../http/kernel/bodies/body.ts';
+import {
+  jsonBody,
+  mediaType,
+  parseJsonText,
+  readBytes,
+  readJson,
+  soundJsonBody,
+} from '../../../../http/kernel/bodies/body.ts';
+import { Type } from '../../../../http/kernel/openapi/schema-node.ts';
 import { httpApp, route } from '../../http-app.ts';
 
 const parse = (text: string): unknown => parseJsonText(Buffer.from(text), 'the body');
@@ -58,4 +66,41 @@ t.test('only JSON is taken for JSON', async (t) => {
   for (const good of ['application/json', 'application/json;charset=UTF-8', 'application/json-patch+json'])
     t.equal(await status(good), 200, good);
   for (const bad of ['text/plain', 'application/jsonp', undefined]) t.equal(await status(bad), 415, String(bad));
+});
+
+t.test('a JSON body is held against its schema, and nulls count as absent', async (t) => {
+  const schema = Type.Object(
+    { name: Type.String(), inner: Type.Optional(Type.Object({ size: Type.Optional(Type.Integer()) })) },
+    { additionalProperties: false },
+  );
+  const [read, readSound] = [jsonBody(schema), soundJsonBody(schema, { maxBytes: 100, notAnObject: 422 })];
+  const post = { method: 'POST' } as const;
+  const app = await httpApp(t, [
+    route(
+      '/read',
+      'open',
+      async (context) => {
+        const { body, given, faults } = await read(context.request);
+        await context.json(200, { body, given, faults: faults.errors() });
+      },
+      post,
+    ),
+    route('/sound', 'open', async (context) => context.json(200, await readSound(context.request)), post),
+  ]);
+  const send = async (path: string, body: unknown): Promise<unknown> => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${app.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return [response.status, await response.json()];
+  };
+  const given = { name: null, inner: { size: null } };
+  const missing = { name: ['is missing; text is required'] };
+  t.strictSame(await send('/read', given), [
+    200,
+    { body: { inner: {} }, given, faults: { general: [], byKey: missing } },
+  ]);
+  t.match(await send('/read', [1]), [400, { message: 'the body is a list of 1; a JSON object is needed' }]);
+  t.strictSame(await send('/sound', { name: 'a', inner: null }), [200, { name: 'a' }]);
+  t.match(await send('/sound', given), [422, { errors: { byKey: missing } }]);
+  t.match(await send('/sound', [1]), [422, { errors: { general: [/list of 1/] } }]);
+  t.match(await send('/sound', { name: 'a'.repeat(100) }), [400, { message: 'the body is larger than 100 bytes' }]);
 });

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { fetch, request } from 'undici';
-import { jsonListText } from '../../../../http/kernel/answers/json-list.ts';
+import { jsonListText } from '../../../../http/kernel/answers/json-text.ts';
 import type { RequestContext } from '../../../../http/kernel/pipeline/context.ts';
 import { httpApp, route } from '../../http-app.ts';
 

@@ -25,6 +25,7 @@ async function watched(t: Test, limits = LIMITS) {
     isProxy: (address) => address === PROXY,
     onCut: (reason) => cuts.push(reason),
   });
+  // Without timers of the platform, so that the clock alone decides.
   const server = createServer({ keepAliveTimeout: 0 });
   server.on('connection', (socket) => connections.add(socket));
   server.on('request', (request, response) =>
@@ -83,68 +84,16 @@ async function answer(response: ServerResponse): Promise<void> {
   await over;
 }
 
-t.test('a connection that rests is closed a second after the time that its client was told', async (t) => {
-  const { clock, connect, ask } = await watched(t);
+t.test('where no connection is, none is looked for', async (t) => {
+  const { clock, connections, connect, ask } = await watched(t);
   const { client, socket } = await connect();
   await answer(await ask(client.socket));
-  await clock.advance(6_999);
-  t.notOk(socket.destroyed, 'seen to rest at 1,000');
-  await clock.advance(1);
-  t.ok(socket.destroyed);
-  t.match(await client.answer, /done/);
+  t.equal(clock.pending, 1);
+  const closed = once(socket, 'close');
+  connections.closeUnused();
+  await closed;
   await clock.settle();
-  t.equal(clock.pending, 0, 'where no connection is, none is looked for');
-});
-
-t.test('a request makes a connection rest anew, and so does the begin of one', async (t) => {
-  const { clock, connect, ask } = await watched(t);
-  const { client, socket } = await connect();
-  await answer(await ask(client.socket));
-  await clock.advance(6_500);
-  await answer(await ask(client.socket));
-  await clock.advance(6_499);
-  t.notOk(socket.destroyed, 'seen to rest at 7,000');
-  const before = socket.bytesRead;
-  client.socket.write(GET.slice(0, 5));
-  while (socket.bytesRead === before) await clock.settle();
-  await clock.advance(6_000);
-  t.notOk(socket.destroyed, 'seen to rest at 13,000');
-  await clock.advance(1_000);
-  t.ok(socket.destroyed);
-});
-
-t.test('only a request that lasts has a timer of its own', async (t) => {
-  const { clock, connect, ask } = await watched(t);
-  const { client, socket } = await connect();
-  await answer(await ask(client.socket));
-  t.notOk(socket.timeout);
-  await clock.advance(1_000);
-  t.notOk(socket.timeout, 'answered before it was seen');
-  const lasting = await ask(client.socket);
-  await clock.advance(1_000);
-  t.equal(socket.timeout, 60_000, 'seen under way');
-  await answer(lasting);
-  await clock.advance(1_000);
-  t.notOk(socket.timeout, 'seen to rest');
-});
-
-t.test('a request may be worked on for longer than a connection may rest', async (t) => {
-  const { clock, connect, ask } = await watched(t);
-  const { client, socket } = await connect();
-  const lasting = await ask(client.socket);
-  await clock.advance(3_600_000);
-  t.notOk(socket.destroyed);
-  await answer(lasting);
-  await clock.advance(7_000);
-  t.ok(socket.destroyed);
-});
-
-t.test('whoever connects and says nothing gets the timer for standing still', async (t) => {
-  const { clock, connect } = await watched(t, { ...LIMITS, idleTimeoutMs: 20 });
-  const { client, socket } = await connect();
-  await clock.advance(5);
-  t.equal(socket.timeout, 20);
-  t.equal(await client.answer, '');
+  t.equal(clock.pending, 0);
 });
 
 t.test('unused connections can be closed, and those in use stay', async (t) => {

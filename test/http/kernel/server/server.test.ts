@@ -139,19 +139,32 @@ t.test('a client that sends a part of its body and then nothing is cut off', asy
   t.ok(await failure.promise);
 });
 
-t.test('a handler that works longer than the idle time is no idle client', async (t) => {
+t.test('a handler that works longer than a connection may rest or stand still is no idle client', async (t) => {
   const app = await httpApp(
     t,
     [
+      route('/quick', 'open', async (context) => context.json(200, 'at once')),
       route('/work', 'open', async (context) => {
         // The idle time passes; the connection must outlive it.
         await once(context.request.socket, 'timeout');
         await context.json(200, 'done');
       }),
     ],
-    { limits: { idleTimeoutMs: LONGER_THAN_A_STALL_MS } },
+    { limits: { idleTimeoutMs: LONGER_THAN_A_STALL_MS, keepAliveTimeoutMs: 1_000 } },
   );
-  t.equal(await (await fetch(`${app.url}/work`)).json(), 'done');
+  const client = dial(app.port);
+  client.socket.write('GET /quick HTTP/1.1\r\nhost: x\r\n\r\n');
+  await once(client.socket, 'data');
+  client.socket.write('GET /work HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  t.match(await client.answer, /"at once".*"done"$/s);
+});
+
+t.test('a connection that rests is closed after the time that its client was told', async (t) => {
+  const routes = [route('/x', 'open', async (context) => context.json(200, 'answered'))];
+  const app = await httpApp(t, routes, { limits: { keepAliveTimeoutMs: 1_000 } });
+  const client = dial(app.port);
+  client.socket.write('GET /x HTTP/1.1\r\nhost: x\r\n\r\n');
+  t.match(await client.answer, /keep-alive: timeout=1\r\n.*"answered"$/is);
 });
 
 t.test('every answer that keeps its connection tells for how long', async (t) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { parseRange } from '../../../../http/kernel/answers/ranges.ts';
+import { parseRange } from '../../../../http/kernel/answers/conditional.ts';
 
 t.test('a range is the bytes it names, cut at the end', async (t) => {
   t.same(parseRange('bytes=0-3', 10), { kind: 'part', range: { from: 0, to: 3 } });

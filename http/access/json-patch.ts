@@ -1,34 +1,10 @@
-// Small JSON bodies: 400 for what is no JSON or has the wrong top-level type, 422 with every fault for the rest.
+// Bodies that are a JSON patch: 400 for what is no list of items, 422 with every fault for the rest.
 
 import type { IncomingMessage } from 'node:http';
-import type { Static, TObject, TProperties } from 'typebox';
-import { readJson } from '../kernel/bodies/body.ts';
+import { readJsonList } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';
-import { compileSchema } from '../kernel/input/json-schema.ts';
 import { badRequest } from '../kernel/pipeline/errors.ts';
-
-const MAX_BODY_BYTES = 512 * 1024;
-
-/** Reads an object. Fields that are null count as absent; the caller adds further faults and throws them. */
-export type ObjectReader<Body> = (
-  request: IncomingMessage,
-) => Promise<{ readonly body: Body; readonly faults: Faults }>;
-
-export function objectReader<Properties extends TProperties>(
-  schema: TObject<Properties>,
-): ObjectReader<Partial<Static<TObject<Properties>>>> {
-  const check = compileSchema(schema);
-  return async (request) => {
-    const read = await readJson(request, MAX_BODY_BYTES);
-    if (typeof read !== 'object' || read === null || Array.isArray(read))
-      throw badRequest(`the body is ${describeValue(read)}; a JSON object is needed`);
-    const body = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null));
-    const faults = new Faults();
-    check(body, faults);
-    return { body: body as Partial<Static<TObject<Properties>>>, faults };
-  };
-}
 
 export interface PatchItem {
   readonly op: string;
@@ -39,12 +15,11 @@ export interface PatchItem {
 
 /** The items of a JSON patch, one or more; which of them are allowed is the caller's to say. */
 export async function readPatch(request: IncomingMessage): Promise<readonly PatchItem[]> {
-  const read = await readJson(request, MAX_BODY_BYTES);
-  if (!Array.isArray(read)) throw badRequest(`the body is ${describeValue(read)}; a list of patch items is needed`);
+  const read = await readJsonList(request, 'patch items');
   if (read.length === 0) throw badRequest('the body is an empty list; at least one patch item is needed');
   const faults = new Faults();
   const items = read.map((item: unknown, i) => patchItem(item, i, faults));
-  if (!faults.empty) throw faults.refusal();
+  faults.throwIfAny();
   return items;
 }
 
@@ -65,6 +40,6 @@ export async function readFlagPatch(request: IncomingMessage, path: string): Pro
     if (typeof item.value !== 'boolean')
       faults.add([i, 'value'], `is ${describeValue(item.value)}; true or false is required`);
   }
-  if (!faults.empty) throw faults.refusal();
+  faults.throwIfAny();
   return items.at(-1)?.value === true;
 }
