@@ -8,7 +8,7 @@
 import { Failure, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { Backoff } from '../../engine/runtime/retry.ts';
+import { Backoff, DELAYS } from '../../engine/runtime/retry.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 
@@ -26,7 +26,6 @@ export interface WaitParts {
   readonly log: Logger;
 }
 
-const RETRY = { baseMs: 100, maxMs: 2_000 };
 /** Of one try: a server that accepts connections and says nothing is tried anew. */
 const TRY_MS = 10_000;
 const PROGRESS_MS = 10_000;
@@ -69,7 +68,7 @@ class DependencyWait {
 
   async #waitFor(dependency: Dependency, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts;
-    const backoff = new Backoff(RETRY);
+    const backoff = new Backoff(DELAYS.start);
     for (;;) {
       try {
         await this.#attempt(dependency, signal);

@@ -6,7 +6,7 @@
 //   a second in parallel  only when the last claim found plenty and enough jobs have ended since to make it worthwhile
 //   after a failure       none before a growing delay; the outcomes of the failed exchange go first
 
-import { Backoff } from '../runtime/retry.ts';
+import { Backoff, DELAYS } from '../runtime/retry.ts';
 import type { Completion, LaneOptions } from './lane-options.ts';
 
 type TrafficOptions = Pick<LaneOptions<never, never>, 'pollMs' | 'flushMs' | 'anotherAt'>;
@@ -36,11 +36,10 @@ const FLUSH_MS = 25;
 /** Maximum number of concurrent exchanges: the source works on one while the other travels. */
 const UNDER_WAY = 2;
 const ANOTHER_AT = 16;
-const BACKOFF = { baseMs: 100, maxMs: 10_000 };
 
 export class LaneTraffic<Job, Outcome> {
   readonly #options: TrafficOptions;
-  readonly #backoff = new Backoff(BACKOFF);
+  readonly #backoff = new Backoff(DELAYS.database);
   readonly #sent = new Set<Sent<Job, Outcome>>();
   #done: Completion<Job, Outcome>[] = [];
   #mayHaveJobs = true;
@@ -121,12 +120,12 @@ export class LaneTraffic<Job, Outcome> {
     if (sent.limit > 0) this.#mayHaveJobs = true;
     this.#findsPlenty = false;
     const delayMs = this.#backoff.failed();
-    this.#retryAt = now + (soon ? BACKOFF.baseMs : delayMs);
+    this.#retryAt = now + (soon ? DELAYS.database.baseMs : delayMs);
   }
 
   /** From now on a back-off lasts no longer than the shortest delay. */
   hurry(now: number): void {
-    this.#retryAt = Math.min(this.#retryAt, now + BACKOFF.baseMs);
+    this.#retryAt = Math.min(this.#retryAt, now + DELAYS.database.baseMs);
   }
 
   #isAnotherDue(places: LanePlaces): boolean {

@@ -8,7 +8,7 @@
 
 import { messageOf, transient } from '../runtime/failure.ts';
 import type { Logger } from '../runtime/log.ts';
-import { Backoff } from '../runtime/retry.ts';
+import { Backoff, DELAYS } from '../runtime/retry.ts';
 import type { Clock } from '../runtime/time.ts';
 import { AbortWatch } from './abort-watch.ts';
 import type { ThreadSeat } from './thread-seat.ts';
@@ -38,7 +38,7 @@ export class ThreadCrew implements TaskHome {
   readonly #seats = new Set<ThreadSeat>();
   /** In order of arrival. */
   readonly #waiting = new Map<number, ThreadTask>();
-  readonly #backoff = new Backoff({ baseMs: 500, maxMs: 30_000 });
+  readonly #backoff = new Backoff(DELAYS.costly);
   readonly #aborts: AbortWatch;
   #nextId = 1;
   #unanswered = 0;

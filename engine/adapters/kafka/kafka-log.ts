@@ -5,7 +5,7 @@ import type { ChannelFilter, EventLog, EventRecord } from '../../ports/event-log
 import { aborted } from '../../runtime/failure.ts';
 import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { Backoff, DELAYS } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledWithin } from '../../runtime/wait.ts';
 import type { EventIds } from '../events/event-ids.ts';
@@ -15,7 +15,6 @@ import { decodeEvent } from './kafka-message.ts';
 import type { KafkaSettings } from './kafka-options.ts';
 import { KafkaPublisher } from './kafka-publisher.ts';
 
-const AGAIN = { baseMs: 500, maxMs: 30_000 };
 /** For consumers to end by themselves when the log is closed. */
 const CLOSE_MS = 2_000;
 
@@ -97,7 +96,7 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
   ): Promise<void> {
     const topics = [...new Set(wanted.map(({ channel }) => channel))];
     const keys = wantedKeys(wanted);
-    const backoff = new Backoff(AGAIN);
+    const backoff = new Backoff(DELAYS.costly);
     while (!signal.aborted) {
       try {
         await this.#admin.ensure(topics, signal);

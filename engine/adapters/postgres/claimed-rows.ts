@@ -7,7 +7,7 @@
 
 import { kindOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { Backoff, DELAYS } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledUnless, settledWithin } from '../../runtime/wait.ts';
 import type { Postgres } from './postgres.ts';
@@ -16,7 +16,6 @@ import type { PostgresInstance } from './postgres-instance.ts';
 export const BATCH = 500;
 /** Notifications do the waking; this finds the rows of processes that died. */
 const POLL_MS = 5_000;
-const RETRY = { baseMs: 100, maxMs: 30_000 };
 
 /** SQL: true for free rows. $1 is the instance; `others` names the parameter with its other consumers, integer[]. */
 export const freeRow = (others: string): string => `(holder is null
@@ -57,7 +56,7 @@ export class ClaimedRows {
   ): Promise<void> {
     const consumer = ++this.#last;
     const bell = new Bell();
-    const backoff = new Backoff(RETRY);
+    const backoff = new Backoff(DELAYS.batch);
     const stopListening = this.#instance.listen(from.channel, () => bell.ring());
     this.#running.add(consumer);
     try {

@@ -8,13 +8,12 @@
 import type pg from 'pg';
 import { aborted } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { Backoff, DELAYS } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledWithin } from '../../runtime/wait.ts';
 import { type Postgres, postgresFailure } from './postgres.ts';
 import { type Hear, PostgresListen } from './postgres-listen.ts';
 
-const RECONNECT = { baseMs: 100, maxMs: 10_000 };
 const END_MS = 5_000;
 
 // The server, too, must notice within half a minute that our machine is gone, or our lock outlives us.
@@ -114,7 +113,7 @@ export class PostgresInstance implements AsyncDisposable {
   }
 
   async #reconnect(signal: AbortSignal): Promise<Session | undefined> {
-    for (const backoff = new Backoff(RECONNECT); !signal.aborted; ) {
+    for (const backoff = new Backoff(DELAYS.database); !signal.aborted; ) {
       try {
         const session = await openSession(this.#db, this.id);
         if (!signal.aborted) return session;

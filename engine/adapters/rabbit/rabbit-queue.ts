@@ -7,7 +7,7 @@ import type { ObjectChange } from '../../model/event.ts';
 import type { ChangeQueue } from '../../ports/change-queue.ts';
 import { messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { Backoff, DELAYS } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledUnless } from '../../runtime/wait.ts';
 import { parseNotification } from '../events/object-notification.ts';
@@ -21,7 +21,6 @@ export interface RabbitQueueOptions extends RabbitOptions {
 }
 
 const BATCH = 500;
-const RETRY = { baseMs: 100, maxMs: 30_000 };
 
 export class RabbitChangeQueue implements ChangeQueue {
   readonly #options: RabbitQueueOptions;
@@ -39,7 +38,7 @@ export class RabbitChangeQueue implements ChangeQueue {
 
   /** Reconnects for ever; resolves when the signal aborts. */
   async consume(handle: (changes: readonly ObjectChange[]) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const backoff = new Backoff(RETRY);
+    const backoff = new Backoff(DELAYS.batch);
     while (!signal.aborted) {
       try {
         await using session = await RabbitSession.open(this.#options, this.#clock, this.#log, signal);
@@ -114,7 +113,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     changes: readonly ObjectChange[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const backoff = new Backoff(RETRY);
+    const backoff = new Backoff(DELAYS.batch);
     for (;;) {
       try {
         await handle(changes);
