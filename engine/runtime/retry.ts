@@ -117,3 +117,27 @@ export async function retrying<T>(
     }
   }
 }
+
+/**
+ * Runs `attempt` until it succeeds, however many attempts that takes; undefined when the signal aborts first. `failed` is told
+ * of every error; what it throws ends the attempts. An attempt that goes well for a while resets the delays itself.
+ */
+export async function persisting<T>(
+  delays: Delays,
+  clock: Clock,
+  attempt: (backoff: Backoff) => Promise<T>,
+  failed: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const backoff = new Backoff(delays);
+  while (!signal.aborted) {
+    try {
+      return await attempt(backoff);
+    } catch (error) {
+      if (signal.aborted) break;
+      failed(error);
+    }
+    await clock.sleep(backoff.failed(), signal).catch(() => undefined);
+  }
+  return undefined;
+}

@@ -5,7 +5,7 @@ import type { ChannelFilter, EventLog, EventRecord } from '../../ports/event-log
 import { aborted } from '../../runtime/failure.ts';
 import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff, DELAYS } from '../../runtime/retry.ts';
+import { type Backoff, DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledWithin } from '../../runtime/wait.ts';
 import type { EventIds } from '../events/event-ids.ts';
@@ -96,9 +96,8 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
   ): Promise<void> {
     const topics = [...new Set(wanted.map(({ channel }) => channel))];
     const keys = wantedKeys(wanted);
-    const backoff = new Backoff(DELAYS.costly);
-    while (!signal.aborted) {
-      try {
+    const read = async (backoff: Backoff): Promise<void> => {
+      while (!signal.aborted) {
         await this.#admin.ensure(topics, signal);
         const membership = new KafkaMembership({
           settings: this.#settings,
@@ -110,12 +109,11 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
           log: this.#log,
         });
         await membership.run(signal, this.#ended.signal);
-      } catch (err) {
-        if (signal.aborted) return;
-        this.#log.warn({ err, topics }, 'the event log cannot be read; trying again');
-        await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
       }
-    }
+    };
+    const failed = (err: unknown): void =>
+      this.#log.warn({ err, topics }, 'the event log cannot be read; trying again');
+    await persisting(DELAYS.costly, this.#clock, read, failed, signal);
   }
 
   async #handOver(
