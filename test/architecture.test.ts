@@ -149,6 +149,13 @@ t.test('no file starts a shell', async (t) => {
   );
 });
 
+t.test('one table holds the delays between attempts that are not configured', async (t) => {
+  t.same(
+    sources.filter((file) => file !== 'engine/runtime/retry.ts' && /\bbaseMs:\s*\d/.test(codeOf(file))),
+    [],
+  );
+});
+
 t.test('no file outgrows what a reader can hold', async (t) => {
   const long = sources.filter((file) => textOf(file).split('\n').length > 330);
   t.same(long, []);

@@ -15,7 +15,7 @@ import type { Outbox, QueuedMail } from '../../engine/ports/outbox.ts';
 import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Counter, Gauge, Metrics } from '../../engine/runtime/metrics.ts';
-import { afterFailure, type Random, type RetryPolicy, retrying } from '../../engine/runtime/retry.ts';
+import { afterFailure, type Random, RETRIES, type RetryPolicy, retrying } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
 import { type MailSite, mailWords } from './access-mail-text.ts';
@@ -46,7 +46,6 @@ export interface AccessMailMetrics {
 const PERIOD_MS = 2_000;
 /** Longer than a mail server may take for one mail. */
 const CLAIM_MS = 10 * 60_000;
-const RECORD_RETRY: RetryPolicy = { tries: 100, baseMs: 200, maxMs: 5_000 };
 
 export function accessMailMetrics(metrics: Metrics): AccessMailMetrics {
   const sent = metrics.counter('access_mails_total', 'Tries to send a mail of dataset access, by outcome.', ['result']);
@@ -123,7 +122,7 @@ function recordSent(
   signal: AbortSignal,
 ): Promise<void> {
   const { signal: always } = new AbortController();
-  return retrying(RECORD_RETRY, clock, () => outbox.sent(id, always), signal, random);
+  return retrying(RETRIES.mailRecord, clock, () => outbox.sent(id, always), signal, random);
 }
 
 /** Undefined when nobody could get it. */

@@ -12,7 +12,7 @@ import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
 import { aborted, defect, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { publicMessage } from '../../engine/runtime/public-message.ts';
-import { retrying } from '../../engine/runtime/retry.ts';
+import { RETRIES, retrying } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { type HandlerCommand, runCommands, UserError } from './commands.ts';
@@ -50,7 +50,6 @@ export interface JobRunParts {
   readonly log: Logger;
 }
 
-const WRITE_RETRY = { tries: 20, baseMs: 100, maxMs: 5_000 };
 /** For the last writes of a job that is cut off by the end of the process. */
 const CUT_OFF_MS = 1_500;
 
@@ -174,7 +173,7 @@ export class JobRuns implements HandlerRuns {
         throw error;
       }
     };
-    if (!(await retrying(WRITE_RETRY, clock, attempt, signal)))
+    if (!(await retrying(RETRIES.handlerRecord, clock, attempt, signal)))
       throw defect(`job ${job.id} is no longer this process's: another one took it for dead`);
   }
 
@@ -190,7 +189,7 @@ export class JobRuns implements HandlerRuns {
     if (signal.aborted) cut();
     else signal.addEventListener('abort', cut, { once: true });
     cleanup.defer(() => signal.removeEventListener('abort', cut));
-    const moved = await retrying(WRITE_RETRY, clock, (until) => this.#move(job, move, until), over.signal);
+    const moved = await retrying(RETRIES.handlerRecord, clock, (until) => this.#move(job, move, until), over.signal);
     if (!moved) log.warn({ job: job.id, to: move.to }, 'the job is in another state already');
     // A result may have been kept before its record failed; what stays goes when the record does.
     else await removeJobObjects(store, job.id, over.signal).catch(() => undefined);

@@ -6,7 +6,7 @@ import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports
 import { aborted, Failure, kindOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
-import { afterFailure, type Random, type RetryPolicy } from '../../engine/runtime/retry.ts';
+import { afterFailure, type Random, RETRIES } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { oneLine, ReportFailure, withReason } from './report-failure.ts';
 import type { ReportRun } from './report-run.ts';
@@ -27,8 +27,6 @@ export interface ReportLaneOptions {
 export type ReportLane = Lane<ReportClaim, ReportOutcome>;
 
 export const REPORT_LANE = 'report';
-/** While the store or a database is away for a moment; one that is not reached at all is waited for. */
-export const REPORT_RETRY: RetryPolicy = { tries: 5, baseMs: 1_000, maxMs: 60_000 };
 /** The net under LISTEN, and how soon the job of a process that died is seen. */
 const POLL_MS = 5_000;
 
@@ -81,7 +79,7 @@ export function outcomeOf(
   { clock, random }: Pick<ReportLaneOptions, 'clock' | 'random'>,
 ): ReportOutcome {
   if (kindOf(error) === 'aborted') return again(clock, 0, false);
-  const next = afterFailure(REPORT_RETRY, claim.tries, error, random);
+  const next = afterFailure(RETRIES.report, claim.tries, error, random);
   if (next.kind === 'again') return again(clock, next.delayMs, next.countTry);
   // Foreign errors may name paths and addresses; ours are written to be read.
   const reason = oneLine(error instanceof Failure ? error.message : 'an internal error; the log says more');

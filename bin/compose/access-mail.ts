@@ -4,6 +4,7 @@ import type { AccessMailOptions } from '../../actors/daemons/access-mail.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import type { MailConfiguration } from '../../config/schema/mail.ts';
 import type { SmtpOptions } from '../../engine/adapters/mail/smtp.ts';
+import { RETRIES } from '../../engine/runtime/retry.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { verification } from './verification.ts';
 
@@ -14,7 +15,6 @@ export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo'
 
 /** Of mails that are files. */
 const LOCAL_SENDER = 'longshore@localhost';
-const LOCAL_RETRY = { tries: 10, baseMs: 1_000, maxMs: 60_000 };
 
 /** Of the section `mail`. */
 export function smtpOptions(mail: MailConfiguration): SmtpOptions {
@@ -41,5 +41,5 @@ export async function mailDelivery(
   if (mailDir === undefined) return undefined;
   const { MailDirectory } = await import('../../engine/adapters/mail/mail-directory.ts');
   const mailer = new MailDirectory(mailDir);
-  return { mailer, from: LOCAL_SENDER, replyTo: access?.supportEmail, retry: LOCAL_RETRY, isServer: false };
+  return { mailer, from: LOCAL_SENDER, replyTo: access?.supportEmail, retry: RETRIES.localMail, isServer: false };
 }

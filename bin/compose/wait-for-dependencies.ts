@@ -8,7 +8,7 @@
 import { Failure, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { Backoff } from '../../engine/runtime/retry.ts';
+import { DELAYS, persisting } from '../../engine/runtime/retry.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 
@@ -26,7 +26,6 @@ export interface WaitParts {
   readonly log: Logger;
 }
 
-const RETRY = { baseMs: 100, maxMs: 2_000 };
 /** Of one try: a server that accepts connections and says nothing is tried anew. */
 const TRY_MS = 10_000;
 const PROGRESS_MS = 10_000;
@@ -69,23 +68,18 @@ class DependencyWait {
 
   async #waitFor(dependency: Dependency, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts;
-    const backoff = new Backoff(RETRY);
-    for (;;) {
-      try {
-        await this.#attempt(dependency, signal);
-        break;
-      } catch (error) {
-        if (signal.aborted || kindOf(error) !== 'transient') throw signal.aborted ? signal.reason : error;
-        const reason = messageOf(error);
-        this.#missing.set(dependency, reason);
-        if (backoff.failures === 0)
-          log.warn({ dependency: dependency.name, reason }, 'a dependency is missing; waiting');
-        await clock.sleep(backoff.failed(), signal);
-      }
-    }
+    let failures = 0;
+    const failed = (error: unknown): void => {
+      if (kindOf(error) !== 'transient') throw error;
+      const reason = messageOf(error);
+      this.#missing.set(dependency, reason);
+      if (failures++ === 0) log.warn({ dependency: dependency.name, reason }, 'a dependency is missing; waiting');
+    };
+    const attempt = (): Promise<boolean> => this.#attempt(dependency, signal).then(() => true);
+    if (!(await persisting(DELAYS.start, clock, attempt, failed, signal))) throw signal.reason;
     this.#missing.delete(dependency);
     const waitedMs = clock.now() - this.#began;
-    if (backoff.failures > 0) log.info({ dependency: dependency.name, waitedMs }, 'a dependency is there now');
+    if (failures > 0) log.info({ dependency: dependency.name, waitedMs }, 'a dependency is there now');
   }
 
   async #attempt({ probe }: Dependency, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@
 //                         fuller, outcomes are collected for a while
 //   after a failure       none before a growing delay; the outcomes of the failed call go first
 
-import { Backoff } from '../runtime/retry.ts';
+import { Backoff, DELAYS } from '../runtime/retry.ts';
 import type { Completion, LaneOptions } from './lane-options.ts';
 
 type TrafficOptions = Pick<LaneOptions<never, never>, 'pollMs' | 'flushMs'>;
@@ -28,11 +28,10 @@ export interface LanePlaces {
 
 /** In this time outcomes of many short jobs collect, so a call carries many. A long job does not notice it. */
 const FLUSH_MS = 25;
-const BACKOFF = { baseMs: 100, maxMs: 10_000 };
 
 export class LaneTraffic<Job, Outcome> {
   readonly #options: TrafficOptions;
-  readonly #backoff = new Backoff(BACKOFF);
+  readonly #backoff = new Backoff(DELAYS.database);
   #sent: Sent<Job, Outcome> | undefined;
   #done: Completion<Job, Outcome>[] = [];
   #mayHaveJobs = true;
@@ -107,11 +106,11 @@ export class LaneTraffic<Job, Outcome> {
     this.#done = [...sent.done, ...this.#done];
     if (sent.limit > 0) this.#mayHaveJobs = true;
     const delayMs = this.#backoff.failed();
-    this.#retryAt = now + (soon ? BACKOFF.baseMs : delayMs);
+    this.#retryAt = now + (soon ? DELAYS.database.baseMs : delayMs);
   }
 
   /** From now on a back-off lasts no longer than the shortest delay. */
   hurry(now: number): void {
-    this.#retryAt = Math.min(this.#retryAt, now + BACKOFF.baseMs);
+    this.#retryAt = Math.min(this.#retryAt, now + DELAYS.database.baseMs);
   }
 }

@@ -4,13 +4,42 @@
 import { Failure, kindOf } from './failure.ts';
 import type { Clock } from './time.ts';
 
-export interface RetryPolicy {
-  /** Total attempts, the first included. */
-  readonly tries: number;
+export interface Delays {
   /** The first delay is between this and twice this. */
   readonly baseMs: number;
   readonly maxMs: number;
 }
+
+export interface RetryPolicy extends Delays {
+  /** Total attempts, the first included. */
+  readonly tries: number;
+}
+
+/** Between attempts that have no limit. Lanes and the event log's publisher have theirs from the configuration. */
+export const DELAYS = {
+  /** A probe of what the process needs before it starts. */
+  start: { baseMs: 100, maxMs: 2_000 },
+  /** A database that does not answer while the process runs. */
+  database: { baseMs: 100, maxMs: 10_000 },
+  /** A batch that was refused, and the session that brings batches. */
+  batch: { baseMs: 100, maxMs: 30_000 },
+  /** A child of a supervisor. */
+  child: { baseMs: 200, maxMs: 30_000 },
+  /** What costs a thread, or every other member of a consumer group a pause. */
+  costly: { baseMs: 500, maxMs: 30_000 },
+} as const satisfies Readonly<Record<string, Delays>>;
+
+/** Of work whose policy is not configured. */
+export const RETRIES = {
+  /** While the store or a database is away for a moment; one that is not reached at all is waited for. */
+  report: { tries: 5, baseMs: 1_000, maxMs: 60_000 },
+  /** A mail that is written to a folder. */
+  localMail: { tries: 10, baseMs: 1_000, maxMs: 60_000 },
+  /** The row that says how a handler job goes on. */
+  handlerRecord: { tries: 20, baseMs: 100, maxMs: 5_000 },
+  /** The row that says that a mail was sent: without it, the mail is sent twice. */
+  mailRecord: { tries: 100, baseMs: 200, maxMs: 5_000 },
+} as const satisfies Readonly<Record<string, RetryPolicy>>;
 
 /** From 0 (included) to 1 (excluded), like Math.random. */
 export type Random = () => number;
@@ -20,7 +49,7 @@ export type Retry =
   | { readonly kind: 'give-up' };
 
 /** The delay after `failures` (1 or more) consecutive failures: between baseMs and min(maxMs, baseMs * 2^failures). */
-export function backoffMs(policy: Omit<RetryPolicy, 'tries'>, failures: number, random: Random): number {
+export function backoffMs(policy: Delays, failures: number, random: Random): number {
   const floor = Math.min(policy.baseMs, policy.maxMs);
   const ceiling = Math.min(policy.maxMs, policy.baseMs * 2 ** Math.min(failures, 40));
   return Math.round(floor + random() * (ceiling - floor));
@@ -41,11 +70,11 @@ export function afterFailure(policy: RetryPolicy, failedBefore: number, error: u
 
 /** Delays for something that is retried indefinitely; a success resets them. */
 export class Backoff {
-  readonly #policy: Omit<RetryPolicy, 'tries'>;
+  readonly #policy: Delays;
   readonly #random: Random;
   #failures = 0;
 
-  constructor(policy: Omit<RetryPolicy, 'tries'>, random: Random = Math.random) {
+  constructor(policy: Delays, random: Random = Math.random) {
     this.#policy = policy;
     this.#random = random;
   }
@@ -87,4 +116,28 @@ export async function retrying<T>(
       await clock.sleep(backoff.failed(), signal);
     }
   }
+}
+
+/**
+ * Runs `attempt` until it succeeds, however many attempts that takes; undefined when the signal aborts first. `failed` is told
+ * of every error; what it throws ends the attempts. An attempt that goes well for a while resets the delays itself.
+ */
+export async function persisting<T>(
+  delays: Delays,
+  clock: Clock,
+  attempt: (backoff: Backoff) => Promise<T>,
+  failed: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const backoff = new Backoff(delays);
+  while (!signal.aborted) {
+    try {
+      return await attempt(backoff);
+    } catch (error) {
+      if (signal.aborted) break;
+      failed(error);
+    }
+    await clock.sleep(backoff.failed(), signal).catch(() => undefined);
+  }
+  return undefined;
 }

@@ -10,18 +10,16 @@ import type { Child, ChildSpec } from './child.ts';
 import { aborted, defect, kindOf, messageOf } from './failure.ts';
 import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
 import type { Counter, Metrics } from './metrics.ts';
-import { Backoff } from './retry.ts';
+import { Backoff, DELAYS, type Delays } from './retry.ts';
 import { settledWithin, unlessAborted } from './wait.ts';
 
-export interface RestartPolicy {
+/** The delays are those between restarts. */
+export interface RestartPolicy extends Delays {
   readonly restarts: number;
   readonly periodMs: number;
-  /** Delays between restarts. */
-  readonly baseMs: number;
-  readonly maxMs: number;
 }
 
-export const DEFAULT_RESTARTS: RestartPolicy = { restarts: 5, periodMs: 60_000, baseMs: 200, maxMs: 30_000 };
+export const DEFAULT_RESTARTS: RestartPolicy = { restarts: 5, periodMs: 60_000, ...DELAYS.child };
 
 export interface SupervisorOptions extends LifecycleOptions {
   readonly children: readonly ChildSpec[];

@@ -5,7 +5,7 @@ import type { ChannelFilter, EventLog, EventRecord } from '../../ports/event-log
 import { aborted } from '../../runtime/failure.ts';
 import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { type Backoff, DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledWithin } from '../../runtime/wait.ts';
 import type { EventIds } from '../events/event-ids.ts';
@@ -15,7 +15,6 @@ import { decodeEvent } from './kafka-message.ts';
 import type { KafkaSettings } from './kafka-options.ts';
 import { KafkaPublisher } from './kafka-publisher.ts';
 
-const AGAIN = { baseMs: 500, maxMs: 30_000 };
 /** For consumers to end by themselves when the log is closed. */
 const CLOSE_MS = 2_000;
 
@@ -97,9 +96,8 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
   ): Promise<void> {
     const topics = [...new Set(wanted.map(({ channel }) => channel))];
     const keys = wantedKeys(wanted);
-    const backoff = new Backoff(AGAIN);
-    while (!signal.aborted) {
-      try {
+    const read = async (backoff: Backoff): Promise<void> => {
+      while (!signal.aborted) {
         await this.#admin.ensure(topics, signal);
         const membership = new KafkaMembership({
           settings: this.#settings,
@@ -111,12 +109,11 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
           log: this.#log,
         });
         await membership.run(signal, this.#ended.signal);
-      } catch (err) {
-        if (signal.aborted) return;
-        this.#log.warn({ err, topics }, 'the event log cannot be read; trying again');
-        await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
       }
-    }
+    };
+    const failed = (err: unknown): void =>
+      this.#log.warn({ err, topics }, 'the event log cannot be read; trying again');
+    await persisting(DELAYS.costly, this.#clock, read, failed, signal);
   }
 
   async #handOver(

@@ -12,7 +12,7 @@ import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { transient } from '../../runtime/failure.ts';
 import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { Backoff, DELAYS } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledUnless, settledWithin, unlessAborted } from '../../runtime/wait.ts';
 import { subscribedAssigner } from './kafka-assigner.ts';
@@ -24,7 +24,6 @@ import { consumerClient, consumerOptions, type KafkaSettings, startsAtBeginning 
 const BATCH = 500;
 /** For the last commit and the word of leaving. */
 const LEAVE_MS = 5_000;
-const REFUSED = { baseMs: 100, maxMs: 30_000 };
 /** The group has changed; the records come again. */
 const OUTDATED = new Set(['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID']);
 
@@ -191,7 +190,7 @@ export class KafkaMembership {
 
   #rest(topic: string, partition: number, resume: () => void): void {
     const key = `${topic} ${partition}`;
-    const backoff = this.#refused.get(key) ?? new Backoff(REFUSED);
+    const backoff = this.#refused.get(key) ?? new Backoff(DELAYS.batch);
     this.#refused.set(key, backoff);
     // In another epoch too: the client remembers what rests for as long as the membership lasts.
     this.#options.clock.after(backoff.failed(), resume);

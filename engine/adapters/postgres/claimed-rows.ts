@@ -5,18 +5,17 @@
 // longer runs, or the one that asks: a consumer has nothing in hand while it claims, so rows that bear its name are
 // left from a claim or a deletion whose answer was lost.
 
-import { kindOf } from '../../runtime/failure.ts';
+import { Bell } from '../../runtime/bell.ts';
+import { kindOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { type Backoff, DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
-import { settledUnless, settledWithin } from '../../runtime/wait.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
 export const BATCH = 500;
 /** Notifications do the waking; this finds the rows of processes that died. */
 const POLL_MS = 5_000;
-const RETRY = { baseMs: 100, maxMs: 30_000 };
 
 /** SQL: true for free rows. $1 is the instance; `others` names the parameter with its other consumers, integer[]. */
 export const freeRow = (others: string): string => `(holder is null
@@ -57,18 +56,24 @@ export class ClaimedRows {
   ): Promise<void> {
     const consumer = ++this.#last;
     const bell = new Bell();
-    const backoff = new Backoff(RETRY);
+    bell.ringOn(signal);
     const stopListening = this.#instance.listen(from.channel, () => bell.ring());
+    const turns = async (backoff: Backoff): Promise<void> => {
+      while (!signal.aborted) {
+        const turn = await this.#turn(from, consumer, handle, signal);
+        if (turn === 'failed') throw transient(`rows of ${from.table} were not handed over`);
+        backoff.succeeded();
+        // Rows that came since it looked have rung.
+        if (turn === 'emptied') await bell.wait(this.#clock, POLL_MS);
+      }
+    };
+    // The turn has logged why.
+    const failed = (error: unknown): void => {
+      if (kindOf(error) !== 'transient') throw error;
+    };
     this.#running.add(consumer);
     try {
-      while (!signal.aborted) {
-        bell.mute();
-        const turn = await this.#turn(from, consumer, handle, signal);
-        // Rows that came since it looked have rung.
-        if (turn === 'emptied') await bell.rung(this.#clock, POLL_MS, signal);
-        if (turn === 'failed') await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
-        else backoff.succeeded();
-      }
+      await persisting(DELAYS.batch, this.#clock, turns, failed, signal);
     } finally {
       stopListening();
       this.#running.delete(consumer);
@@ -122,23 +127,5 @@ export class ClaimedRows {
       `update ${table} set holder = null, consumer = null where id = any($1) and holder = $2 and consumer = $3`,
       [ids, this.#instance.id, consumer],
     );
-  }
-}
-
-/** Remembers a ring until it is muted, so that none between a look and the wait after it is missed. */
-class Bell {
-  #ringing = Promise.withResolvers<void>();
-
-  ring(): void {
-    this.#ringing.resolve();
-  }
-
-  mute(): void {
-    this.#ringing = Promise.withResolvers<void>();
-  }
-
-  /** Resolves when it rings or has rung since it was muted, after `ms`, or when the signal aborts. */
-  async rung(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-    await settledUnless(settledWithin(clock, ms, this.#ringing.promise), signal);
   }
 }

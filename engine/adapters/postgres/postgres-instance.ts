@@ -8,13 +8,12 @@
 import type pg from 'pg';
 import { aborted } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledWithin } from '../../runtime/wait.ts';
 import { type Postgres, postgresFailure } from './postgres.ts';
 import { type Hear, PostgresListen } from './postgres-listen.ts';
 
-const RECONNECT = { baseMs: 100, maxMs: 10_000 };
 const END_MS = 5_000;
 
 // The server, too, must notice within half a minute that our machine is gone, or our lock outlives us.
@@ -114,17 +113,12 @@ export class PostgresInstance implements AsyncDisposable {
   }
 
   async #reconnect(signal: AbortSignal): Promise<Session | undefined> {
-    for (const backoff = new Backoff(RECONNECT); !signal.aborted; ) {
-      try {
-        const session = await openSession(this.#db, this.id);
-        if (!signal.aborted) return session;
-        await this.#end(session);
-      } catch (err) {
-        this.#log.debug({ err, instance: this.id }, 'the process instance cannot connect yet');
-        await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
-      }
-    }
-    return undefined;
+    const failed = (err: unknown): void =>
+      this.#log.debug({ err, instance: this.id }, 'the process instance cannot connect yet');
+    const open = (): Promise<Session> => openSession(this.#db, this.id);
+    const session = await persisting(DELAYS.database, this.#clock, open, failed, signal);
+    if (session && signal.aborted) await this.#end(session);
+    return signal.aborted ? undefined : session;
   }
 
   /** Ends a connection that may be broken already; gives up waiting after a while. */

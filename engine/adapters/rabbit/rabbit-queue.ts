@@ -6,10 +6,10 @@ import type { ConsumeMessage } from 'amqplib';
 import type { ObjectChange } from '../../model/event.ts';
 import type { ChangeQueue } from '../../ports/change-queue.ts';
 import { messageOf, transient } from '../../runtime/failure.ts';
+import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Backoff } from '../../runtime/retry.ts';
+import { type Backoff, DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
-import { settledUnless } from '../../runtime/wait.ts';
 import { parseNotification } from '../events/object-notification.ts';
 import { PREFETCH, type RabbitOptions, RabbitSession } from './rabbit-session.ts';
 
@@ -21,7 +21,6 @@ export interface RabbitQueueOptions extends RabbitOptions {
 }
 
 const BATCH = 500;
-const RETRY = { baseMs: 100, maxMs: 30_000 };
 
 export class RabbitChangeQueue implements ChangeQueue {
   readonly #options: RabbitQueueOptions;
@@ -39,26 +38,25 @@ export class RabbitChangeQueue implements ChangeQueue {
 
   /** Reconnects for ever; resolves when the signal aborts. */
   async consume(handle: (changes: readonly ObjectChange[]) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const backoff = new Backoff(RETRY);
-    while (!signal.aborted) {
-      try {
-        await using session = await RabbitSession.open(this.#options, this.#clock, this.#log, signal);
-        if (this.#trouble !== undefined) this.#log.info('the queue broker is back');
-        this.#session = session;
-        this.#trouble = undefined;
-        backoff.succeeded();
-        await this.#read(session, handle, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#session = undefined;
-        // Once, not at every attempt.
-        if (this.#trouble === undefined) this.#log.warn({ err: error }, 'the queue broker is away; trying again');
-        this.#trouble = messageOf(error);
-        await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
-      } finally {
-        this.#session = undefined;
-      }
-    }
+    const read = async (backoff: Backoff): Promise<void> => {
+      while (!signal.aborted)
+        try {
+          await using session = await RabbitSession.open(this.#options, this.#clock, this.#log, signal);
+          if (this.#trouble !== undefined) this.#log.info('the queue broker is back');
+          this.#session = session;
+          this.#trouble = undefined;
+          backoff.succeeded();
+          await this.#read(session, handle, signal);
+        } finally {
+          this.#session = undefined;
+        }
+    };
+    const failed = (error: unknown): void => {
+      // Once, not at every attempt.
+      if (this.#trouble === undefined) this.#log.warn({ err: error }, 'the queue broker is away; trying again');
+      this.#trouble = messageOf(error);
+    };
+    await persisting(DELAYS.batch, this.#clock, read, failed, signal);
   }
 
   /** Of a process that reads, whether it is connected; of another, whether it could be. */
@@ -114,18 +112,15 @@ export class RabbitChangeQueue implements ChangeQueue {
     changes: readonly ObjectChange[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const backoff = new Backoff(RETRY);
-    for (;;) {
-      try {
-        await handle(changes);
-        return true;
-      } catch (err) {
-        if (signal.aborted) return false;
-        this.#log.warn({ err, changes: changes.length }, 'a batch was refused; it comes again');
-      }
-      await settledUnless(this.#clock.sleep(backoff.failed(), signal), session.over);
-      session.over.throwIfAborted();
-      if (signal.aborted) return false;
-    }
+    using until = new JoinedSignal(signal, session.over);
+    const attempt = async (): Promise<boolean> => {
+      await handle(changes);
+      return true;
+    };
+    const failed = (err: unknown): void =>
+      this.#log.warn({ err, changes: changes.length }, 'a batch was refused; it comes again');
+    if (await persisting(DELAYS.batch, this.#clock, attempt, failed, until.signal)) return true;
+    session.over.throwIfAborted();
+    return false;
   }
 }

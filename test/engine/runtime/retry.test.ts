@@ -1,6 +1,14 @@
 import t from 'tap';
 import { aborted, defect, rejected, transient } from '../../../engine/runtime/failure.ts';
-import { afterFailure, Backoff, backoffMs, retrying, triesFor } from '../../../engine/runtime/retry.ts';
+import {
+  afterFailure,
+  Backoff,
+  backoffMs,
+  DELAYS,
+  persisting,
+  retrying,
+  triesFor,
+} from '../../../engine/runtime/retry.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 
 const policy = { tries: 3, baseMs: 1000, maxMs: 10_000 };
@@ -84,4 +92,68 @@ t.test('retrying ends with its signal', async (t) => {
   stop.abort(aborted('shutdown'));
   await failed;
   t.equal(clock.pending, 0);
+});
+
+t.test('persisting repeats whatever fails until it succeeds, and says each failure', async (t) => {
+  const clock = new VirtualClock(0);
+  const errors: unknown[] = [new Error('one'), transient('two'), defect('three')];
+  const said: unknown[] = [];
+  const attempt = async (): Promise<string> => {
+    const error = errors[said.length];
+    if (error !== undefined) throw error;
+    return 'done';
+  };
+  const { signal } = new AbortController();
+  const done = persisting(DELAYS.batch, clock, attempt, (error) => said.push(error), signal);
+  while (await clock.advanceToNext());
+  t.equal(await done, 'done');
+  t.strictSame(said, errors);
+  // Three pauses, each at least as long as the shortest.
+  t.ok(clock.now() >= 3 * DELAYS.batch.baseMs, `${clock.now()} ms`);
+});
+
+t.test('persisting ends with what the one who hears of a failure throws', async (t) => {
+  const rethrow = (error: unknown): void => {
+    throw error;
+  };
+  const attempt = (): Promise<never> => Promise.reject(defect('bug'));
+  const { signal } = new AbortController();
+  await t.rejects(persisting(DELAYS.batch, new VirtualClock(0), attempt, rethrow, signal), { message: 'bug' });
+});
+
+t.test('persisting gives up when it is told to, before an attempt, in it and in a pause', async (t) => {
+  for (const when of ['before', 'within', 'pause'] as const) {
+    const clock = new VirtualClock(0);
+    const stop = new AbortController();
+    if (when === 'before') stop.abort();
+    let attempts = 0;
+    let heard = 0;
+    const attempt = async (): Promise<never> => {
+      attempts++;
+      if (when === 'within') stop.abort();
+      throw transient('away');
+    };
+    const over = persisting(DELAYS.batch, clock, attempt, () => heard++, stop.signal);
+    await clock.settle();
+    if (when === 'pause') stop.abort();
+    t.equal(await over, undefined, when);
+    t.strictSame([attempts, heard], { before: [0, 0], within: [1, 0], pause: [1, 1] }[when], when);
+    t.equal(clock.pending, 0, when);
+  }
+});
+
+t.test('an attempt of persisting that goes well for a while starts the delays over', async (t) => {
+  const clock = new VirtualClock(0);
+  const stop = new AbortController();
+  const failures: number[] = [];
+  const attempt = async (backoff: Backoff): Promise<void> => {
+    failures.push(backoff.failures);
+    if (failures.length === 3) backoff.succeeded();
+    if (failures.length === 5) stop.abort();
+    throw transient('cut off');
+  };
+  const over = persisting(DELAYS.batch, clock, attempt, () => undefined, stop.signal);
+  while (await clock.advanceToNext());
+  await over;
+  t.strictSame(failures, [0, 1, 2, 1, 2]);
 });
