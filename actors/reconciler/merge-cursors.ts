@@ -1,5 +1,5 @@
-// The streams of a merge, each with the dataset that comes next. A stream that is out of order is refused: read on, it would
-// make datasets look absent.
+// The streams of a merge, each with its next dataset. A stream that is out of order fails: reading on would make datasets look
+// absent.
 
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { PageRows } from '../../engine/ports/dataset-index.ts';
@@ -12,7 +12,7 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
   #head: Row | undefined;
   #last: DatasetAddress | undefined;
   #fault: Error | undefined;
-  /** The head is not read yet. */
+  /** The head has not been read yet. */
   #behind = false;
   protected over = false;
 
@@ -25,17 +25,17 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
     return this.#head;
   }
 
-  /** Rows have to be asked for. */
+  /** True when more rows must be fetched. */
   get isEmpty(): boolean {
     return this.head === undefined && !this.over;
   }
 
-  /** Whether the head is read: it is when it is asked for, for it may be passed over unread. */
+  /** Whether the head has been read. It is read lazily, because the caller may skip it unread. */
   protected get isRead(): boolean {
     return !this.#behind;
   }
 
-  /** Throws what the stream fails with, and when its next row is out of order. */
+  /** Throws the stream's failure, or a defect if its next row is out of order. */
   async fill(): Promise<void> {
     while (this.isEmpty) {
       if (this.#fault) throw this.#fault;
@@ -44,7 +44,7 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
     if (this.#fault) throw this.#fault;
   }
 
-  /** The row at the head when it is this dataset's, which makes room for the next. */
+  /** Returns the row at the head if it is this dataset's, and advances past it. */
   take(at: DatasetAddress): Row | undefined {
     const { head } = this;
     if (head?.owner !== at.owner || head.dataset !== at.dataset) return undefined;
@@ -52,7 +52,7 @@ export abstract class MergeCursor<Row extends DatasetAddress> {
     return head;
   }
 
-  /** Leaves everything up to `last` behind, all of which was in order; what comes next is read when it is asked for. */
+  /** Skips everything up to and including `last`, all of which was in order. The next row is read on demand. */
   protected goPast(last: DatasetAddress): void {
     this.#last = last;
     this.#head = undefined;
@@ -96,12 +96,12 @@ export class RowCursor<Row extends DatasetAddress, Page extends PageRows<Row>> e
     return this.#page;
   }
 
-  /** Of the head. */
+  /** The head's index on the page. */
   get place(): number {
     return this.isRead ? this.#place : this.#place + 1;
   }
 
-  /** To a later row of the page; all between them were in order. */
+  /** Jumps to a later row of the page; all rows between were in order. */
   jump(place: number): void {
     this.#place = place - 1;
     const last = this.#page?.at(place - 1);
@@ -126,9 +126,9 @@ export class StoredCursor extends MergeCursor<StoredDataset> {
   readonly #pages: AsyncIterator<ObjectPage>;
   readonly #grouping: DatasetGrouping;
   #page: ObjectPage | undefined;
-  /** The object to be read next. */
+  /** Index of the next object to read. */
   #next = 0;
-  /** Where the dataset began that is being read. */
+  /** Where the dataset in progress begins. */
   #openFrom: number | undefined;
   #place: number | undefined;
 
@@ -142,13 +142,15 @@ export class StoredCursor extends MergeCursor<StoredDataset> {
     return this.#page;
   }
 
-  /** First object of the head, unless that lies on a page before; told without reading the head. */
+  /** Index of the head's first object, unless that is on an earlier page. Does not read the head. */
   get place(): number | undefined {
     if (!this.isRead) return this.#openFrom;
     return this.head && this.#place;
   }
 
-  /** To the dataset that begins with a later object of the page, after `last`; all between them were in order, and are not read. */
+  /**
+   * Jumps to the dataset that begins with a later object of the page, after `last`. All between were in order and are not read.
+   */
   jump(place: number, last: DatasetAddress): void {
     this.#grouping.restart();
     this.#next = place;
@@ -183,14 +185,14 @@ export class StoredCursor extends MergeCursor<StoredDataset> {
   }
 }
 
-/** In the order of `datasetPrefix`, whose text is not made for it. */
+/** Compares in the order of `datasetPrefix` without building its string. */
 export function comesBefore(a: DatasetAddress, b: DatasetAddress): boolean {
   return a.owner === b.owner ? isBefore(a.dataset, b.dataset) : isBefore(a.owner, b.owner);
 }
 
 /**
- * Whether `a/` comes before `b/`. Owners and ids are ASCII, where the order of strings is that of bytes; of two of which
- * one begins with the other the slash decides: `R/` comes before `R_1/` and after `R-1/`.
+ * Whether `a/` comes before `b/`. Owners and ids are ASCII, so string order is byte order. If one is a prefix of the other, the
+ * slash decides: `R/` comes before `R_1/` and after `R-1/`.
  */
 function isBefore(a: string, b: string): boolean {
   if (a.length < b.length && b.startsWith(a)) return b.charCodeAt(a.length) > SLASH;

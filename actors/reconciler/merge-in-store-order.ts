@@ -1,10 +1,10 @@
-// What the object store and the databases know, side by side, dataset by dataset: a merge of streams that are all in the
-// order of the store's keys. One page of the listing and two per database are held, however many there are.
-//   a stream out of order   refused (merge-cursors.ts)
-//   listing, cache          must answer: their failure is the merge's
-//   an install target       that fails is told of and left out from there on
-// Datasets come in batches, as many as were at hand, because to wait for each alone would be most of a run's time; those
-// that are known to be in step (in-step.ts) are only counted.
+// Merges what the object store and the databases know, dataset by dataset. All streams are in the order of the store's keys. At
+// most one page of the listing and two pages per database are in memory, however many there are.
+//   a stream out of order   fails (merge-cursors.ts)
+//   listing, cache          must answer: their failure fails the merge
+//   an install target       that fails is reported and left out from there on
+// Datasets come in batches of as many as are at hand, because awaiting each one would be most of a run's time. Datasets that
+// are known to be in sync (in-step.ts) are only counted.
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
@@ -25,20 +25,20 @@ import { comesBefore, type MergeCursor, RowCursor, StoredCursor } from './merge-
 import { BYTES_PAGE, PAGE, pageOf, pagesAhead } from './pages-ahead.ts';
 
 export interface MergeSources {
-  /** The listing, not begun yet; is closed however the merge ends. */
+  /** The listing, not started yet. It is closed however the merge ends. */
   readonly stored: AsyncIterable<ObjectPage>;
   readonly cache: StoreOrdered<IndexedDataset, DatasetPage>;
   readonly targets: ReadonlyMap<TargetId, TargetIndex>;
-  /** Hears of keys that are below no dataset and belong to no other service. */
+  /** Called with keys that are below no dataset and belong to no other service. */
   readonly onStray?: (key: string) => void;
-  /** Where no target is compared, the datasets that it finds are passed over and `count`ed. */
+  /** If no target is compared, the datasets that `inStep` finds are skipped and passed to `count`. */
   readonly passOver?: { readonly inStep: InStep; readonly count: (datasets: number) => void };
 }
 
 export interface MergedDataset extends DatasetAddress {
   readonly stored: StoredDataset | undefined;
   readonly indexed: IndexedDataset | undefined;
-  /** Of every target that answers; undefined where the target does not know the dataset. */
+  /** Per target that answers; undefined if the target does not know the dataset. */
   readonly installed: ReadonlyMap<TargetId, ControlState | undefined>;
 }
 
@@ -46,8 +46,8 @@ type CacheCursor = RowCursor<IndexedDataset, DatasetPage>;
 type TargetCursors = ReadonlyMap<TargetId, MergeCursor<InstalledDataset>>;
 
 /**
- * Every dataset that anybody knows, once, in the order of the store's keys.
- * @param onLeftOut hears of an install target that failed; what it knows is not compared from there on
+ * Every dataset that any source knows, once, in the order of the store's keys.
+ * @param onLeftOut called with an install target that failed; its datasets are not compared from there on
  */
 export async function* mergeInStoreOrder(
   sources: MergeSources,
@@ -86,7 +86,7 @@ export async function* mergeInStoreOrder(
   }
 }
 
-/** Takes datasets until rows have to be asked for. */
+/** Takes datasets until more rows must be fetched. */
 function atHand(
   stored: StoredCursor,
   cache: CacheCursor,
@@ -96,7 +96,7 @@ function atHand(
   const batch: MergedDataset[] = [];
   const cursors = [stored, cache, ...targets.values()];
   for (;;) {
-    // Before anybody reads the stored dataset: it may have hundreds of objects.
+    // Before the stored dataset is read: it may have hundreds of objects.
     if (passOver && targets.size === 0 && passInStep(stored, cache, passOver)) continue;
     if (cursors.some((cursor) => cursor.isEmpty)) break;
     const first = firstOf(cursors);
@@ -111,13 +111,13 @@ function atHand(
   return batch;
 }
 
-/** False when the heads are not passed over. */
+/** False when the heads are not skipped. */
 function passInStep(
   stored: StoredCursor,
   cache: CacheCursor,
   { inStep, count }: NonNullable<MergeSources['passOver']>,
 ): boolean {
-  // The cache's head is in order, and so comes after all that was taken from the listing: what is its dataset does, too.
+  // The cache's head is in order, so it comes after everything taken from the listing, and so do the objects of its dataset.
   if (!stored.page || !cache.page || !cache.head || stored.place === undefined) return false;
   const { object, row } = inStep.passOver(stored.page, cache.page, { object: stored.place, row: cache.place });
   const passed = row - cache.place;
