@@ -1,5 +1,5 @@
-// Entry of the worker threads. A thread opens its own reader of the object store and its own plugin clients, once;
-// only plain data comes in and goes out.
+// Entry point of the worker threads. A thread opens its own object store reader and its own plugin clients, once. Its inputs
+// and outputs are plain data.
 
 import { fetchUpload } from '../../actors/tasks/fetch-upload.ts';
 import { importDataset } from '../../actors/tasks/import-dataset.ts';

@@ -1,4 +1,4 @@
-// What crosses the thread boundary: how a thread opens its resources, and every task it knows.
+// The data that cross the thread boundary: how a thread opens its resources, and every task that it knows.
 
 import type { LaneTasks } from '../../actors/tasks/task-map.ts';
 import type { PluginHttpOptions } from '../../engine/adapters/plugins/plugin-http.ts';
@@ -10,9 +10,9 @@ import type { Unpacked } from '../../http/plugin-host/archives.ts';
 import type { StoreData } from './store-reader.ts';
 
 export interface ThreadData {
-  /** Absent where no task reads objects. */
+  /** Undefined where no task reads objects. */
   readonly store: StoreData | undefined;
-  /** Absent where no task fetches from URLs. */
+  /** Undefined where no task downloads from URLs. */
   readonly remote?: RemoteHttpOptions | undefined;
   readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
 }
@@ -31,7 +31,7 @@ export type ArchiveTasks = {
   readonly 'zip-records': { readonly input: RecordsOrder; readonly output: WrittenArchive };
 };
 
-/** The same of the handler service: packages of either format in, tar.gz out. */
+/** The handler service's archive work: packages of either format in, tar.gz out. */
 export type PackageTasks = {
   readonly 'unpack-package': { readonly input: UnpackOrder; readonly output: readonly string[] };
   readonly 'pack-package': { readonly input: PackOrder; readonly output: number };
