@@ -132,7 +132,7 @@ export class PostgresEndUsers implements EndUsers {
   }
 }
 
-/** Dataset by dataset, so that only requests are looked at that have waited long enough; see the index of 0001. */
+/** Dataset by dataset, so that only requests that have waited long enough are read; see the index of 0001. */
 const WAITED = `
   select e.end_user_id, e.user_id::text as user_id, c.dataset_id, c.days_for_approval,
     e.requested_at::text as requested_at

@@ -1,4 +1,4 @@
-// Grants for users' own datasets, as ../../model/access-rights.ts says which are in force.
+// Grants for users' own datasets. ../../model/access-rights.ts defines which are in force.
 
 import type { UserId } from '../../model/ids.ts';
 import type { GrantedDataset, Grants } from '../../ports/grants.ts';
@@ -13,7 +13,7 @@ export class PostgresGrants implements Grants {
 
   async holds(user: UserId, { root, owner }: GrantedDataset, now: Date, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    // The end is a number of milliseconds: no timestamp is that far away.
+    // Compares durations instead of computing the end: no timestamp is that far in the future.
     const rows = await this.#db.lookUp(
       `select e.end_user_id from end_user e join curated_dataset c on c.dataset_id = e.dataset_id
        where e.user_id = $1::numeric and e.dataset_id = $2 and c.owner_id = $3::numeric
