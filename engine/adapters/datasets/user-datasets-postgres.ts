@@ -23,7 +23,7 @@ export class PostgresUserDatasets implements UserDatasets {
 
   async find(dataset: DatasetId, signal: AbortSignal): Promise<UserDataset | undefined> {
     signal.throwIfAborted();
-    // An original that was pruned leaves its revisions. No owner's metadata make a dataset a revision of somebody else's.
+    // The revisions of an original that was pruned remain. Metadata cannot make a dataset a revision of another owner's.
     const [row] = await this.#db.lookUp<Row>(
       `select n.root_id, n.owner_id::text as owner_id, n.name, n.metadata ->> 'summary' as summary, n.visibility,
          (n.metadata ->> 'daysForApproval')::integer as days_for_approval
