@@ -1,6 +1,6 @@
-// Changes of an S3 object store as its notifications in a queue of RabbitMQ. A message is acknowledged after all its
-// changes were handled; so is everything before it. What cannot be understood goes to the queue's dead-letter exchange,
-// or is dropped where there is none; it is counted and logged either way.
+// Changes of an S3 object store, from its notifications in a RabbitMQ queue. A message is acknowledged, with all before it,
+// after all its changes were handled. A message that cannot be parsed goes to the queue's dead-letter exchange, or is dropped
+// if there is none. It is counted and logged either way.
 
 import type { ConsumeMessage } from 'amqplib';
 import type { ObjectChange } from '../../model/event.ts';
@@ -14,7 +14,7 @@ import { parseNotification } from '../events/object-notification.ts';
 import { PREFETCH, type RabbitOptions, RabbitSession } from './rabbit-session.ts';
 
 export interface RabbitQueueOptions extends RabbitOptions {
-  /** Changes of other buckets are none of ours. */
+  /** Changes of other buckets are ignored. */
   readonly bucket: string;
   readonly onIgnored: (records: number) => void;
   readonly onMalformed: () => void;
@@ -28,7 +28,7 @@ export class RabbitChangeQueue implements ChangeQueue {
   readonly #clock: Clock;
   readonly #log: Logger;
   #session: RabbitSession | undefined;
-  /** Why there is none although one is wanted. */
+  /** Why there is no session although one is wanted. */
   #trouble: string | undefined;
 
   constructor(options: RabbitQueueOptions, clock: Clock, log: Logger) {
@@ -37,7 +37,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     this.#log = log;
   }
 
-  /** Reconnects for ever; resolves when the signal aborts. */
+  /** Reconnects forever; resolves when the signal aborts. */
   async consume(handle: (changes: readonly ObjectChange[]) => Promise<void>, signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(RETRY);
     while (!signal.aborted) {
@@ -51,7 +51,7 @@ export class RabbitChangeQueue implements ChangeQueue {
       } catch (error) {
         if (signal.aborted) return;
         this.#session = undefined;
-        // Once, not at every attempt.
+        // Logged once, not for every attempt.
         if (this.#trouble === undefined) this.#log.warn({ err: error }, 'the queue broker is away; trying again');
         this.#trouble = messageOf(error);
         await this.#clock.sleep(backoff.failed(), signal).catch(() => undefined);
@@ -61,7 +61,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     }
   }
 
-  /** Of a process that reads, whether it is connected; of another, whether it could be. */
+  /** In the process that consumes: whether it is connected. In other processes: whether a connection can be opened. */
   async probe(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#session && !this.#session.over.aborted) return;
@@ -69,7 +69,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     await RabbitSession.reach(this.#options, this.#clock, this.#log, signal);
   }
 
-  /** Until the signal aborts; rejects when the session is over. */
+  /** Runs until the signal aborts; rejects when the session is over. */
   async #read(
     session: RabbitSession,
     handle: (changes: readonly ObjectChange[]) => Promise<void>,
@@ -85,13 +85,13 @@ export class RabbitChangeQueue implements ChangeQueue {
       const understood = messages.filter((message) => this.#understands(session, message, changes));
       for (let from = 0; from < changes.length; from += BATCH)
         if (!(await this.#taken(session, handle, changes.slice(from, from + BATCH), signal))) return;
-      // A message that was refused is none that could be acknowledged.
+      // A rejected message cannot be acknowledged, so use the last one that was parsed.
       const last = understood.at(-1);
       if (last) session.done(last);
     }
   }
 
-  /** Adds what the message says, or refuses it. */
+  /** Adds the message's changes, or rejects the message. */
   #understands(session: RabbitSession, message: ConsumeMessage, changes: ObjectChange[]): boolean {
     const notification = parseNotification(message.content, this.#options.bucket);
     if (notification.kind === 'malformed') {
@@ -107,7 +107,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     return true;
   }
 
-  /** Tries a refused batch again, in hand and with growing pauses, for as long as the session lasts. */
+  /** Retries a failed batch with back-off, without returning it to the broker, for as long as the session lasts. */
   async #taken(
     session: RabbitSession,
     handle: (changes: readonly ObjectChange[]) => Promise<void>,
