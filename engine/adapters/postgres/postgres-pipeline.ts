@@ -1,18 +1,17 @@
-// Statements that are given at the same time share one connection of the pool: each is sent behind the one before, without
-// waiting for its answer. For small reads: with a connection for each, every read wakes a process of the database and is
-// waited for by ours, which costs both more than the read itself. For a row of statements of one kind, such as the exchanges
-// of a lane: the database goes on with the next one while we work in the answer to the last. Each has its own answer or
-// error, whatever becomes of the others.
-//   free    no connection is held; the next statement asks the pool for one
-//   asked   statements that come meanwhile go out together with the first
-//   held    a statement goes out at once; the connection is given back when all have their answers
-//   failed  one of them failed: no other goes out, and the connection is closed, as the pool does with those of its own
-// Where many are under way already, or others wait for a connection, a statement gets in line for one by itself: so one that
-// lasts holds up a bounded number behind it, and a connection that is always in use is given back all the same.
+// Pipelining: statements issued concurrently share one connection of the pool. Each is sent without waiting for the response to
+// the one before. For small reads, a connection each costs the database a process wake-up and us an event, which is more than
+// the read itself. For a sequence of similar statements, such as a lane's exchanges, the database works on the next one while
+// we process the last response. Each statement has its own response or error, independent of the others.
+//   free    no connection is held; the next statement requests one from the pool
+//   asked   statements that arrive in the meantime are sent together with the first
+//   held    a statement is sent at once; the connection is released when all have their responses
+//   failed  one of them failed: no more are sent, and the connection is closed, like the pool does with its own
+// When many statements are in flight, or others wait for a connection, a statement requests its own connection. So a slow
+// statement delays a bounded number of others, and a connection in constant use is still released.
 
 import pg from 'pg';
 
-/** Statements under way on the connection at most. */
+/** Maximum number of statements in flight on the connection. */
 const MOST = 16;
 const NO_SUCH_STATEMENT = '26000';
 
@@ -28,7 +27,9 @@ export class PostgresPipeline {
     this.#pool = pool;
   }
 
-  /** Those behind it wait for it: give short statements only, and none that waits for locks together with others of another kind. */
+  /**
+   * Later statements wait for earlier ones. Use it for short statements only, and not for different kinds that wait for locks.
+   */
   async query(statement: pg.QueryConfig): Promise<pg.QueryResult> {
     if (!this.#isOpen) return this.#pool.query(statement);
     this.#underWay++;
@@ -36,7 +37,7 @@ export class PostgresPipeline {
       return await resultOf(this.#held ?? (await this.#ask()), statement);
     } catch (error) {
       this.#failure ??= error as Error;
-      // What is sent behind the first of its name knows only that it could not be prepared, not why.
+      // Statements after a failed prepare of the same name get only "no such statement"; report the original error instead.
       throw (error as Partial<pg.DatabaseError>).code === NO_SUCH_STATEMENT ? this.#failure : error;
     } finally {
       if (--this.#underWay === 0) this.#giveBack();
@@ -62,7 +63,7 @@ export class PostgresPipeline {
   }
 }
 
-/** As `client.query` does, which copies each statement it is given property by property: that takes a tenth of a small read. */
+/** Like `client.query`, which copies each statement's properties: that takes a tenth of the time of a small read. */
 function resultOf(client: pg.PoolClient, { text, values, name }: pg.QueryConfig): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
     const query = new pg.Query(text, values, (error, result) => (error ? reject(error) : resolve(result)));
