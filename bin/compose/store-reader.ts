@@ -1,4 +1,4 @@
-// The reading half of the object store that the configuration names, as every worker thread opens its own.
+// The read half of the configured object store; every worker thread opens its own.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { openDirectoryReader } from '../../engine/adapters/directory/directory-store-reader.ts';
