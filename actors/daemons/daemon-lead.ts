@@ -2,7 +2,7 @@
 // (docs/design/decisions.md#from-a-change-to-a-job).
 //   held       renewed every 10 s
 //   lost       taken over by another process, or not renewed for 25 s: after 30 s another process may hold it
-//   released   free for others at once; the lease of a crashed process becomes free when it expires
+//   released   free for others at once; so is the lease of a crashed process
 // Processes that do not lead ask again every few seconds.
 
 import type { Lease, Leases } from '../../engine/ports/leases.ts';

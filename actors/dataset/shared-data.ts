@@ -8,7 +8,7 @@
 //              none is                                         the plugin's uninstall: the last target removes the rows
 //   metadata   always                                          install-meta of each target: it replaces what is there
 //
-// Only the targets' control databases decide, so losing the cache changes nothing. No further lock is needed: one job at a time
+// Only the targets' control databases decide, so losing the cache changes nothing. No further lock is needed. One job at a time
 // works on a dataset (its lease), and a job processes the targets of a group one after the other (`onEachGroup`). A target of
 // the group that does not answer blocks the others, because it may have the rows. Disabled targets do not count.
 

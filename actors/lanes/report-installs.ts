@@ -1,6 +1,5 @@
-// What the owner reads when an install or update-meta job failed as a whole, for example because the store is unavailable or a
-// document cannot be read. Only the mirror is written. The targets' own statuses stay as they are, so the next attempt finds
-// the same work.
+// What the owner reads when an install or update-meta job failed as a whole, for example because the store is unavailable. Only
+// the mirror is written. The targets' own statuses stay as they are, so the next attempt finds the same work.
 
 import type { InstallKind } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';

@@ -5,7 +5,6 @@
 // The state is written first, so that from then on no other lane works on the dataset. It is written only if it still is the
 // state that was read before the flags. An undelete removes the flag and then writes the state, so neither of its effects is
 // overwritten.
-// that was read before the flags: who takes a deletion back removes the flag and writes the state, and both stand.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import { objectKey } from '../../engine/model/object-key.ts';

@@ -1,5 +1,5 @@
-// The update-meta lane copies metadata from the object store into the cache and into every install target, and has the plugin
-// install them where the data are installed. Only then do other people see the dataset on the target.
+// The update-meta lane copies metadata from the object store into the cache and into every install target. The plugin then
+// installs them where the data are installed. Only after that do other people see the dataset on the target.
 
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';

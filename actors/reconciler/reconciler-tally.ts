@@ -1,4 +1,4 @@
-// The counts of one run of the reconciler, and the brake that is decided from them: whether the listing can be trusted enough
+// The counts of one run of the reconciler, and the brake that depends on them. It says whether the listing can be trusted enough
 // to delete what is missing from it (docs/design/decisions.md#daemons).
 
 import type { TargetId } from '../../engine/model/ids.ts';

@@ -1,4 +1,4 @@
-// The reconciliation lane updates the cache from the object store and the install targets for one dataset, and enqueues the
+// The reconciliation lane updates the cache from the object store and the install targets for one dataset. It enqueues the
 // work that it finds missing on the other lanes. reconcile-decision.ts decides what to do; this file does it. Every action is
 // idempotent, and after a crash anywhere the next attempt has less left to do.
 

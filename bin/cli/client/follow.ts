@@ -1,5 +1,5 @@
-// Follows a dataset for the caller of a command: redraws the steps in place on a terminal, otherwise prints a line per change,
-// or a JSON document per change with `--json`.
+// Follows a dataset for the caller of a command. On a terminal it redraws the steps in place; otherwise it prints a line per
+// change, or a JSON document per change with `--json`.
 
 import { parseDuration } from '../../../engine/runtime/duration.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';

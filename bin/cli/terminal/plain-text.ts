@@ -1,4 +1,4 @@
-// Sanitizes text from other sources: a name sent by a server may contain control sequences that move the cursor, change the
+// Sanitizes text from other sources. A name sent by a server may contain control sequences that move the cursor, change the
 // terminal's title, or reverse the direction of text.
 
 import { stripVTControlCharacters } from 'node:util';

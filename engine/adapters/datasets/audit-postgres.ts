@@ -95,8 +95,8 @@ const weekOf = (at: number): number => Math.floor((at - SOME_MONDAY) / WEEK_MS);
 const placeOf = ({ at, number }: AuditEntry): AuditPlace => ({ at, number });
 
 /**
- * Only one bound per end. With two bounds at the end where a page begins, the server may start the scan at the farther one and
- * skip everything that was read before.
+ * One bound per end. With two bounds at the end where a page begins, the server may start the scan at the farther one. It would
+ * then skip everything that was read before.
  */
 function boundsOf(
   { from, to }: AuditFilter,

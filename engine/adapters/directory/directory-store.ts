@@ -1,11 +1,10 @@
 // The object store as a directory: `objects/{key}` contains the objects, `staging/` the objects that are being written.
 //
-// A put:    stage (write, fsync) -> note in the journal -> rename into place -> fsync folders -> release in the journal
-// A remove: note -> unlink -> fsync folder -> release
-// The journal records only changes that are announced; other changes skip it, in the same order.
-// After a crash between two steps, settling compares the note with the directory: a change that was made is
-// released, one that was not is dropped (docs/design/decisions.md#embedded-stack). So no change is lost, and none is
-// announced that did not happen.
+//   A put:    stage (write, fsync) -> note in the journal -> rename into place -> fsync folders -> release in the journal
+//   A remove: note -> unlink -> fsync folder -> release
+// The journal records only changes that are announced; other changes skip it, in the same order. A crash between two steps
+// leaves a note, which settling compares with the directory. A change that was made is released, one that was not is dropped
+// (docs/design/decisions.md#embedded-stack). So no change is lost, and none is announced that did not happen.
 
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,10 +1,10 @@
 // Changes of the directory store as a table of the cache database: the store's journal on one side, the change queue on the
 // other.
 //
-// (nothing)  --note-->     pending   the change may be made now; never delivered
-// pending    --release-->  ready     delivered at least once, then gone
-// pending    --drop-->     gone      the change was not made
-// pending, process dead    listed by orphans() for any caller, to be released or dropped
+//   (nothing)  --note-->     pending   the change may be made now; never delivered
+//   pending    --release-->  ready     delivered at least once, then gone
+//   pending    --drop-->     gone      the change was not made
+//   pending, process dead    listed by orphans() for any caller, to be released or dropped
 
 import type { ObjectChange } from '../../model/event.ts';
 import type { ChangeQueue } from '../../ports/change-queue.ts';
@@ -25,7 +25,7 @@ from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n(kind, key, 
 order by n.place
 returning id`;
 
-// One of our pending rows may be gone: while we were disconnected, another process considered us dead and dropped it, because
+// One of our pending rows may be gone. While we were disconnected, another process considered us dead and dropped it, because
 // the change had not been made yet. So a release contains the full entry and inserts it again if the row is missing.
 const RELEASE = `
 with given as materialized (

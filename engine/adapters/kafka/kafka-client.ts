@@ -1,4 +1,4 @@
-// A kafkajs client as the adapters use it: it writes to our log, its sockets can be closed at once, and warnings of Node.js and
+// A kafkajs client as the adapters use it. It writes to our log, and its sockets can be closed at once. Warnings of Node.js and
 // the library do not reach the terminal.
 //   open   connects on demand
 //   cut    every socket is closed, pending requests fail, new connections fail at once: for a shutdown that must not wait

@@ -1,8 +1,8 @@
 // A database whose address is in a directory. It is looked up at the first use, and again when it can no longer be reached.
 //
 // nowhere  --first use: looked up-->  there
-// there    --not reached-->           doubted   the next use looks it up again, at most every few seconds
-// doubted  --same address-->  there (the same pool)     --other address-->  there (a new pool)
+//   there    --not reached-->           doubted   the next use looks it up again, at most every few seconds
+//   doubted  --same address-->  there (the same pool)     --other address-->  there (a new pool)
 
 import type { DatabaseAddress, Directory } from '../../ports/directory.ts';
 import { Failure, messageOf, transient } from '../../runtime/failure.ts';

@@ -1,9 +1,9 @@
 // Identifies this process among all processes on one cache database: a number, and an advisory lock that proves that the
 // process is alive. The lock and LISTEN share one connection, the only one outside of the pool.
 //
-// connected  --connection lost-->  lost       our lock is free: others may take our leases and claimed rows at once
-// lost       --reconnected-->      connected  same number, lock acquired again, gap reported, every hearer called once
-// any        --dispose-->          disposed   lock released, no reconnection
+//   connected  --connection lost-->  lost       our lock is free: others may take our leases and claimed rows at once
+//   lost       --reconnected-->      connected  same number, lock acquired again, gap reported, every hearer called once
+//   any        --dispose-->          disposed   lock released, no reconnection
 
 import type pg from 'pg';
 import { aborted } from '../../runtime/failure.ts';

@@ -1,8 +1,7 @@
-// A long listing in pages. A short statement reads each page, starting where the previous page ended, so a slow reader holds
-// no connection between pages. The next page is requested before the current one is read, so that reader and database work in
-// parallel. At most two pages are in memory, and the size of a page is bounded in bytes, whatever the size of its rows
-// (`boundedPage`). The first page is small. After a page that was full by its bytes, the next one is no longer and is not
-// requested
+// A long listing in pages. A short statement reads each page, starting where the previous page ended, so a slow reader holds no
+// connection between pages. The next page is requested before the current one is read, so that reader and database work in
+// parallel. At most two pages are in memory, and a page is bounded in bytes, whatever the size of its rows (`boundedPage`). The
+// first page is small. After a page that reached its limit in bytes, the next one has at most as many rows. It is not requested
 // in advance, so that the database does not read rows in vain. A row is not kept once it was handed out.
 
 import { setImmediate as turn } from 'node:timers/promises';

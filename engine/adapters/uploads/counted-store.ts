@@ -1,5 +1,5 @@
-// The installer's object store. It counts every byte that is stored for an owner: a put is counted before it is stored, and
-// rejected when it exceeds the owner's quota; a removal is subtracted. Files under raw/ are counted by the uploads
+// The installer's object store, which counts every byte that is stored for an owner. A put is counted before it is stored, and
+// rejected when it exceeds the owner's quota. A removal is subtracted. Files under raw/ are counted by the uploads
 // (ports/uploads.ts), and flags are empty.
 //
 // A process that crashes in between leaves entries that count too much; `sweep` recounts them.

@@ -213,8 +213,8 @@ const NOBODY = 0;
 const UNDECIDED = 10_000;
 
 /**
- * Takes the rows from their processes in the same statement. Otherwise a process that only seemed dead, because it lost its
- * connection for a moment, would return with the same id and accept an upload that is then swept.
+ * Takes the rows from their processes in the same statement. A process may only seem dead, because it lost its connection for a
+ * moment. It would return with the same id and accept an upload that is then swept.
  */
 const ORPHANS = `
   with taken as (
