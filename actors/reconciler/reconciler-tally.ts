@@ -1,5 +1,5 @@
-// The counts of one run of the reconciler, and the brake that depends on them. It says whether the listing can be trusted enough
-// to delete what is missing from it (docs/design/decisions.md#daemons).
+// The counts of one run of the reconciler, and the brake that depends on them. It says whether the listing can be trusted
+// enough to delete what is missing from it (docs/design/decisions.md#daemons).
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { MergedDataset } from './merge-in-store-order.ts';

@@ -1,5 +1,6 @@
-// A long listing in batches, for readers that look up something for many rows at once. As in `rowPages`, a short statement reads
-// each batch, starting where the previous one ended, and a batch is bounded in bytes (`boundedPage`). Nothing is read ahead.
+// A long listing in batches, for readers that look up something for many rows at once. As in `rowPages`, a short statement
+// reads each batch, starting where the previous one ended, and a batch is bounded in bytes (`boundedPage`). Nothing is read
+// ahead.
 
 import { Items } from '../../runtime/items.ts';
 import type { PageRow } from './row-pages.ts';

@@ -2,7 +2,7 @@
 // by name: `cat < /dev/stdin` and `echo > /dev/stderr` fail with ENXIO. So we use named pipes. `mkfifo` creates a batch of them
 // in a folder of this process; a name is removed as soon as its script has started.
 //
-// A pipe:  made --output | input--> our end is open --writer | reader--> the script's is open --spawned--> stream --close--> gone
+// A pipe:  made --output | input--> our end open --writer | reader--> the script's end open --spawned--> stream --close--> gone
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
